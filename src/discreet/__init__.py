@@ -1,0 +1,67 @@
+"""Topic models of text that must stay private.
+
+Public names load on first use, so that ``import discreet`` stays fast and imports neither numba nor
+dp_accounting.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import (
+    BudgetExceeded,
+    CorpusError,
+    DiscreetError,
+    ParameterError,
+    PrivacyError,
+    ReleaseError,
+)
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from discreet import evaluate, privacy
+    from discreet.central import PrivateCountVectorizer, PrivateLDA
+    from discreet.corpus import Corpus, read_corpus
+    from discreet.privacy import Ledger
+    from discreet.release import Release
+
+_HOMES = {
+    "Corpus": "discreet.corpus",
+    "Ledger": "discreet.privacy",
+    "PrivateCountVectorizer": "discreet.central",
+    "PrivateLDA": "discreet.central",
+    "Release": "discreet.release",
+    "read_corpus": "discreet.corpus",
+}
+_ROOMS = ("central", "corpus", "evaluate", "lda", "privacy", "release")
+
+__all__ = [
+    "BudgetExceeded",
+    "Corpus",
+    "CorpusError",
+    "DiscreetError",
+    "Ledger",
+    "ParameterError",
+    "PrivacyError",
+    "PrivateCountVectorizer",
+    "PrivateLDA",
+    "Release",
+    "ReleaseError",
+    "evaluate",
+    "privacy",
+    "read_corpus",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"discreet.{name}")
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_ROOMS})

@@ -1,0 +1,61 @@
+"""Sharing kernels out to threads, in pieces that do not depend on the number of threads."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+__all__ = ["balanced_cuts", "count_threads", "share_out"]
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Turn scikit-learn's ``n_jobs`` into a number of threads.
+
+    ``None`` is 1, ``-1`` all the cores this process may use, ``-2`` all but one, and so on.
+    """
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ParameterError("n_jobs must not be 0: give a positive number of threads, or -1 for all cores.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + int(n_jobs))
+
+
+def balanced_cuts(indptr: NDArray[Any], n_pieces: int) -> NDArray[np.int64]:
+    """Cut rows into consecutive pieces of about equal numbers of stored entries.
+
+    Parameters
+    ----------
+    indptr : array of shape (n_rows + 1,)
+        Row pointer of a CSR matrix.
+    n_pieces : int
+        Number of pieces; a piece may be empty.
+
+    Returns
+    -------
+    array of shape (n_pieces + 1,), int64
+        Piece ``i`` is the rows ``cuts[i]`` to ``cuts[i + 1]``.
+    """
+    n_rows = len(indptr) - 1
+    targets = np.linspace(int(indptr[0]), int(indptr[-1]), n_pieces + 1)
+    cuts = np.searchsorted(np.asarray(indptr), targets).astype(np.int64)
+    cuts[0], cuts[-1] = 0, n_rows
+    return np.maximum.accumulate(np.minimum(cuts, n_rows))
+
+
+def share_out(work: Callable[[Task], Answer], tasks: Iterable[Task], n_threads: int) -> list[Answer]:
+    """Apply ``work`` to each task; answers come in the order of the tasks. The work must release the GIL."""
+    if n_threads == 1:
+        return [work(task) for task in tasks]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, tasks))
