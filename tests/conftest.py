@@ -1,0 +1,15 @@
+"""Fixtures that every room's tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real corpora beside the checkout; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no corpora at {folder}; set DISCREET_DATA to a folder that holds them")
+    return folder
