@@ -1,1 +1,32 @@
-"""central."""
+"""The central setting: a curator sees the raw text, and only what is noised leaves.
+
+Names load on first use, so that importing this room imports neither numba nor dp_accounting.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.central.private_lda import PrivateLDA
+    from discreet.central.vocabulary import PrivateCountVectorizer
+    from discreet.central.word_counts import WordCounts
+
+_HOMES = {
+    "PrivateCountVectorizer": "discreet.central.vocabulary",
+    "PrivateLDA": "discreet.central.private_lda",
+    "WordCounts": "discreet.central.word_counts",
+}
+
+__all__ = ["PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.central' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
