@@ -1,0 +1,83 @@
+"""Put the sub-commands together, and turn every error on purpose into one line and exit code 2."""
+
+import os
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from discreet import __version__
+from discreet.cli import budget, demo, fit, report, topics, transform
+from discreet.errors import DiscreetError
+
+__all__ = ["app", "main"]
+
+REFUSED = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="discreet",
+    help="Topic models of text that must stay private, with a proved guarantee.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(fit.fit)
+app.command()(report.report)
+app.command()(topics.topics)
+app.command()(transform.transform)
+app.command()(budget.budget)
+app.command()(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    """Topic models of text that must stay private, with a proved guarantee."""
+
+
+def main() -> None:
+    """Run the command. Errors on purpose become one line on standard error, never a traceback."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with ``arguments`` and return its exit code."""
+    try:
+        code = app(args=arguments, prog_name="discreet", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return REFUSED
+    except click.ClickException as error:
+        return _refuse(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return _refuse("interrupted.", INTERRUPTED)
+    except DiscreetError as error:
+        return _refuse(str(error))
+    except BrokenPipeError:
+        # The reader of our output went away (`discreet topics model | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        return _refuse(f"cannot use{where}: {error.strerror or error}.")
+    except MemoryError:
+        return _refuse("out of memory: use fewer words or topics, or a machine with more memory.")
+    return code if isinstance(code, int) else 0
+
+
+def _refuse(message: str, code: int = REFUSED) -> int:
+    click.echo("discreet: " + " ".join(message.split()), err=True)
+    return code

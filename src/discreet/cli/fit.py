@@ -1,0 +1,118 @@
+"""`discreet fit`: from private text to a release."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import (
+    Author,
+    Delta,
+    Epsilon,
+    FileFormat,
+    Quiet,
+    Seed,
+    Text,
+    Threads,
+    check_output_file,
+    check_output_folder,
+)
+
+from discreet.errors import CorpusError
+
+__all__ = ["fit"]
+
+
+def fit(
+    corpus: Annotated[Path, typer.Argument(help="File or folder that holds the documents.")],
+    out: Annotated[Path, typer.Option(help="New folder for the release.")],
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-6,
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
+    text: Text = None,
+    author: Author = None,
+    file_format: FileFormat = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Public list of words, one a line. Without it words are chosen privately.")
+    ] = None,
+    max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
+    vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
+    vocabulary_method: Annotated[str, typer.Option(help="greedy, weighted_gaussian, ...")] = "greedy",
+    stop_words: Annotated[
+        str, typer.Option(help='Public stop words: "english", "none", or a file, one a line.')
+    ] = "english",
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="File that keeps the budget over several runs; made with this budget if absent."),
+    ] = None,
+    doc_topic_prior: Annotated[float, typer.Option(help="Dirichlet prior of topics in a document.")] = 0.1,
+    sampling_rate: Annotated[float, typer.Option(help="Below 1: Poisson-sampled rounds (DP-SVI).")] = 1.0,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of training; by default chosen for you.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    seed: Seed = None,
+    threads: Threads = -1,
+    allow_unlearnable: Annotated[
+        bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a private topic model of CORPUS and write it to a folder that may be published."""
+    from discreet.cli.display import console, print_topics, progress
+    from discreet.cli.training import Recipe, open_ledger, train
+    from discreet.corpus import read_corpus
+    from discreet.privacy import check_delta, check_epsilon
+
+    say = console(quiet=quiet)
+    check_output_folder(out)
+    if report is not None:
+        check_output_file(report)
+    check_epsilon(epsilon)
+    check_delta(delta)
+    recipe = Recipe(
+        epsilon=epsilon,
+        delta=delta,
+        n_topics=topics,
+        max_words=max_words,
+        vocabulary_share=vocabulary_share,
+        vocabulary_method=vocabulary_method,
+        doc_topic_prior=doc_topic_prior,
+        sampling_rate=sampling_rate,
+        n_rounds=rounds,
+        seed=seed,
+        n_jobs=threads,
+        allow_unlearnable=allow_unlearnable,
+    )
+    unit = "document" if author is None else "author"
+    # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
+    options = {
+        "text": text,
+        "author": author,
+        "vocabulary": vocabulary,
+        "token_pattern": token_pattern,
+        "stop_words": _stop_words(stop_words),
+    }
+    say.print("reading ...")
+    documents = read_corpus(corpus, file_format, **{key: value for key, value in options.items() if value is not None})
+    book = open_ledger(recipe, unit, ledger)
+    with progress(quiet=quiet) as callback:
+        release = train(documents, recipe, book, callback)
+    release.save(out)
+    if not quiet:
+        print_topics(release, 10, say)
+        say.print()
+        say.print(release.guarantee, markup=False)
+    if report is not None:
+        release.to_html(report)
+    say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
+
+
+def _stop_words(choice: str) -> str | list[str] | None:
+    if choice == "none":
+        return None
+    if choice == "english":
+        return choice
+    try:
+        return Path(choice).read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        raise CorpusError(f"the stop words in {choice} must be UTF-8 text, one a line.") from None

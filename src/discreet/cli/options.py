@@ -1,0 +1,60 @@
+"""Options that several sub-commands share, so that each has one name, one help text and one check."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.errors import ReleaseError
+
+__all__ = [
+    "Author",
+    "Delta",
+    "Epsilon",
+    "FileFormat",
+    "Model",
+    "Quiet",
+    "Seed",
+    "Text",
+    "Threads",
+    "Words",
+    "check_output_file",
+    "check_output_folder",
+]
+
+Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
+Epsilon = Annotated[float, typer.Option(help="Privacy loss in all: smaller is more private. Positive.")]
+Delta = Annotated[float, typer.Option(help="Failure probability in all; well below 1 / number of units.")]
+FileFormat = Annotated[
+    str | None, typer.Option("--format", help="Format of the input; by default found from its name.")
+]
+Text = Annotated[str | None, typer.Option(help="Field or column that holds the text (JSON Lines, CSV).")]
+Author = Annotated[
+    str | None,
+    typer.Option(help="Field that names whose document it is; then the author is what is protected."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),
+]
+Threads = Annotated[int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")]
+Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+
+
+def check_output_folder(folder: Path) -> None:
+    """Refuse a folder that holds something, before any work is done or budget spent."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ReleaseError(f"--out must be a new or empty folder, but {folder} is not; name another one.")
+    if not folder.absolute().parent.is_dir():
+        raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
+
+
+def check_output_file(path: Path, suffixes: tuple[str, ...] = ()) -> None:
+    """Refuse a file that cannot be written, or whose ending says no format we write."""
+    if path.is_dir():
+        raise ReleaseError(f"--out must be a file, but {path} is a folder.")
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise ReleaseError(f"--out must end in one of {', '.join(suffixes)}, but is {path.name}.")
+    if not path.absolute().parent.is_dir():
+        raise ReleaseError(f"--out {path}: its folder does not exist; make it first.")

@@ -1,0 +1,91 @@
+"""`discreet transform`: the topics of new documents under a release."""
+
+import csv
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from discreet.cli.options import FileFormat, Model, Quiet, Text, Threads, check_output_file
+from discreet.errors import ReleaseError
+
+__all__ = ["transform"]
+
+
+def transform(
+    model: Model,
+    corpus: Annotated[Path, typer.Argument(help="File or folder that holds the new documents.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
+    text: Text = None,
+    file_format: FileFormat = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    threads: Threads = -1,
+    quiet: Quiet = False,
+) -> None:
+    """Write the topic shares of each document of CORPUS, in its order.
+
+    The result describes the new documents one by one and is as private as they are.
+    """
+    from discreet.cli.display import console
+    from discreet.corpus import read_corpus
+    from discreet.release import Release
+
+    check_output_file(out, (".parquet", ".csv", ".jsonl"))
+    release = Release.load(model)
+    options = {"text": text, "token_pattern": token_pattern, "vocabulary": release.vocabulary}
+    documents = read_corpus(corpus, file_format, **{key: value for key, value in options.items() if value is not None})
+    shares = release.transform(documents.counts, n_jobs=threads)
+    write_shares(shares, out)
+    say = console(quiet=quiet)
+    say.print(f"wrote {out}: {len(shares)} documents, {shares.shape[1]} topics", markup=False)
+    say.print("These shares describe the new documents; the release's guarantee does not cover them.")
+
+
+def write_shares(shares: NDArray[np.float64], out: Path) -> None:
+    """Write the shares, one row a document, all of them or nothing."""
+    names = [f"topic_{topic}" for topic in range(shares.shape[1])]
+    handle, name = tempfile.mkstemp(dir=out.absolute().parent, prefix=f".{out.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            _WRITERS[out.suffix.lower()](shares, names, raw)
+        temporary.replace(out)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_csv(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
+    import io
+
+    with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["document", *names])
+        writer.writerows([row, *map(repr, shares[row].tolist())] for row in range(len(shares)))
+
+
+def _write_jsonl(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
+    for row in range(len(shares)):
+        record: dict[str, Any] = {"document": row, **dict(zip(names, shares[row].tolist(), strict=True))}
+        raw.write(json.dumps(record).encode() + b"\n")
+
+
+def _write_parquet(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ReleaseError(
+            "writing Parquet needs pyarrow: pip install 'discreet[parquet]', or write .csv or .jsonl."
+        ) from None
+    columns: dict[str, Any] = {"document": np.arange(len(shares))}
+    columns |= {name: np.ascontiguousarray(shares[:, topic]) for topic, name in enumerate(names)}
+    pq.write_table(pa.table(columns), raw)
+
+
+_WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}

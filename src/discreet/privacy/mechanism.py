@@ -1,0 +1,155 @@
+r"""The gate: a bounded sum, plus exact noise, against a reservation made before the data were read.
+
+A mechanism takes a :class:`~discreet.privacy.bound.BoundedSum` (which knows its own sensitivity), never a
+number somebody typed, and it makes its event from its own parameters, so that the noise drawn and the noise
+booked cannot differ.
+
+Guarantees
+----------
+*Unit, neighbours*: those of the bound. *Released*: the integers that :meth:`release` returns.
+
+Gaussian: noise is :math:`\mathrm{round}(\mathcal N(0, s^2))` for each integer, with :math:`s` = ``noise_multiplier`` times
+the sensitivity. For an integer vector :math:`z`, :math:`z + \mathrm{round}(X) = \mathrm{round}(z + X)`: the release is a
+function of the continuous Gaussian mechanism's output, so it satisfies whatever that satisfies, and the event
+is the Gaussian one with ``noise_multiplier``.
+
+Laplace: discrete Laplace noise of scale sensitivity / epsilon on each integer: the ratio of the probabilities of any
+outcome under two sums whose L1 distance is at most the sensitivity is at most :math:`e^\epsilon`.
+
+``noise_multiplier = 0`` and ``epsilon = inf`` add nothing and are booked as not private.
+
+References
+----------
+Mironov, "On significance of the least significant bits for differential privacy", CCS 2012,
+doi:10.1145/2382196.2382264. Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms",
+arXiv:0811.2841.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy import events
+from discreet.privacy.bound import Bound, BoundedSum
+from discreet.privacy.gaussian import rounded_gaussian
+from discreet.privacy.laplace import discrete_laplace
+from discreet.privacy.ledger import Reservation
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["GaussianMechanism", "LaplaceMechanism"]
+
+
+def _check_total(total: BoundedSum, bound: Bound) -> None:
+    if total.bound != bound:
+        raise PrivacyError(
+            f"this mechanism protects {bound}, but the sum was bounded by {total.bound}; "
+            "make the mechanism from the sum's own bound."
+        )
+
+
+@dataclass(frozen=True)
+class GaussianMechanism:
+    """Rounded Gaussian noise on a sum whose units are bounded in L2.
+
+    Parameters
+    ----------
+    bound : Bound
+        With ``norm="l2"``.
+    noise_multiplier : float
+        Standard deviation of the noise divided by the sensitivity; taken as the exact rational that the float
+        is. 0 adds no noise and is booked as not private.
+    """
+
+    bound: Bound
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        if self.bound.norm != "l2":
+            raise PrivacyError(f'Gaussian noise needs a bound in "l2", but the norm is "{self.bound.norm}".')
+        if not (math.isfinite(self.noise_multiplier) and self.noise_multiplier >= 0):
+            raise ParameterError(
+                f"noise_multiplier must be finite and not negative, but is {self.noise_multiplier}."
+            )
+
+    @property
+    def scale(self) -> Fraction:
+        """Standard deviation of the noise before rounding, in lattice steps. Exact."""
+        return Fraction(self.noise_multiplier) * self.bound.sensitivity
+
+    def event(self) -> Any:
+        """Return the event of one release."""
+        return events.gaussian(self.noise_multiplier) if self.noise_multiplier else events.non_private()
+
+    def release(
+        self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
+    ) -> NDArray[np.int64]:
+        """Draw on the reservation, then return the sum with noise: integers, in lattice steps.
+
+        Parameters
+        ----------
+        total : BoundedSum
+            The private sum; its bound must be this mechanism's.
+        stream : SecureStream
+            Source of the noise; never use one stream for two releases (spawn children).
+        reservation : Reservation
+            What the ledger set aside before the data were read.
+        n_jobs : int, optional
+            Threads for the noise; the result does not depend on it.
+
+        Raises
+        ------
+        PrivacyError
+            Where the reservation does not cover one more release, or the bounds differ.
+        """
+        _check_total(total, self.bound)
+        reservation.use(self.event())
+        return total.values + rounded_gaussian(self.scale, total.values.shape, stream, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class LaplaceMechanism:
+    """Discrete Laplace noise on a sum whose units are bounded in L1.
+
+    Parameters
+    ----------
+    bound : Bound
+        With ``norm="l1"``.
+    epsilon : float
+        Pure privacy loss of one release. ``inf`` adds no noise and is booked as not private.
+    """
+
+    bound: Bound
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if self.bound.norm != "l1":
+            raise PrivacyError(f'Laplace noise needs a bound in "l1", but the norm is "{self.bound.norm}".')
+        if not self.epsilon > 0:
+            raise PrivacyError(f"epsilon must be positive, but is {self.epsilon}.")
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the noise in lattice steps. Exact for the float that ``epsilon`` is."""
+        return Fraction(0) if math.isinf(self.epsilon) else self.bound.sensitivity / Fraction(self.epsilon)
+
+    def event(self) -> Any:
+        """Return the event of one release."""
+        if math.isinf(self.epsilon):
+            return events.non_private()
+        return events.discrete_laplace(self.epsilon, self.bound.sensitivity)
+
+    def release(
+        self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
+    ) -> NDArray[np.int64]:
+        """Draw on the reservation, then return the sum with noise: integers, in lattice steps.
+
+        Parameters and errors are those of :meth:`GaussianMechanism.release`.
+        """
+        _check_total(total, self.bound)
+        reservation.use(self.event())
+        return total.values + discrete_laplace(self.scale, total.values.shape, stream, n_jobs=n_jobs)
