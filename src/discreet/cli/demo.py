@@ -36,7 +36,9 @@ def demo(
     check_output_folder(out)
     check_output_file(report)
     texts = list(paragraphs())
-    say.print(f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected.")
+    say.print(
+        f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
+    )
     corpus = Corpus.from_texts(texts, tokenizer=Tokenizer(token_pattern=r"[a-z]{3,}", stop_words="english"))
     recipe = Recipe(
         epsilon=epsilon,

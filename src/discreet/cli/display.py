@@ -26,7 +26,11 @@ def progress(*, quiet: bool = False) -> Iterator[Callback]:
     if quiet:
         yield lambda stage, done, total: None
     elif sys.stderr.isatty():
-        columns = (TextColumn("{task.description:<36}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+        columns = (
+            TextColumn("{task.description:<36}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+        )
         with Progress(*columns, TimeElapsedColumn(), console=console(), transient=False) as bars:
             tasks = {}
 

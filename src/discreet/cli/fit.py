@@ -33,7 +33,8 @@ def fit(
     author: Author = None,
     file_format: FileFormat = None,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="Public list of words, one a line. Without it words are chosen privately.")
+        Path | None,
+        typer.Option(help="Public list of words, one a line. Without it words are chosen privately."),
     ] = None,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
     vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
@@ -93,7 +94,9 @@ def fit(
         "stop_words": _stop_words(stop_words),
     }
     say.print("reading ...")
-    documents = read_corpus(corpus, file_format, **{key: value for key, value in options.items() if value is not None})
+    documents = read_corpus(
+        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
+    )
     book = open_ledger(recipe, unit, ledger)
     with progress(quiet=quiet) as callback:
         release = train(documents, recipe, book, callback)

@@ -37,7 +37,9 @@ Seed = Annotated[
     int | None,
     typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),
 ]
-Threads = Annotated[int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")]
+Threads = Annotated[
+    int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")
+]
 Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 

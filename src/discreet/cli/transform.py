@@ -38,7 +38,9 @@ def transform(
     check_output_file(out, (".parquet", ".csv", ".jsonl"))
     release = Release.load(model)
     options = {"text": text, "token_pattern": token_pattern, "vocabulary": release.vocabulary}
-    documents = read_corpus(corpus, file_format, **{key: value for key, value in options.items() if value is not None})
+    documents = read_corpus(
+        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
+    )
     shares = release.transform(documents.counts, n_jobs=threads)
     write_shares(shares, out)
     say = console(quiet=quiet)

@@ -1,0 +1,94 @@
+"""Rules of the house that no linter knows."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet._progress import tell
+from discreet._threads import balanced_cuts, count_threads, share_out
+from discreet.errors import ParameterError
+
+SOURCE = Path(discreet.__file__).parent
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys, json; {statement}; print(json.dumps(sorted(m.split('.')[0] for m in sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("statement", ["import discreet", "import discreet.corpus", "import discreet.cli"])
+def test_importing_loads_neither_numba_nor_dp_accounting(statement):
+    loaded = modules_after(statement)
+    assert not loaded & {"numba", "dp_accounting", "sklearn"}
+    assert "discreet" in loaded
+
+
+def test_every_public_name_loads():
+    for name in discreet.__all__:
+        assert getattr(discreet, name) is not None
+    assert set(discreet.__all__) <= set(dir(discreet))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        discreet.nothing  # noqa: B018
+
+
+def test_no_file_is_longer_than_400_lines():
+    long = [
+        f"{p.relative_to(SOURCE)}: {n}"
+        for p in SOURCE.rglob("*.py")
+        if (n := len(p.read_text().split("\n"))) > 401
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        "fastmath=True",
+        "import pickle",
+        "allow_pickle=True",
+        "joblib.load",
+        "np.random.seed",
+        "default_rng()",
+        "TODO",
+    ],
+)
+def test_source_has_none_of(forbidden):
+    assert not [str(p) for p in SOURCE.rglob("*.py") if forbidden in p.read_text()]
+
+
+def test_pieces_do_not_tear_rows_and_are_balanced():
+    rng = np.random.default_rng(3)
+    indptr = np.r_[0, np.cumsum(rng.integers(0, 50, 1000))]
+    for pieces in (1, 2, 7, 64):
+        cuts = balanced_cuts(indptr, pieces)
+        assert cuts[0] == 0
+        assert cuts[-1] == 1000
+        assert (np.diff(cuts) >= 0).all()
+        assert np.diff(indptr[cuts]).max() <= indptr[-1] / pieces + 50
+    assert balanced_cuts(np.zeros(1, int), 4).tolist() == [0, 0, 0, 0, 0]
+    assert balanced_cuts(np.zeros(4, int), 2)[-1] == 3
+
+
+def test_share_out_keeps_the_order():
+    assert share_out(lambda x: x * x, range(100), 3) == [x * x for x in range(100)]
+    assert count_threads(None) == 1
+    assert count_threads(3) == 3
+    assert count_threads(-1) >= 1
+    with pytest.raises(ParameterError, match="n_jobs must not be 0"):
+        count_threads(0)
+
+
+def test_a_broken_display_ends_nothing():
+    def broken(stage, done, total):
+        raise RuntimeError("no terminal")
+
+    tell(broken, "fit", 1, 2)
+    seen = []
+    tell(lambda *what: seen.append(what), "fit", 1, 2)
+    assert seen == [("fit", 1, 2)]
