@@ -1,0 +1,160 @@
+"""Bad input: one clear line, exit code 2, no traceback, nothing half-written, no budget lost."""
+
+import gzip
+import json
+import re
+
+import pytest
+
+from discreet.cli.app import run
+from discreet.privacy import Ledger
+
+WORDS = ["ward", "nurse", "night", "pain", "sleep", "visit", "tea", "bed", "letter", "garden"]
+
+
+@pytest.fixture
+def notes(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    lines = [
+        json.dumps({"body": " ".join(WORDS[i % 7 : i % 7 + 4]), "patient": f"p{i % 11}"}) for i in range(60)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def words(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(WORDS) + "\n")
+    return path
+
+
+def refused(capsys, *arguments) -> str:
+    """Run the command, and return its one line."""
+    assert run([str(argument) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    lines = [line for line in captured.err.splitlines() if line.startswith("discreet: ")]
+    assert len(lines) == 1, captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    return lines[0]
+
+
+def fit(path, tmp_path, *more):
+    return ["fit", path, "--out", tmp_path / "model", "--text", "body", "--quiet", *more]
+
+
+CASES = {
+    "empty file": (b"", "empty"),
+    "broken JSON": (b'{"body": "one two"}\n{"body": \n', "line 2"),
+    "wrong field": (b'{"note": "one two", "id": 3}\n', "id, note"),
+    "binary": (bytes(range(256)) * 8, "binary|UTF-8"),
+    "not UTF-8": ('{"body": "caf\u00e9 au lait"}\n'.encode("latin-1"), "UTF-8"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_broken_file_is_refused_by_name_and_line(capsys, tmp_path, case):
+    content, expected = CASES[case]
+    path = tmp_path / "broken.jsonl"
+    path.write_bytes(content)
+    ledger = tmp_path / "ledger.json"
+    line = refused(capsys, *fit(path, tmp_path, "--ledger", ledger))
+    assert "broken.jsonl" in line
+    assert re.search(expected, line)
+    assert "lait" not in line, "an error message must not show text"
+    assert not (tmp_path / "model").exists()
+    assert not ledger.exists(), "a file that cannot be read costs nothing"
+
+
+def test_a_missing_file(capsys, tmp_path):
+    assert "absent.jsonl" in refused(capsys, *fit(tmp_path / "absent.jsonl", tmp_path))
+
+
+def uci(tmp_path, body, header="2\n3\n2\n"):
+    path = tmp_path / "docword.bad.txt.gz"
+    path.write_bytes(gzip.compress((header + body).encode()))
+    listed = tmp_path / "three.txt"
+    listed.write_text("a\nb\nc\n")
+    return path, listed
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [("1 1 -4\n2 2 1\n", "line 4"), ("1 1 nan\n2 2 1\n", "line 4"), ("1 9 1\n2 2 1\n", "line 4|1 to 3")],
+)
+def test_bad_counts_name_their_line(capsys, tmp_path, body, expected):
+    path, listed = uci(tmp_path, body)
+    assert re.search(expected, refused(capsys, *fit(path, tmp_path, "--vocabulary", listed)))
+
+
+def test_a_vocabulary_of_another_length(capsys, tmp_path):
+    path, listed = uci(tmp_path, "1 1 1\n2 2 1\n")
+    listed.write_text("a\nb\n")
+    line = refused(capsys, *fit(path, tmp_path, "--vocabulary", listed))
+    assert "2" in line
+    assert "3" in line
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--delta", "0"),
+        ("--delta", "1"),
+        ("--epsilon", "0"),
+        ("--epsilon", "-1"),
+        ("--epsilon", "nan"),
+        ("--topics", "0"),
+    ],
+)
+def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
+    line = refused(capsys, *fit(notes, tmp_path, option, value))
+    assert option.strip("-").removesuffix("s") in line
+    assert value in line
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(capsys, tmp_path, notes):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.txt").write_text("mine")
+    ledger = tmp_path / "ledger.json"
+    assert "model" in refused(capsys, *fit(notes, tmp_path, "--ledger", ledger))
+    assert [p.name for p in (tmp_path / "model").iterdir()] == ["thesis.txt"]
+    assert not ledger.exists()
+
+
+def test_a_budget_already_spent(capsys, tmp_path, notes, words):
+    path = tmp_path / "ledger.json"
+    common = [
+        "--vocabulary",
+        words,
+        "--epsilon",
+        "1",
+        "--ledger",
+        path,
+        "--topics",
+        "2",
+        "--allow-unlearnable",
+    ]
+    assert run([str(a) for a in fit(notes, tmp_path, *common)]) == 0
+    capsys.readouterr()
+    spent = path.read_bytes()
+    again = ["fit", notes, "--out", tmp_path / "second", "--text", "body", "--quiet", *common]
+    line = refused(capsys, *again)
+    assert "left" in line
+    assert path.read_bytes() == spent
+    assert not (tmp_path / "second").exists()
+    assert Ledger.open(path).spent().epsilon == pytest.approx(1, rel=1e-6)
+
+
+def test_unknown_options_and_commands(capsys):
+    assert "no such option" in refused(capsys, "budget", "--epsilom", "1").lower()
+    assert "no such command" in refused(capsys, "fitt").lower()
+
+
+def test_a_model_that_is_none(capsys, tmp_path):
+    (tmp_path / "model").mkdir()
+    refused(capsys, "topics", tmp_path / "model")
+    refused(capsys, "report", tmp_path / "absent")
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"\x80\x04\x95pickle")
+    refused(capsys, "topics", tmp_path / "model")

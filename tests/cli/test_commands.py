@@ -1,0 +1,121 @@
+"""The command, end to end on small text."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from discreet import Release, __version__
+from discreet.cli.app import run
+
+THEMES = {
+    "ward": "nurse ward night bed pain visit doctor".split(),
+    "school": "teacher pupil class book exam lesson break".split(),
+    "sea": "ship wave harbour sail crew storm captain".split(),
+}
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory):
+    """A few hundred short letters about three plain themes, several from each writer."""
+    folder = tmp_path_factory.mktemp("letters")
+    rng = np.random.default_rng(8)
+    path = folder / "letters.jsonl"
+    with path.open("w") as file:
+        for row in range(900):
+            theme = list(THEMES.values())[row % 3]
+            words = rng.choice(theme, size=12)
+            file.write(json.dumps({"body": " ".join(words), "writer": f"w{row // 2}"}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(letters):
+    out = letters.parent / "model"
+    report = letters.parent / "report.html"
+    arguments = (
+        f"fit {letters} --text body --epsilon 8 --topics 3 --seed 4 --out {out} --report {report} --quiet"
+    )
+    assert run(arguments.split()) == 0
+    return out
+
+
+def test_fit_finds_the_themes_and_states_the_guarantee(model):
+    release = Release.load(model)
+    tops = [set(words) for words in release.top_words(5)]
+    for theme in THEMES.values():
+        assert any(len(top & set(theme)) >= 4 for top in tops), tops
+    assert "document" in release.guarantee
+    assert release.determinism == "reproducible, not for release"
+    assert release.ledger.spent().epsilon <= 8
+
+
+def test_topics_prints_a_table_or_json(model, capsys):
+    assert run(["topics", str(model)]) == 0
+    table = capsys.readouterr().out
+    assert "nurse" in table
+    assert "epsilon" in table
+    assert run(["topics", str(model), "--json", "-n", "4"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [len(words) for words in answer["topics"]] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_transform_writes_shares_that_sum_to_one(model, letters, tmp_path, suffix, capsys):
+    out = tmp_path / f"topics.{suffix}"
+    assert run(f"transform {model} {letters} --text body --out {out}".split()) == 0
+    assert "does not cover" in capsys.readouterr().err
+    if suffix == "csv":
+        with out.open(newline="") as file:
+            rows = [list(map(float, row[1:])) for row in list(csv.reader(file))[1:]]
+    elif suffix == "jsonl":
+        rows = [list(json.loads(line).values())[1:] for line in out.read_text().splitlines()]
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows = np.column_stack([column.to_numpy() for column in parquet.read_table(out).columns[1:]])
+    shares = np.array(rows)
+    assert shares.shape == (900, 3)
+    assert np.allclose(shares.sum(1), 1)
+    # Documents of one theme agree on their topic, and the three themes on different ones.
+    strongest = [set(shares[start::3].argmax(1)) for start in range(3)]
+    assert sorted(map(len, strongest)) == [1, 1, 1]
+    assert len(set.union(*strongest)) == 3
+
+
+def test_transform_refuses_an_ending_it_cannot_write(model, letters, capsys):
+    assert run(f"transform {model} {letters} --text body --out topics.xlsx".split()) == 2
+    assert ".parquet, .csv, .jsonl" in capsys.readouterr().err
+
+
+def test_report_is_one_file(model, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    assert run(f"report {model} --out {out}".split()) == 0
+    assert "nurse" in out.read_text()
+    assert "wrote" in capsys.readouterr().out
+
+
+def test_budget_explains(capsys):
+    assert run("budget --epsilon 1 --delta 1e-6 --documents 20000 --topics 20 --words 2000".split()) == 0
+    words = capsys.readouterr().out
+    assert "1 %" in words or "1%" in words
+    assert run("budget --epsilon 1 --delta 1e-6 --json".split()) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_author_unit_and_shared_ledger_file(letters, tmp_path):
+    arguments = (
+        f"fit {letters} --text body --author writer --epsilon 6 --topics 3 --seed 1 --quiet "
+        f"--out {tmp_path / 'm'} --ledger {tmp_path / 'budget.json'}"
+    )
+    assert run(arguments.split()) == 0
+    release = Release.load(tmp_path / "m")
+    assert "author" in release.guarantee
+    assert "author" in (tmp_path / "budget.json").read_text()
+
+
+def test_version_and_help(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"discreet {__version__}"
+    assert run(["--help"]) == 0
+    assert "budget" in capsys.readouterr().out
