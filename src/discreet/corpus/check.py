@@ -1,0 +1,161 @@
+"""One gate for matrices of counts: whatever scikit-learn would take, checked, as canonical CSR int32."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.corpus.files import first_few
+from discreet.errors import CorpusError
+
+__all__ = ["Csr", "canonical_counts", "check_counts"]
+
+#: A ``scipy.sparse.csr_matrix``. scipy ships no types, and what a checker infers from its source is wrong.
+Csr = Any
+
+_LARGEST = 2**31 - 1
+
+
+def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
+    """Check a document-word matrix and return it as canonical CSR with int32 counts.
+
+    Parameters
+    ----------
+    X : Corpus, sparse matrix or array, or array-like of shape (n_documents, n_words)
+        Counts: not negative, finite, whole numbers, at most 2147483647. Floats that are whole are taken.
+    n_words : int, optional
+        Number of columns that is expected.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix of shape (n_documents, n_words), int32
+        Columns sorted, duplicates summed, no stored zeros. Shares memory with ``X`` where ``X`` already was
+        that; ``X`` itself is never changed.
+
+    Raises
+    ------
+    CorpusError
+        Names the first rows where something is wrong; all kinds of mistakes in one message.
+    TypeError
+        Where entries are not numbers at all.
+    """
+    from discreet.corpus.corpus import Corpus
+
+    counts = X.counts if isinstance(X, Corpus) else canonical_counts(X)
+    if counts.shape[1] == 0:
+        raise CorpusError(
+            f"Found array with 0 feature(s) (shape={counts.shape}) while a minimum of 1 is required."
+        )
+    if counts.shape[0] == 0:
+        raise CorpusError(
+            f"Found array with 0 sample(s) (shape={counts.shape}) while a minimum of 1 is required."
+        )
+    if n_words is not None and counts.shape[1] != n_words:
+        raise CorpusError(
+            f"X has {counts.shape[1]} features, but {n_words} words are expected; "
+            "count with the same vocabulary: read_corpus(..., vocabulary=...)."
+        )
+    return counts
+
+
+def canonical_counts(X: Any) -> Csr:
+    """Do what :func:`check_counts` does, but allow no documents and no words."""
+    counts = _as_csr(X)
+    data = _whole(counts)
+    counts: Csr = sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+    if not counts.has_canonical_format:
+        counts = counts.copy()
+        counts.data = counts.data.astype(np.int64)
+        counts.sum_duplicates()
+        if len(counts.data) and int(counts.data.max()) > _LARGEST:
+            raise CorpusError(
+                f"row {_row(counts, int(counts.data.argmax()))}: repeated entries add up to over 2^31 - 1."
+            )
+    if len(counts.data) and not counts.data.all():
+        counts = counts.copy()
+        counts.eliminate_zeros()
+    counts.data = counts.data.astype(np.int32, copy=False)
+    kind = np.int32 if counts.nnz <= _LARGEST and counts.shape[1] <= _LARGEST else np.int64
+    counts.indices = counts.indices.astype(kind, copy=False)
+    counts.indptr = counts.indptr.astype(kind, copy=False)
+    return counts
+
+
+def _as_csr(X: Any) -> Any:
+    if sp.issparse(X):
+        if len(X.shape) != 2:
+            raise CorpusError(
+                f"expected a matrix (documents x words), got a sparse array of shape {X.shape}."
+            )
+        if X.dtype.kind == "c":
+            raise CorpusError("Complex data not supported: counts are whole numbers.")
+        counts = X.tocsr()
+        _check_structure(counts)
+        return counts
+    values = np.asarray(X)
+    if values.dtype.kind == "c":
+        raise CorpusError("Complex data not supported: counts are whole numbers.")
+    if values.dtype.kind not in "biuf":
+        values = values.astype(np.float64)
+    if values.ndim != 2:
+        raise CorpusError(
+            f"Expected 2D array (documents x words), got an array of shape {values.shape} instead. "
+            "Reshape your data: X.reshape(1, -1) is one document."
+        )
+    return sp.csr_matrix(values)  # stores what is not zero: NaN too
+
+
+def _check_structure(counts: Any) -> None:
+    """Refuse a matrix whose index arrays point outside: compiled code would read there."""
+    indptr, indices = counts.indptr, counts.indices
+    broken = (
+        len(indptr) != counts.shape[0] + 1
+        or int(indptr[0]) != 0
+        or int(indptr[-1]) > min(len(indices), len(counts.data))
+        or bool((indptr[1:] < indptr[:-1]).any())
+    )
+    if not broken and len(indices):
+        broken = int(indices.min()) < 0 or int(indices.max()) >= counts.shape[1]
+    if broken:
+        raise CorpusError(
+            "the sparse matrix is broken: its index arrays point outside its shape; build it again."
+        )
+
+
+def _whole(counts: Any) -> NDArray[Any]:
+    """Return the stored values as integers, or raise one error for everything that is wrong with them."""
+    data: NDArray[Any] = counts.data
+    if data.dtype.kind == "b":
+        return data.astype(np.int32)
+    if data.dtype.kind not in "iuf":
+        data = data.astype(np.float64)
+    faults: list[str] = []
+
+    def note(bad: NDArray[np.bool_], what: str) -> None:
+        if bad.any():
+            rows = np.unique(_rows(counts, np.flatnonzero(bad)))
+            faults.append(f"{what} (row {first_few(rows.tolist())})")
+
+    if data.dtype.kind == "f":
+        finite = np.isfinite(data)
+        note(np.isnan(data), "Input X contains NaN")
+        note(np.isinf(data), "Input X contains infinity")
+        data = np.where(finite, data, 0)
+        note(data != np.floor(data), "counts that are not whole numbers")
+    note(data < 0, "Negative values in data passed to X")
+    note(data > _LARGEST, "counts above 2147483647")
+    if faults:
+        raise CorpusError(
+            f"X must hold counts of words, whole numbers from 0: {'; '.join(faults)}. "
+            "Correct these rows or drop them."
+        )
+    return data if data.dtype == np.int32 else data.astype(np.int32)
+
+
+def _rows(counts: Any, entries: NDArray[Any]) -> NDArray[Any]:
+    return np.searchsorted(counts.indptr, entries, side="right") - 1
+
+
+def _row(counts: Any, entry: int) -> int:
+    return int(_rows(counts, np.array([entry]))[0])

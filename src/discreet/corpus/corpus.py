@@ -1,0 +1,314 @@
+"""The corpus: counts of words, the words, whose document each row is.
+
+What is private about it: everything. The counts are as private as the text; owners and labels are data about
+people; and unless they come from a public list, the words are private too, because a word that one document
+holds is in the list or is not. A corpus therefore shows only its sizes, is never part of a release, and
+knows whether its words are public: ``vocabulary_is_public``. The sizes it shows are exact, hence private
+under ``add_or_remove_one`` as well; they are for whoever holds the text.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.corpus.check import Csr, canonical_counts
+from discreet.corpus.files import first_few
+from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
+from discreet.errors import CorpusError
+
+if TYPE_CHECKING:
+    from discreet.corpus.tokenizer import Tokenizer
+
+__all__ = ["Corpus", "column_words"]
+
+
+class Corpus:
+    """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
+
+    Parameters
+    ----------
+    counts : matrix of shape (n_documents, n_words)
+        Anything :func:`discreet.corpus.check_counts` takes. Shared, not copied, where it already is canonical
+        CSR with int32.
+    vocabulary : sequence of str
+        Word of each column; distinct.
+    owners : array-like of shape (n_documents,), int, optional
+        Whose document each row is: the same number, the same author. Numbers mean nothing else.
+    labels : sequence of shape (n_documents,), optional
+        A label of each document: int or str. Never used in training.
+    vocabulary_is_public : bool, default True
+        False where the words were taken from the private text. ``PrivateLDA`` then refuses the corpus until
+        the words have been chosen privately, or replaced by a public list with :meth:`restrict`.
+
+    Attributes
+    ----------
+    counts : scipy.sparse.csr_matrix, int32
+        Columns sorted, no stored zeros.
+    vocabulary : tuple of str
+    owners : int64 array or None
+    labels : int64 array, object array of str, or None
+    n_documents, n_words, n_tokens, n_units : int
+        ``n_units`` is the number of owners, or of documents where there are no owners.
+
+    Raises
+    ------
+    CorpusError
+        Where the parts do not fit together; names the row or column.
+    """
+
+    __slots__ = ("_counts", "_labels", "_owners", "_public", "_vocabulary")
+
+    def __init__(
+        self,
+        counts: Any,
+        vocabulary: Sequence[str],
+        owners: ArrayLike | None = None,
+        labels: ArrayLike | Sequence[str] | None = None,
+        *,
+        vocabulary_is_public: bool = True,
+    ) -> None:
+        self._counts = canonical_counts(counts)
+        self._vocabulary = check_words(
+            [vocabulary] if isinstance(vocabulary, str) else vocabulary, "vocabulary: word"
+        )
+        n_documents, n_words = self._counts.shape
+        if len(self._vocabulary) != n_words:
+            raise CorpusError(
+                f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
+                "give the vocabulary the counts were made with."
+            )
+        self._owners = _check_owners(owners, n_documents)
+        self._labels = _check_labels(labels, n_documents)
+        self._public = bool(vocabulary_is_public)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        tokenizer: "Tokenizer | None" = None,
+        vocabulary: WordList | None = None,
+        owners: ArrayLike | None = None,
+        labels: ArrayLike | Sequence[str] | None = None,
+    ) -> "Corpus":
+        """Count the words of texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            One document each; read once, not kept.
+        tokenizer : Tokenizer, optional
+            The default is ``Tokenizer()``.
+        vocabulary : path or iterable of str, optional
+            Public words; others are not counted and columns are in this order. Without it every word is
+            counted, in sorted order, and ``vocabulary_is_public`` is False.
+        owners, labels
+            As for :class:`Corpus`.
+
+        Returns
+        -------
+        Corpus
+        """
+        from discreet.corpus.counting import count_texts
+        from discreet.corpus.tokenizer import Tokenizer
+
+        public = None if vocabulary is None else load_vocabulary(vocabulary)
+        counts, words = count_texts(texts, tokenizer or Tokenizer(), public)
+        return cls(counts, words, owners, labels, vocabulary_is_public=public is not None)
+
+    @property
+    def counts(self) -> Csr:
+        """Counts of shape (n_documents, n_words), canonical CSR, int32."""
+        return self._counts
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The word of each column."""
+        return self._vocabulary
+
+    @property
+    def owners(self) -> NDArray[np.int64] | None:
+        """Whose document each row is, or None."""
+        return self._owners
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The label of each document, or None."""
+        return self._labels
+
+    @property
+    def vocabulary_is_public(self) -> bool:
+        """Whether the list of words is the same whatever the text says."""
+        return self._public
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, empty ones too."""
+        return int(self._counts.shape[0])
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of the vocabulary."""
+        return int(self._counts.shape[1])
+
+    @property
+    def n_tokens(self) -> int:
+        """Sum of all counts."""
+        return int(self._counts.data.sum(dtype=np.int64))
+
+    @property
+    def n_units(self) -> int:
+        """Number of owners, or of documents where there are no owners."""
+        return self.n_documents if self._owners is None else len(np.unique(self._owners))
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    def __repr__(self) -> str:
+        owners = "no owners" if self._owners is None else f"{self.n_units} owners"
+        kind = "public" if self._public else "private"
+        labels = "" if self._labels is None else ", labels"
+        sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
+        return f"Corpus({sizes}, {owners}{labels})"
+
+    def take(self, rows: ArrayLike) -> "Corpus":
+        """Return some of the documents.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool
+            Numbers of rows, in the order wanted, or a mask of shape (n_documents,).
+
+        Returns
+        -------
+        Corpus
+        """
+        chosen = np.asarray(rows)
+        if chosen.size == 0:
+            chosen = np.zeros(0, np.int64)
+        if chosen.dtype.kind == "b":
+            if chosen.shape != (self.n_documents,):
+                raise CorpusError(
+                    f"a mask of rows must have shape ({self.n_documents},), got {chosen.shape}."
+                )
+            chosen = np.flatnonzero(chosen)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise CorpusError("rows must be a one-dimensional array of int, or a mask.")
+        if chosen.size and not -self.n_documents <= int(chosen.min()) <= int(chosen.max()) < self.n_documents:
+            raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
+        return Corpus(
+            self._counts[chosen],
+            self._vocabulary,
+            None if self._owners is None else self._owners[chosen],
+            None if self._labels is None else self._labels[chosen],
+            vocabulary_is_public=self._public,
+        )
+
+    def restrict(self, words: WordList, *, vocabulary_is_public: bool | None = None) -> "Corpus":
+        """Keep only some words, as columns in the order given; a word never counted is an empty column.
+
+        Parameters
+        ----------
+        words : path or iterable of str
+            The new vocabulary.
+        vocabulary_is_public : bool, optional
+            Say True where ``words`` is a public list, or was chosen with differential privacy (and booked).
+            By default what this corpus says of its own words.
+
+        Returns
+        -------
+        Corpus
+            Every document is kept, also where no word of it is.
+        """
+        kept = load_vocabulary(words)
+        column = {word: i for i, word in enumerate(self._vocabulary)}
+        found = np.array([column.get(word, -1) for word in kept], np.int64)
+        target = np.full(self.n_words + 1, -1, np.int64)
+        target[found[found >= 0]] = np.flatnonzero(found >= 0)
+        moved = target[self._counts.indices]
+        stays = moved >= 0
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self._counts.indptr]
+        counts = sp.csr_matrix(
+            (self._counts.data[stays], moved[stays], ends), shape=(self.n_documents, len(kept))
+        )
+        public = self._public if vocabulary_is_public is None else vocabulary_is_public
+        return Corpus(counts, kept, self._owners, self._labels, vocabulary_is_public=public)
+
+    def split(
+        self,
+        test_size: float | int = 0.2,
+        *,
+        seed: int,
+        train_size: float | int | None = None,
+        by: str | None = None,
+    ) -> "tuple[Corpus, Corpus]":
+        """Split at random into a part to train on and a part to test on.
+
+        Parameters
+        ----------
+        test_size, train_size : float or int
+            A share between 0 and 1, or a number, of units. ``train_size`` is the rest by default.
+        seed : int
+            The same seed, the same split.
+        by : "document" or "owner", optional
+            The unit. By default the owner where there are owners: then nobody's documents are on both sides.
+
+        Returns
+        -------
+        train, test : Corpus
+            Rows in their old order; numbers of owners unchanged.
+        """
+        from discreet.corpus.split import split_rows
+
+        train, test = split_rows(self, test_size, train_size, seed, by)
+        return self.take(train), self.take(test)
+
+
+def column_words(n_words: int) -> tuple[str, ...]:
+    """Return stand-ins for words nobody gave: ``word_0``, ``word_1``, ..."""
+    return tuple(f"word_{i}" for i in range(n_words))
+
+
+def _check_owners(owners: ArrayLike | None, n_documents: int) -> NDArray[np.int64] | None:
+    if owners is None:
+        return None
+    codes = np.asarray(owners)
+    _check_length(codes, n_documents, "owners")
+    if codes.size == 0:
+        return np.zeros(0, np.int64)
+    if codes.dtype.kind not in "iu":
+        raise CorpusError(
+            f"owners must be whole numbers, got {codes.dtype}; "
+            "number them with np.unique(owners, return_inverse=True)."
+        )
+    if codes.dtype.kind == "u" and int(codes.max()) >= 2**63:
+        raise CorpusError(
+            "owners must fit in int64; number them with np.unique(owners, return_inverse=True)."
+        )
+    return codes.astype(np.int64)
+
+
+def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> NDArray[Any] | None:
+    if labels is None:
+        return None
+    values = np.asarray(labels)
+    _check_length(values, n_documents, "labels")
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    listed = values.tolist()
+    wrong = [i for i, label in enumerate(listed) if not isinstance(label, str)]
+    if wrong:
+        raise CorpusError(f"labels must be all int or all str; row {first_few(wrong)} is neither.")
+    result = np.empty(len(listed), object)  # as objects: one long label must not widen all the others
+    result[:] = listed
+    return result
+
+
+def _check_length(values: NDArray[Any], n_documents: int, name: str) -> None:
+    if values.shape != (n_documents,):
+        raise CorpusError(
+            f"{name} must have shape ({n_documents},), one for each document, got {values.shape}."
+        )

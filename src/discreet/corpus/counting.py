@@ -1,0 +1,150 @@
+"""Counting words of a stream of texts in bounded memory.
+
+A token becomes a number at once; of the text nothing is kept. Numbers of about a million tokens are gathered,
+summed by document, and put away as compressed rows: 8 bytes for each different word of each document.
+Numbers are given in order of first appearance and replaced at the end, so that the words stand in sorted
+order and a corpus does not depend on the order in which its words were met.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import count, repeat
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.corpus.check import Csr
+from discreet.corpus.tokenizer import Tokenizer
+from discreet.errors import CorpusError
+
+__all__ = ["RowChunks", "TextCounter", "count_texts"]
+
+_CHUNK_TOKENS = 1 << 20
+_MOST_WORDS = 2**31 - 1
+
+
+class RowChunks:
+    """Rows of counts put together from pieces, with no more than one spare copy of one array."""
+
+    def __init__(self) -> None:
+        self._data: list[NDArray[np.int32]] = []
+        self._indices: list[NDArray[np.int32]] = []
+        self._sizes: list[NDArray[np.int64]] = []
+
+    def add(self, data: NDArray[Any], indices: NDArray[Any], sizes: NDArray[Any]) -> None:
+        """Append rows: counts, columns, and the number of stored entries of each row."""
+        self._data.append(data.astype(np.int32, copy=False))
+        self._indices.append(indices.astype(np.int32, copy=False))
+        self._sizes.append(sizes.astype(np.int64, copy=False))
+
+    def matrix(self, n_words: int) -> Csr:
+        """Return all rows, and forget the pieces."""
+        sizes = np.concatenate([np.zeros(1, np.int64), *self._sizes])
+        indptr = np.cumsum(sizes)
+        self._sizes.clear()
+        indices, data = _joined(self._indices), _joined(self._data)
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        shape = (len(indptr) - 1, n_words)
+        return sp.csr_matrix((data, indices.astype(kind, copy=False), indptr.astype(kind)), shape=shape)
+
+
+def _joined(pieces: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    whole = np.empty(sum(len(piece) for piece in pieces), np.int32)
+    start = len(whole)
+    while pieces:
+        piece = pieces.pop()
+        start -= len(piece)
+        whole[start : start + len(piece)] = piece
+    return whole
+
+
+class TextCounter:
+    """Counts the tokens of one text after another.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+        How a text becomes tokens.
+    vocabulary : tuple of str or None
+        Public words: others are not counted, and columns are in this order. None: every word met.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
+        self._number: dict[str, int] = {}
+        if vocabulary is None:
+            self._number = defaultdict(count().__next__)
+        else:
+            self._number.update((word, column) for column, word in enumerate(vocabulary))
+        self._single = tokenizer.ngram_range == (1, 1)
+        if self._single:
+            self._number.update(dict.fromkeys(tokenizer.ignored, -1))
+        self._tokens = array("i")
+        self._lengths = array("q")
+        self._chunks = RowChunks()
+
+    def add(self, text: str) -> None:
+        """Count one document."""
+        before = len(self._tokens)
+        words: Iterable[str] = self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text)
+        if self._vocabulary is None:
+            self._tokens.extend(map(self._number.__getitem__, words))
+        else:
+            self._tokens.extend(map(self._number.get, words, repeat(-1)))
+        self._lengths.append(len(self._tokens) - before)
+        if len(self._tokens) >= _CHUNK_TOKENS:
+            self._put_away()
+
+    def finish(self) -> tuple[Csr, tuple[str, ...]]:
+        """Return the counts (n_documents, n_words), rows sorted by column, and the words."""
+        self._put_away()
+        if self._vocabulary is not None:
+            return self._chunks.matrix(len(self._vocabulary)), self._vocabulary
+        words = [word for word, number in self._number.items() if number >= 0]
+        if len(words) > _MOST_WORDS:
+            raise CorpusError(
+                f"{len(words)} different words were found, at most {_MOST_WORDS} can be counted."
+            )
+        self._number.clear()
+        order = sorted(range(len(words)), key=words.__getitem__)  # words[i] has number i
+        column = np.empty(len(words), np.int32)
+        column[order] = np.arange(len(words), dtype=np.int32)
+        counts = self._chunks.matrix(len(words))
+        for start in range(0, len(counts.indices), _CHUNK_TOKENS):
+            part = slice(start, start + _CHUNK_TOKENS)
+            counts.indices[part] = column[counts.indices[part]]
+        counts.has_sorted_indices = False
+        counts.sort_indices()
+        return counts, tuple(words[i] for i in order)
+
+    def _put_away(self) -> None:
+        tokens = np.frombuffer(self._tokens, np.int32) if len(self._tokens) else np.zeros(0, np.int32)
+        lengths = np.frombuffer(self._lengths, np.int64) if len(self._lengths) else np.zeros(0, np.int64)
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths]))
+        kept = tokens >= 0
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])[ends]
+        tokens = tokens[kept]
+        width = int(tokens.max()) + 1 if len(tokens) else 1
+        rows = sp.csr_matrix(
+            (np.ones(len(tokens), np.int32), tokens, ends.astype(np.int32)), shape=(len(lengths), width)
+        )
+        rows.sum_duplicates()
+        self._chunks.add(rows.data.copy(), rows.indices.copy(), np.diff(rows.indptr))
+        self._tokens, self._lengths = array("i"), array("q")
+
+
+def count_texts(
+    texts: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Count texts held in memory: see :meth:`Corpus.from_texts`."""
+    counter = TextCounter(tokenizer, vocabulary)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise CorpusError(f"text {number}: expected str, found {type(text).__name__}; decode or drop it.")
+        counter.add(text)
+    return counter.finish()

@@ -1,0 +1,64 @@
+"""``.npz``: a scipy sparse matrix, with vocabulary, owners and labels where :func:`write_corpus` put them.
+
+scipy's ``load_npz`` reads these files too; it ignores what it does not know. Nothing is unpickled.
+"""
+
+import json
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.corpus.check import Csr
+from discreet.corpus.files import PathLike, open_source
+from discreet.errors import CorpusError
+
+__all__ = ["EXTRAS", "read_npz"]
+
+#: Member of the archive -> argument of ``Corpus``; each is UTF-8 JSON as bytes.
+EXTRAS = {"discreet.vocabulary": "vocabulary", "discreet.owners": "owners", "discreet.labels": "labels"}
+_PUBLIC = "discreet.vocabulary_is_public"
+
+
+def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
+    """Read a sparse matrix, and the extras if there are any.
+
+    Parameters
+    ----------
+    path : path
+        A file of ``scipy.sparse.save_npz`` or :func:`write_corpus`.
+
+    Returns
+    -------
+    counts : scipy.sparse matrix
+        Not checked yet.
+    extras : dict
+        Any of vocabulary, owners, labels, vocabulary_is_public.
+
+    Raises
+    ------
+    CorpusError
+        Where it is not such a file.
+    """
+    name = os.fspath(path)
+    fault: str | None = None
+    with open_source(path) as source:
+        if not source.raw.read(1):
+            raise CorpusError(f"{name} is empty: expected a sparse matrix of scipy.sparse.save_npz.")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            extras: dict[str, Any] = {
+                argument: json.loads(file[member].tobytes())
+                for member, argument in EXTRAS.items()
+                if member in file
+            }
+            if _PUBLIC in file:
+                extras["vocabulary_is_public"] = bool(file[_PUBLIC])
+        return sp.load_npz(path), extras
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        fault = type(error).__name__
+    raise CorpusError(
+        f"{name} is not a sparse matrix of scipy.sparse.save_npz ({fault}); write it with that."
+    )

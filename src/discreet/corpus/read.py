@@ -1,0 +1,254 @@
+"""``read_corpus``: find the format, check the options, call the reader."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from discreet._progress import Callback
+from discreet.corpus.check import Csr
+from discreet.corpus.corpus import Corpus, column_words
+from discreet.corpus.files import PathLike, read_lines
+from discreet.corpus.records import Fields, Reading
+from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.vocabulary import WordList, load_vocabulary
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "find_format", "read_corpus"]
+
+#: Formats that hold raw text, with the endings they are known by.
+TEXT_FORMATS = {
+    "jsonl": (".jsonl", ".ndjson"),
+    "csv": (".csv", ".tsv"),
+    "parquet": (".parquet", ".pq"),
+    "txt": (),
+    "lines": (),
+    "mallet": (".mallet",),
+}
+#: Formats that hold counts of words.
+COUNT_FORMATS = {
+    "uci": (".uci",),
+    "npz": (".npz",),
+    "ldac": (".ldac", ".lda-c"),
+    "mtx": (".mtx", ".mm"),
+    "svmlight": (".svmlight", ".libsvm"),
+    "csv-counts": (),
+    "parquet-counts": (),
+}
+
+
+def find_format(path: PathLike) -> str:
+    """Return the format that a file's name, or a folder, stands for.
+
+    Raises
+    ------
+    CorpusError
+        Where the name does not say; lists the formats.
+    """
+    file = Path(path)
+    if file.is_dir():
+        return "txt"
+    name = file.name.lower().removesuffix(".gz")
+    if name.startswith("docword."):
+        return "uci"
+    for format_name, endings in (TEXT_FORMATS | COUNT_FORMATS).items():
+        if name.endswith(tuple(endings)) and endings:
+            return format_name
+    if not file.exists():
+        raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
+    raise CorpusError(
+        f"{os.fspath(path)}: its name does not say what it is; give format=, one of "
+        f"{', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}."
+    )
+
+
+def read_corpus(
+    path: PathLike,
+    format: str | None = None,  # noqa: A002  (a name other code relies on)
+    *,
+    text: str | None = None,
+    author: str | None = None,
+    label: str | None = None,
+    vocabulary: WordList | None = None,
+    owners: PathLike | ArrayLike | None = None,
+    labels: PathLike | Sequence[Any] | None = None,
+    tokenizer: Tokenizer | None = None,
+    token_pattern: str | None = None,
+    lowercase: bool | None = None,
+    stop_words: str | Iterable[str] | None = None,
+    ngram_range: tuple[int, int] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    callback: Callback | None = None,
+) -> Corpus:
+    """Read a corpus from a file or folder.
+
+    Parameters
+    ----------
+    path : path
+        The file; gzip is recognised by content. Or a folder of ``.txt`` files.
+    format : str, optional
+        Raw text: "jsonl", "csv", "parquet", "txt" (a folder), "lines" (a document a line), "mallet".
+        Counts: "uci", "npz", "ldac", "mtx", "svmlight", "csv-counts", "parquet-counts".
+        By default found from the name.
+    text : str, default "text"
+        Field that holds the text (raw text).
+    author : str, optional
+        Field that names whose document it is (raw text): text or whole numbers. Becomes ``owners``, numbered
+        in order of first appearance; names are not kept. Compared as text: 7 and "7" are one author.
+    label : str, optional
+        Field that holds a label (raw text).
+    vocabulary : path or iterable of str, optional
+        Public list of words, or file with one a line. Raw text: other words are not counted, columns are
+        in this order. Counts: the word of each column. Only with it is ``vocabulary_is_public`` True (or
+        where an ``.npz`` of :func:`write_corpus` says so): give a list that does not come from this text.
+    owners, labels : path or array-like, optional
+        For counts: whose document each row is, and its label; a file has one a line.
+    tokenizer : Tokenizer, optional
+        How a text becomes words; or give its parameters one by one:
+    token_pattern, lowercase, stop_words, ngram_range
+        See :class:`Tokenizer` (raw text).
+    delimiter : str, optional
+        Character between the columns of CSV; a comma, or a tab for ``.tsv``.
+    encoding : str, default "utf-8"
+        Encoding of the text, and of files of words, owners and labels.
+    callback : callable, optional
+        ``callback("reading", done, total)``.
+
+    Returns
+    -------
+    Corpus
+        One row for each document of the file, in its order, empty documents too.
+
+    Raises
+    ------
+    CorpusError
+        Where the file is not what it should be: names the file and the first lines that are wrong. Never
+        shows text.
+    ParameterError
+        Where an option has no meaning for the format, or the tokenizer cannot be made.
+
+    Notes
+    -----
+    Text is read as a stream and never held: memory is 8 bytes for each different word of each document, and
+    the words themselves.
+    """
+    name = find_format(path) if format is None else format
+    if name not in TEXT_FORMATS and name not in COUNT_FORMATS:
+        raise CorpusError(
+            f"format {name!r} is not known; choose one of {', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}."
+        )
+    public = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    tokenizing = {
+        "tokenizer": tokenizer,
+        "token_pattern": token_pattern,
+        "lowercase": lowercase,
+        "stop_words": stop_words,
+        "ngram_range": ngram_range,
+    }
+    if name in TEXT_FORMATS:
+        _refuse(name, {"owners": owners, "labels": labels}, "name a field with author= or label=")
+        fields = Fields("text" if text is None else text, author, label)
+        reading = Reading(fields, _tokenizer(tokenizing), public, encoding, delimiter, callback)
+        return _read_text(name, path, reading)
+    _refuse(
+        name,
+        {"text": text, "author": author, "label": label},
+        "it has no fields; owners= and labels= take a file",
+    )
+    _refuse(name, tokenizing, "it holds counts of words already")
+    counts, extras = _read_counts(name, path, public, encoding, delimiter, callback)
+    if public is not None:
+        if counts.shape[1] != len(public):
+            raise CorpusError(
+                f"{os.fspath(path)} has {counts.shape[1]} columns, but the vocabulary "
+                f"has {len(public)} words; give the vocabulary that belongs to it."
+            )
+        extras |= {"vocabulary": public, "vocabulary_is_public": True}
+    extras.setdefault("vocabulary", column_words(counts.shape[1]))
+    extras.setdefault("vocabulary_is_public", False)
+    if owners is not None:
+        extras["owners"] = _numbered(_one_a_line(owners, encoding))
+    if labels is not None:
+        extras["labels"] = _one_a_line(labels, encoding)
+    if counts.shape[0] == 0:
+        raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
+    try:
+        return Corpus(counts, **extras)
+    except CorpusError as error:
+        raise CorpusError(f"{os.fspath(path)}: {error}") from None
+
+
+def _refuse(name: str, options: dict[str, Any], why: str) -> None:
+    given = [option for option, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(f'{", ".join(given)}= cannot be used with format "{name}": {why}.')
+
+
+def _tokenizer(options: dict[str, Any]) -> Tokenizer:
+    tokenizer = options.pop("tokenizer")
+    given = {option: value for option, value in options.items() if value is not None}
+    if tokenizer is None:
+        return Tokenizer(**given)
+    if given:
+        raise ParameterError(f"give tokenizer= or {', '.join(given)}=, not both.")
+    if not isinstance(tokenizer, Tokenizer):
+        raise TypeError(f"tokenizer must be a discreet.corpus.Tokenizer, got {type(tokenizer).__name__}.")
+    return tokenizer
+
+
+def _read_text(name: str, path: PathLike, reading: Reading) -> Corpus:
+    if name == "jsonl":
+        from discreet.corpus.jsonl import read_jsonl as reader
+    elif name == "csv":
+        from discreet.corpus.table import read_csv as reader
+    elif name == "txt":
+        from discreet.corpus.plain import read_folder as reader
+    elif name == "lines":
+        from discreet.corpus.plain import read_lines_of_text as reader
+    elif name == "mallet":
+        from discreet.corpus.plain import read_mallet as reader
+    else:
+        from discreet.corpus.parquet import read_parquet as reader
+    return reader(path, reading)
+
+
+def _read_counts(
+    name: str,
+    path: PathLike,
+    public: tuple[str, ...] | None,
+    encoding: str,
+    delimiter: str | None,
+    callback: Callback | None,
+) -> tuple[Csr, dict[str, Any]]:
+    if name == "uci":
+        from discreet.corpus.uci import read_uci
+
+        return read_uci(path, callback), {}
+    if name == "npz":
+        from discreet.corpus.npz import read_npz
+
+        return read_npz(path)
+    raise CorpusError(f"format {name!r} is not known.")
+
+
+def _one_a_line(values: Any, encoding: str) -> Any:
+    if not isinstance(values, str | os.PathLike):
+        return values
+    lines = [line.rstrip("\r\n") for line in read_lines(values, encoding)]
+    empty = [number for number, line in enumerate(lines, 1) if not line]
+    if empty:
+        raise CorpusError(
+            f"{os.fspath(values)}, line {empty[0]}: expected one entry for each document, found a blank line."
+        )
+    return lines
+
+
+def _numbered(owners: Any) -> Any:
+    """Number owners that are names, in order of first appearance."""
+    if not all(isinstance(owner, str) for owner in owners):
+        return owners
+    number: dict[str, int] = {}
+    return [number.setdefault(owner, len(number)) for owner in owners]
