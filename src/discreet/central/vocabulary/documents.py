@@ -1,0 +1,128 @@
+"""What ``fit`` and ``transform`` take: texts or a corpus, as counts of words."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.corpus import Corpus, Tokenizer
+from discreet.corpus.counting import count_texts
+from discreet.errors import CorpusError
+
+__all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]
+
+
+class Documents(NamedTuple):
+    """Counts of shape (n_documents, n_words), the words, and the owners of the rows. Private."""
+
+    counts: sp.csr_matrix
+    words: tuple[str, ...]
+    owners: NDArray[Any] | None
+
+
+def check_kind(X: Any) -> None:
+    """Refuse what are neither texts nor a corpus, without looking inside."""
+    if isinstance(X, str | bytes):
+        raise CorpusError(
+            "Iterable over raw text documents expected, string object received: pass a list of texts."
+        )
+    if isinstance(X, Corpus):
+        return
+    if sp.issparse(X) or getattr(X, "ndim", 1) != 1:
+        raise CorpusError(
+            "expected an iterable of texts or a Corpus, found a matrix; name its columns with "
+            "Corpus(counts, vocabulary), or pass it to PrivateLDA directly if the words are public."
+        )
+    if not isinstance(X, Iterable):
+        raise CorpusError(f"expected an iterable of texts or a Corpus, found {type(X).__name__}.")
+
+
+def count_documents(
+    X: Any,
+    tokenizer: Tokenizer,
+    owners: Any = None,
+    vocabulary: tuple[str, ...] | None = None,
+    *,
+    in_text_order: bool = False,
+) -> Documents:
+    """Count the words of texts, or take those of a corpus.
+
+    Parameters
+    ----------
+    X : iterable of str, or Corpus
+        Read once. A corpus was tokenised before: the tokenizer has no effect on it.
+    tokenizer : Tokenizer
+        How a text becomes words.
+    owners : array-like of shape (n_documents,), optional
+        Owner of each text; by default those of the corpus.
+    vocabulary : tuple of str, optional
+        Count these words only, columns in this order. None: all words, columns in sorted order for texts.
+    in_text_order : bool, default False
+        Entries of a row stand in the order in which the text uses the words.
+
+    Raises
+    ------
+    CorpusError
+        Where X holds something else than str, or owners do not fit.
+    """
+    check_kind(X)
+    if isinstance(X, Corpus):
+        counts, words = X.counts, X.vocabulary
+        owners = X.owners if owners is None else owners
+        if vocabulary is not None:
+            counts, words = pick_words(counts, words, vocabulary), vocabulary
+    elif in_text_order:
+        counts, words = _count_in_text_order(X, tokenizer)
+    else:
+        counts, words = count_texts(X, tokenizer, vocabulary)
+    if owners is not None:
+        owners = np.asarray(owners)
+        n_documents = len(counts.indptr) - 1
+        if owners.shape != (n_documents,):
+            raise CorpusError(
+                f"owners must have shape ({n_documents},), one for each document, but have {owners.shape}."
+            )
+    return Documents(counts, words, owners)
+
+
+def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str, ...]) -> sp.csr_matrix:
+    """Return the columns of the words ``wanted``, in their order; empty for a word that is not there."""
+    column = {word: i for i, word in enumerate(wanted)}
+    target = np.array([column.get(word, -1) for word in words], np.int64)
+    moved = target[counts.indices] if len(target) else np.zeros(0, np.int64)
+    stays = moved >= 0
+    ends = np.r_[0, np.cumsum(stays)][counts.indptr]
+    shape = (len(ends) - 1, len(wanted))
+    picked = sp.csr_matrix((counts.data[stays], moved[stays], ends), shape=shape)
+    picked.sort_indices()
+    return picked
+
+
+def is_writable(word: str) -> bool:
+    """Whether a word can stand on a line of a vocabulary file: one line, and proper Unicode."""
+    if len(f"{word}.".splitlines()) != 1:
+        return False
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return bool(word)
+
+
+def _count_in_text_order(texts: Iterable[Any], tokenizer: Tokenizer) -> tuple[sp.csr_matrix, tuple[str, ...]]:
+    number: dict[str, int] = {}
+    indices: list[int] = []
+    data: list[int] = []
+    indptr = [0]
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise CorpusError(f"text {row}: expected str, found {type(text).__name__}; decode or drop it.")
+        counted = Counter(tokenizer(text))  # keeps the order of first use
+        indices.extend(number.setdefault(word, len(number)) for word in counted)
+        data.extend(counted.values())
+        indptr.append(len(indices))
+    arrays = (np.array(data, np.int32), np.array(indices, np.int64), np.array(indptr, np.int64))
+    return sp.csr_matrix(arrays, shape=(len(indptr) - 1, len(number))), tuple(number)

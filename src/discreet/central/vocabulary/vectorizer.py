@@ -1,0 +1,386 @@
+r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under differential privacy.
+
+A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
+chooses the words with one of four methods (see ``greedy``, ``weighted_gaussian``, ``policy_gaussian`` and
+``sips``, with their guarantees) and books what that costs *before* it reads the texts; ``transform``
+counts. Counts are exact, and as private as the texts: what is released is the list of words and their noisy
+weights, nothing else.
+
+Words come in alphabetical order, never in order of appearance.
+
+Reference
+---------
+Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451:
+choosing words and training a topic model on them, both private, is private at the sum of the costs.
+"""
+
+import math
+import numbers
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._threads import count_threads
+from discreet.central.vocabulary.documents import (
+    Documents,
+    check_kind,
+    count_documents,
+    is_writable,
+    pick_words,
+)
+from discreet.central.vocabulary.greedy import Greedy
+from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
+from discreet.central.vocabulary.sips import Sips
+from discreet.central.vocabulary.thresholds import published_leak
+from discreet.central.vocabulary.units import Choice, rank_words, secret_order
+from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.central.word_counts import WordCounts
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, load_vocabulary
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["PrivateCountVectorizer"]
+
+METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
+_DEFAULT_DELTA = 1e-6
+_MOST_WORDS_PER_UNIT = 2**16
+Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
+
+
+class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
+    r"""Choose a vocabulary privately, then count words.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
+    delta : float, optional
+        By default a tenth of the ledger's delta, or 1e-6 without a ledger.
+    method : {"greedy", "weighted_gaussian", "policy_gaussian", "sips"}, default "greedy"
+        How words are chosen.
+    max_words_per_unit : int, default 100
+        Most distinct words of one unit that count, its most used; ties are broken at random.
+    vocabulary : iterable or mapping of str, optional
+        A public list of words: costs nothing, nothing is booked, and ``epsilon`` has no effect.
+    privacy_unit : {"document", "author"}, default "document"
+        Whose presence is hidden.
+    ngram_range, stop_words, token_pattern, lowercase
+        As for :class:`discreet.corpus.Tokenizer`; without effect on a ``Corpus``, which was tokenised before.
+    threshold : {"corrected", "published"}, default "corrected"
+        For ``method="greedy"``. ``"published"`` reproduces Carvalho et al. 2022, threshold and order of
+        ties, and is too low for units with several words that nobody else has: the delta booked is the one
+        it really has, and the ledger says so.
+    max_words : int, optional
+        Keep only this many words, those with the largest noisy weights (a function of what is released:
+        free).
+    ledger : Ledger, optional
+        Where the cost is booked; several estimators may share one. By default ``fit`` makes one of its own.
+    random_state : int, optional
+        None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
+    n_jobs : int, optional
+        Threads for the noise; results do not depend on it.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        Column of each chosen word; words in alphabetical order.
+    word_weights_ : array of shape (n_words,), or None
+        Released noisy weights, in units of what one document or author can give. Weights of ``greedy`` and
+        ``policy_gaussian`` are cut off, so they do not rank frequent words; those of ``sips`` come from
+        several rounds. None for a public vocabulary.
+    ledger_ : Ledger or None
+        The ledger with the booking; None for a public vocabulary without a ledger.
+
+    Raises
+    ------
+    BudgetExceeded
+        By ``fit``, before X is read, where the ledger has less left. The estimator is as it was.
+    ParameterError, PrivacyError
+        By ``fit``, before X is read, naming all parameters that are out of range.
+    CorpusError
+        Where X does not hold texts. The cost stays booked.
+
+    Notes
+    -----
+    The guarantee is (epsilon, delta)-differential privacy of ``vocabulary_`` and ``word_weights_``
+    together, for adding or removing one ``privacy_unit``. ``transform`` returns exact counts, which are
+    private.
+
+    Examples
+    --------
+    >>> texts = ["a model of topics", "topics of text"] * 40
+    >>> words = PrivateCountVectorizer(epsilon=2.0, random_state=0).fit(texts)
+    >>> list(words.get_feature_names_out())
+    ['model', 'of', 'text', 'topics']
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float | None = None,
+        method: str = "greedy",
+        max_words_per_unit: int = 100,
+        vocabulary: Any = None,
+        privacy_unit: str = "document",
+        ngram_range: tuple[int, int] = (1, 1),
+        stop_words: Any = None,
+        token_pattern: str = DEFAULT_TOKEN_PATTERN,
+        lowercase: bool = True,
+        threshold: str = "corrected",
+        max_words: int | None = None,
+        ledger: Ledger | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.max_words_per_unit = max_words_per_unit
+        self.vocabulary = vocabulary
+        self.privacy_unit = privacy_unit
+        self.ngram_range = ngram_range
+        self.stop_words = stop_words
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.threshold = threshold
+        self.max_words = max_words
+        self.ledger = ledger
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> "PrivateCountVectorizer":
+        """Choose the vocabulary.
+
+        Parameters
+        ----------
+        X : iterable of str, or Corpus
+            One text a document, read once.
+        y : None
+            Ignored.
+        owners : array-like of shape (n_documents,), optional
+            Author of each text; needed for ``privacy_unit="author"`` unless a Corpus names them.
+        """
+        self._fit(X, owners)
+        return self
+
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any, y: Any = None, *, owners: Any = None
+    ) -> WordCounts:
+        """Choose the vocabulary and count it, reading X once. Parameters as for :meth:`fit`."""
+        read = self._fit(X, owners)
+        if read is None:  # a public vocabulary: nothing was read yet
+            return self.transform(X, owners=owners)
+        return self._carry(pick_words(read.counts, read.words, self._words()), read.owners)
+
+    def transform(self, X: Any, *, owners: Any = None) -> WordCounts:
+        """Count the words of the vocabulary. The counts are exact, hence private.
+
+        Parameters
+        ----------
+        X : iterable of str, or Corpus
+        owners : array-like of shape (n_documents,), optional
+            Carried along with the counts.
+
+        Returns
+        -------
+        WordCounts of shape (n_documents, n_words)
+            A ``csr_matrix`` that carries the vocabulary, and the owners where known.
+        """
+        check_is_fitted(self, "vocabulary_")
+        read = count_documents(X, self._tokenizer(), owners, self._words())
+        return self._carry(read.counts, read.owners)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the words in the order of the columns. ``input_features`` is ignored."""
+        check_is_fitted(self, "vocabulary_")
+        return np.asarray(self._words(), dtype=object)
+
+    @property
+    def guarantee(self) -> str:
+        """The promise about everything booked in the ledger, in words."""
+        check_is_fitted(self, "vocabulary_")
+        if self.ledger_ is None:
+            return "public vocabulary: the words do not depend on the texts"
+        return self.ledger_.guarantee().in_words()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _fit(self, X: Any, owners: Any) -> Documents | None:
+        tokenizer = self._check(X, owners)
+        if self.vocabulary is not None:
+            self._set(_public_words(self.vocabulary), None, self.ledger)
+            return None
+        delta = self._delta()
+        published = self.threshold == "published"
+        method = self._method(delta)
+        ledger = self.ledger
+        if ledger is None:
+            booked = published_leak(self.epsilon, delta, self.max_words_per_unit) if published else delta
+            ledger = Ledger(self.epsilon, booked, privacy_unit=self.privacy_unit)
+        stream = SecureStream(self.random_state).spawn("vocabulary")
+        reservation = ledger.reserve(method.event(), self._purpose(published))
+        # From here on X may be read: the cost is booked.
+        read = count_documents(X, tokenizer, owners, in_text_order=published)
+        order = secret_order(read.words, stream.spawn("order").words(8).tobytes())
+        authors = read.owners if self.privacy_unit == "author" else None
+        units = rank_words(read.counts, authors, order, ties_as_written=published)
+        choice = method.choose(units, stream.spawn("noise"), reservation, n_jobs=self.n_jobs)
+        words, weights = self._released(choice, read.words)
+        if not words:
+            raise PrivacyError(
+                "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
+                "booked); use a larger epsilon, more texts, or a public vocabulary=."
+            )
+        self._set(words, weights, ledger)
+        return read
+
+    def _released(
+        self, choice: Choice, words: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """Put what a method chose into its final form. Sees released values only."""
+        chosen = [
+            (int(round_), -float(weight), words[number])
+            for number, weight, round_ in zip(choice.words, choice.weights, choice.rounds, strict=True)
+            if is_writable(words[number])
+        ]
+        kept = sorted(chosen)[: self.max_words]  # earlier rounds found the more frequent words
+        kept.sort(key=itemgetter(2))
+        return tuple(word for _, _, word in kept), np.array([-weight for _, weight, _ in kept], np.float64)
+
+    def _set(
+        self, words: tuple[str, ...], weights: NDArray[np.float64] | None, ledger: Ledger | None
+    ) -> None:
+        self.vocabulary_ = {word: column for column, word in enumerate(words)}
+        self.word_weights_ = weights
+        self.ledger_ = ledger
+
+    def _words(self) -> tuple[str, ...]:
+        return tuple(self.vocabulary_)  # a dict keeps the order of the columns
+
+    def _carry(self, counts: Any, owners: NDArray[Any] | None) -> WordCounts:
+        return WordCounts(counts, self._words(), owners=owners, word_weights=self.word_weights_)
+
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer(self.token_pattern, self.lowercase, self.stop_words, self.ngram_range)
+
+    def _delta(self) -> float:
+        if self.delta is not None:
+            return float(self.delta)
+        return _DEFAULT_DELTA if self.ledger is None else self.ledger.delta / 10
+
+    def _method(self, delta: float) -> Method:
+        epsilon, cap, unit = float(self.epsilon), int(self.max_words_per_unit), self.privacy_unit
+        if self.method == "greedy":
+            return Greedy(epsilon, delta, cap, unit, published=self.threshold == "published")
+        kinds = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
+        return kinds[self.method](epsilon, delta, cap, unit)
+
+    def _purpose(self, published: bool) -> str:
+        marks = [self.method, f"at most {self.max_words_per_unit} words a {self.privacy_unit}"]
+        if published:
+            marks.append("published threshold, for reproduction only")
+        if self.random_state is not None:
+            marks.append("reproducible, not for release")
+        return f"vocabulary ({', '.join(marks)})"
+
+    def _check(self, X: Any, owners: Any) -> Tokenizer | Any:
+        """Check all parameters before anything is booked or read; one error names all that is wrong."""
+        check_kind(X)
+        private, other = self._faults_of_the_promise(X, owners), self._faults()
+        tokenizer = None
+        try:
+            tokenizer = self._tokenizer()
+        except (DiscreetError, TypeError) as error:
+            other.append(str(error).rstrip("."))
+        if self.vocabulary is not None:
+            private = []  # nothing is promised, because nothing is used
+        if private or other:
+            kind = PrivacyError if private else ParameterError
+            raise kind("; ".join([*private, *other]) + ".")
+        return tokenizer
+
+    def _faults_of_the_promise(self, X: Any, owners: Any) -> list[str]:
+        faults: list[str] = []
+        if not (_is_real(self.epsilon) and self.epsilon > 0):
+            faults.append(f"epsilon must be a positive number or inf, but is {self.epsilon!r}")
+        if self.ledger is not None and not isinstance(self.ledger, Ledger):
+            faults.append(f"ledger must be a Ledger or None, but is {type(self.ledger).__name__}")
+        elif self.delta is None or _is_real(self.delta):
+            delta = self._delta()
+            if not 0 < delta < 1:
+                faults.append(f"delta must be between 0 and 1 (a threshold needs some), but is {delta!r}")
+        else:
+            faults.append(f"delta must be a number or None, but is {self.delta!r}")
+        if self.privacy_unit not in ("document", "author"):
+            faults.append(f'privacy_unit must be "document" or "author", but is {self.privacy_unit!r}')
+        elif isinstance(self.ledger, Ledger):
+            stated = (self.ledger.privacy_unit, self.ledger.neighboring)
+            if stated != (self.privacy_unit, "add_or_remove_one"):
+                faults.append(
+                    f"the ledger protects {stated}, but this vocabulary would protect "
+                    f"{(self.privacy_unit, 'add_or_remove_one')}; use one unit and relation for both"
+                )
+        if (
+            self.privacy_unit == "author"
+            and owners is None
+            and not (isinstance(X, Corpus) and X.owners is not None)
+        ):
+            faults.append('privacy_unit="author" needs to know the authors; pass owners= to fit')
+        return faults
+
+    def _faults(self) -> list[str]:
+        faults: list[str] = []
+        if self.method not in METHODS:
+            faults.append(f"method must be one of {', '.join(METHODS)}, but is {self.method!r}")
+        if not (_is_int(self.max_words_per_unit) and 1 <= self.max_words_per_unit <= _MOST_WORDS_PER_UNIT):
+            faults.append(
+                f"max_words_per_unit must be an int from 1 to {_MOST_WORDS_PER_UNIT}, "
+                f"but is {self.max_words_per_unit!r}"
+            )
+        if self.max_words is not None and not (_is_int(self.max_words) and self.max_words >= 1):
+            faults.append(f"max_words must be a positive int or None, but is {self.max_words!r}")
+        if self.threshold not in ("corrected", "published"):
+            faults.append(f'threshold must be "corrected" or "published", but is {self.threshold!r}')
+        elif self.threshold == "published" and self.method != "greedy":
+            faults.append('threshold="published" is a variant of method="greedy" only')
+        if self.random_state is not None and not (_is_int(self.random_state) and self.random_state >= 0):
+            faults.append(f"random_state must be a non-negative int or None, but is {self.random_state!r}")
+        try:
+            count_threads(self.n_jobs)
+        except (DiscreetError, TypeError) as error:
+            faults.append(str(error).rstrip("."))
+        return faults
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not _is_bool(value) and not math.isnan(value)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not _is_bool(value)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+def _public_words(vocabulary: Any) -> tuple[str, ...]:
+    if isinstance(vocabulary, dict):
+        columns: dict[Any, Any] = dict(vocabulary)
+        words = sorted(columns, key=columns.__getitem__)
+        if [columns[word] for word in words] != list(range(len(words))):
+            raise ParameterError("the columns in vocabulary must be 0, 1, 2, ... without gaps or repeats.")
+        return load_vocabulary(words)
+    if isinstance(vocabulary, set | frozenset):
+        return load_vocabulary(sorted(vocabulary))  # sets have no order of their own
+    return load_vocabulary(vocabulary)

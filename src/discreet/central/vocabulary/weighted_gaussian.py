@@ -1,0 +1,117 @@
+r"""Weighted Gaussian choice of words: each unit gives the same weight to each of its words.
+
+A unit with k words (at most :math:`\Delta_0`, its most used) adds :math:`1/\sqrt k` to each. Gaussian noise
+of standard deviation :math:`\sigma` is added, and words above :math:`\rho` are released with their noisy
+weights.
+
+Guarantee
+---------
+*Unit*: ``privacy_unit``. *Neighbours*: one unit is added or removed. *Released*: words and noisy weights
+above the threshold. *Sensitivity*: k integers :math:`c_k = \lfloor 2^m/\sqrt k \rfloor`, found in exact
+integer arithmetic, have squared norm :math:`k c_k^2 \le 4^m`; a unit's integers depend on that unit only,
+so the sums differ by at most :math:`2^m` in L2. *Booked as*: a Gaussian event with :math:`\sigma`
+calibrated to :math:`(\epsilon, \delta/2)`, plus an additive :math:`\delta/2` for words nobody else has (see
+``thresholds``). So it composes with training as one Gaussian more.
+
+Sums are of integers: any order of the units and any sharding gives the same weights.
+
+``epsilon = inf``: no noise; all held words are released.
+
+Reference
+---------
+Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", ICML 2020,
+arXiv:2002.09745.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
+from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
+from discreet.privacy import events
+from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.bound import Bound, BoundedSum
+from discreet.privacy.ledger import Reservation
+from discreet.privacy.mechanism import GaussianMechanism
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["WeightedGaussian", "choose_once", "even_weights", "sum_even_weights"]
+
+
+def even_weights(max_words: int, bits: int) -> NDArray[np.int64]:
+    """Return the integer weight of each word of a unit with k words, for k = 0 .. max_words; 0 for k = 0."""
+    return np.array([0, *(math.isqrt(4**bits // k) for k in range(1, max_words + 1))], np.int64)
+
+
+def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add up what the units give, each of them ``weights[k]`` to each of its k words."""
+    total = np.zeros(n_words, np.int64)
+    np.add.at(total, units.words, np.repeat(weights[units.sizes], units.sizes))
+    return total
+
+
+def choose_once(
+    units: UnitWords,
+    max_words: int,
+    mechanism: GaussianMechanism,
+    threshold: float,
+    stream: SecureStream,
+    reservation: Reservation,
+    n_jobs: int | None,
+    done: NDArray[np.bool_] | None = None,
+) -> Choice:
+    """Cap, weigh, sum, add noise and compare: one weighted Gaussian choice among words not yet ``done``."""
+    bound = mechanism.bound
+    held, kept = held_words(first_words(units, max_words, done))
+    longest = int(kept.sizes.max(initial=0))
+    total = sum_even_weights(kept, len(held), even_weights(longest, bound.bits))
+    noisy = mechanism.release(BoundedSum(total, bound), stream, reservation, n_jobs=n_jobs)
+    # Without noise there is nothing to hide behind a threshold: the twin names every held word.
+    least = on_lattice(threshold, bound.bits) if mechanism.noise_multiplier else -1
+    return passing(held, noisy, least, bound.step)
+
+
+@dataclass(frozen=True)
+class WeightedGaussian:
+    """Public configuration of the weighted Gaussian choice.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        What the choice costs in all: half of delta goes to the noise, half to the threshold.
+    max_words : int
+        Most distinct words of one unit that count.
+    privacy_unit : str
+        Whose presence is hidden.
+    """
+
+    epsilon: float
+    delta: float
+    max_words: int
+    privacy_unit: str = "document"
+
+    @property
+    def mechanism(self) -> GaussianMechanism:
+        """Gaussian noise on weights whose L2 norm is bounded by 1."""
+        noise = 0.0 if math.isinf(self.epsilon) else noise_multiplier_for(self.epsilon, self.delta / 2)
+        return GaussianMechanism(Bound(norm="l2", privacy_unit=self.privacy_unit), noise)
+
+    @property
+    def threshold(self) -> float:
+        """Noisy weight that a word must pass."""
+        return gaussian_threshold(self.mechanism.noise_multiplier, self.delta / 2, self.max_words)
+
+    def event(self) -> Any:
+        """Return what the ledger must reserve."""
+        event = self.mechanism.event()
+        return event if math.isinf(self.epsilon) else events.with_delta(event, self.delta / 2)
+
+    def choose(
+        self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
+    ) -> Choice:
+        """Choose words; the only place that sees the units. Parameters as for ``Greedy.choose``."""
+        return choose_once(units, self.max_words, self.mechanism, self.threshold, stream, reservation, n_jobs)

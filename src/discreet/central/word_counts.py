@@ -1,0 +1,109 @@
+"""Counts of words that know their words, so that the next step of a pipeline knows them too."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+__all__ = ["WordCounts"]
+
+
+class WordCounts(sp.csr_matrix):
+    """A CSR matrix of counts that carries what its rows and columns are.
+
+    Everything that accepts a ``scipy.sparse.csr_matrix`` accepts it. What it carries survives copies,
+    pickles and the choice of rows; it is dropped, never guessed, wherever columns may have changed: slices
+    of columns, products, sums, transposes and changes of shape or format.
+
+    Parameters
+    ----------
+    counts : sparse matrix of shape (n_documents, n_words)
+        The counts, or anything ``csr_matrix`` takes.
+    vocabulary : sequence of str of length n_words, optional
+        The word of each column.
+    owners : array of shape (n_documents,), optional
+        Whose document each row is, as in :class:`discreet.Corpus`; private, as the counts are.
+    word_weights : array of shape (n_words,), optional
+        Noisy weight of each word, as the choice of the vocabulary released it.
+    **options
+        As for ``csr_matrix``.
+
+    Raises
+    ------
+    ParameterError
+        Where a length does not fit the matrix.
+    """
+
+    def __init__(
+        self,
+        counts: Any,
+        vocabulary: Any = None,
+        *,
+        owners: Any = None,
+        word_weights: Any = None,
+        **options: Any,
+    ) -> None:
+        # scipy builds results of operations as type(self)(arrays, shape=...): they come without a vocabulary.
+        if isinstance(vocabulary, tuple) and vocabulary and not isinstance(vocabulary[0], str):
+            options.setdefault("shape", vocabulary)  # csr_matrix takes the shape as its second argument, too
+            vocabulary = None
+        super().__init__(counts, **options)
+        self._carried: dict[str, Any] = {}
+        for name, value, axis in (
+            ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),
+            ("owners", None if owners is None else np.asarray(owners), 0),
+            ("word_weights", None if word_weights is None else np.asarray(word_weights), 1),
+        ):
+            if value is None:
+                continue
+            if len(value) != self._length(axis):
+                side = "columns" if axis else "rows"
+                raise ParameterError(
+                    f"{name} must have one entry for each of the {self._length(axis)} {side}, "
+                    f"but has {len(value)}."
+                )
+            self._carried[name] = value
+
+    def _length(self, axis: int) -> int:
+        shape: Any = self.shape
+        return int(shape[axis])
+
+    def _carried_if_it_fits(self, name: str, axis: int) -> Any:
+        value = getattr(self, "_carried", {}).get(name)
+        # resize() changes the shape in place.
+        return value if value is not None and len(value) == self._length(axis) else None
+
+    @property
+    def vocabulary(self) -> tuple[str, ...] | None:
+        """Word of each column, or None where columns are no longer those words."""
+        return self._carried_if_it_fits("vocabulary", 1)
+
+    @property
+    def owners(self) -> NDArray[Any] | None:
+        """Owner of each row, or None where it is not known."""
+        return self._carried_if_it_fits("owners", 0)
+
+    @property
+    def word_weights(self) -> NDArray[np.float64] | None:
+        """Released noisy weight of each word, or None where it is not known."""
+        return self._carried_if_it_fits("word_weights", 1)
+
+    def copy(self) -> "WordCounts":
+        """Return a copy that carries the same."""
+        copied: WordCounts = super().copy()
+        copied._carried = dict(self._carried)
+        return copied
+
+    def __getitem__(self, key: Any) -> Any:
+        chosen: Any = super().__getitem__(key)
+        by_rows = not isinstance(key, tuple) and getattr(key, "ndim", 1) == 1
+        if by_rows and isinstance(chosen, WordCounts) and chosen._length(1) == self._length(1):
+            carried = {name: value for name, value in self._carried.items() if name != "owners"}
+            owners = self.owners
+            if owners is not None:
+                carried["owners"] = np.atleast_1d(owners[key])
+            chosen._carried = carried
+        return chosen
