@@ -17,7 +17,6 @@ from discreet.cli.options import (
     check_output_file,
     check_output_folder,
 )
-
 from discreet.errors import CorpusError
 
 __all__ = ["fit"]
@@ -40,8 +39,9 @@ def fit(
     vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
     vocabulary_method: Annotated[str, typer.Option(help="greedy, weighted_gaussian, ...")] = "greedy",
     stop_words: Annotated[
-        str, typer.Option(help='Public stop words: "english", "none", or a file, one a line.')
-    ] = "english",
+        str | None,
+        typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),
+    ] = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     ledger: Annotated[
         Path | None,
@@ -61,7 +61,7 @@ def fit(
     """Train a private topic model of CORPUS and write it to a folder that may be published."""
     from discreet.cli.display import console, print_topics, progress
     from discreet.cli.training import Recipe, open_ledger, train
-    from discreet.corpus import read_corpus
+    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
     from discreet.privacy import check_delta, check_epsilon
 
     say = console(quiet=quiet)
@@ -86,6 +86,10 @@ def fit(
     )
     unit = "document" if author is None else "author"
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
+    say.print("reading ...")
+    known = file_format or find_format(corpus)
+    if known in TEXT_FORMATS and stop_words is None:
+        stop_words = "english"
     options = {
         "text": text,
         "author": author,
@@ -93,10 +97,8 @@ def fit(
         "token_pattern": token_pattern,
         "stop_words": _stop_words(stop_words),
     }
-    say.print("reading ...")
-    documents = read_corpus(
-        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
-    )
+    given = {name: value for name, value in options.items() if value is not None}
+    documents = read_corpus(corpus, known, **given)
     book = open_ledger(recipe, unit, ledger)
     with progress(quiet=quiet) as callback:
         release = train(documents, recipe, book, callback)
@@ -110,8 +112,8 @@ def fit(
     say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
 
 
-def _stop_words(choice: str) -> str | list[str] | None:
-    if choice == "none":
+def _stop_words(choice: str | None) -> str | list[str] | None:
+    if choice is None or choice == "none":
         return None
     if choice == "english":
         return choice
