@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.corpus.check import check_counts
     from discreet.corpus.corpus import Corpus
+    from discreet.corpus.frames import from_frame
     from discreet.corpus.read import COUNT_FORMATS, TEXT_FORMATS, find_format, read_corpus
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
     from discreet.corpus.vocabulary import load_vocabulary
+    from discreet.corpus.write import WRITABLE_FORMATS, write_corpus
 
 _HOMES = {
     "COUNT_FORMATS": "read",
@@ -21,24 +23,30 @@ _HOMES = {
     "DEFAULT_TOKEN_PATTERN": "tokenizer",
     "TEXT_FORMATS": "read",
     "Tokenizer": "tokenizer",
+    "WRITABLE_FORMATS": "write",
     "check_counts": "check",
     "english_stop_words": "stop_words",
     "find_format": "read",
+    "from_frame": "frames",
     "load_vocabulary": "vocabulary",
     "read_corpus": "read",
+    "write_corpus": "write",
 }
 
 __all__ = [
     "COUNT_FORMATS",
     "DEFAULT_TOKEN_PATTERN",
     "TEXT_FORMATS",
+    "WRITABLE_FORMATS",
     "Corpus",
     "Tokenizer",
     "check_counts",
     "english_stop_words",
     "find_format",
+    "from_frame",
     "load_vocabulary",
     "read_corpus",
+    "write_corpus",
 ]
 
 

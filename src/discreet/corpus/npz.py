@@ -15,11 +15,13 @@ from discreet.corpus.check import Csr
 from discreet.corpus.files import PathLike, open_source
 from discreet.errors import CorpusError
 
-__all__ = ["EXTRAS", "read_npz"]
+__all__ = ["LABELS", "OWNERS", "PUBLIC", "VOCABULARY", "read_npz"]
 
-#: Member of the archive -> argument of ``Corpus``; each is UTF-8 JSON as bytes.
-EXTRAS = {"discreet.vocabulary": "vocabulary", "discreet.owners": "owners", "discreet.labels": "labels"}
-_PUBLIC = "discreet.vocabulary_is_public"
+#: Members of the archive beside scipy's own: words and labels are UTF-8 JSON as bytes, owners an array.
+VOCABULARY = "discreet.vocabulary"
+OWNERS = "discreet.owners"
+LABELS = "discreet.labels"
+PUBLIC = "discreet.vocabulary_is_public"
 
 
 def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
@@ -49,13 +51,14 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
             raise CorpusError(f"{name} is empty: expected a sparse matrix of scipy.sparse.save_npz.")
     try:
         with np.load(path, allow_pickle=False) as file:
-            extras: dict[str, Any] = {
-                argument: json.loads(file[member].tobytes())
-                for member, argument in EXTRAS.items()
-                if member in file
-            }
-            if _PUBLIC in file:
-                extras["vocabulary_is_public"] = bool(file[_PUBLIC])
+            extras: dict[str, Any] = {}
+            for member in (VOCABULARY, LABELS):
+                if member in file:
+                    extras[member.removeprefix("discreet.")] = json.loads(file[member].tobytes())
+            if OWNERS in file:
+                extras["owners"] = file[OWNERS]
+            if PUBLIC in file:
+                extras["vocabulary_is_public"] = bool(file[PUBLIC])
         return sp.load_npz(path), extras
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         fault = type(error).__name__

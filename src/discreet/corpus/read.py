@@ -12,7 +12,7 @@ from discreet.corpus.check import Csr
 from discreet.corpus.corpus import Corpus, column_words
 from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.records import Fields, Reading
-from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, ParameterError
 
@@ -80,6 +80,7 @@ def read_corpus(
     stop_words: str | Iterable[str] | None = None,
     ngram_range: tuple[int, int] | None = None,
     delimiter: str | None = None,
+    zero_based: bool = False,
     encoding: str = "utf-8",
     callback: Callback | None = None,
 ) -> Corpus:
@@ -112,6 +113,8 @@ def read_corpus(
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
         Character between the columns of CSV; a comma, or a tab for ``.tsv``.
+    zero_based : bool, default False
+        Whether an SVMlight file numbers its words from 0.
     encoding : str, default "utf-8"
         Encoding of the text, and of files of words, owners and labels.
     callback : callable, optional
@@ -150,16 +153,14 @@ def read_corpus(
     }
     if name in TEXT_FORMATS:
         _refuse(name, {"owners": owners, "labels": labels}, "name a field with author= or label=")
+        words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
         fields = Fields("text" if text is None else text, author, label)
-        reading = Reading(fields, _tokenizer(tokenizing), public, encoding, delimiter, callback)
-        return _read_text(name, path, reading)
+        return _read_text(name, path, Reading(fields, words, public, encoding, delimiter, callback))
     _refuse(
-        name,
-        {"text": text, "author": author, "label": label},
-        "it has no fields; owners= and labels= take a file",
+        name, {"text": text, "author": author, "label": label}, "owners= and labels= take a file, one a line"
     )
     _refuse(name, tokenizing, "it holds counts of words already")
-    counts, extras = _read_counts(name, path, public, encoding, delimiter, callback)
+    counts, extras = _read_counts(name, path, public, encoding, delimiter, zero_based, callback)
     if public is not None:
         if counts.shape[1] != len(public):
             raise CorpusError(
@@ -187,18 +188,6 @@ def _refuse(name: str, options: dict[str, Any], why: str) -> None:
         raise ParameterError(f'{", ".join(given)}= cannot be used with format "{name}": {why}.')
 
 
-def _tokenizer(options: dict[str, Any]) -> Tokenizer:
-    tokenizer = options.pop("tokenizer")
-    given = {option: value for option, value in options.items() if value is not None}
-    if tokenizer is None:
-        return Tokenizer(**given)
-    if given:
-        raise ParameterError(f"give tokenizer= or {', '.join(given)}=, not both.")
-    if not isinstance(tokenizer, Tokenizer):
-        raise TypeError(f"tokenizer must be a discreet.corpus.Tokenizer, got {type(tokenizer).__name__}.")
-    return tokenizer
-
-
 def _read_text(name: str, path: PathLike, reading: Reading) -> Corpus:
     if name == "jsonl":
         from discreet.corpus.jsonl import read_jsonl as reader
@@ -221,17 +210,41 @@ def _read_counts(
     public: tuple[str, ...] | None,
     encoding: str,
     delimiter: str | None,
+    zero_based: bool,
     callback: Callback | None,
 ) -> tuple[Csr, dict[str, Any]]:
+    """Return the counts, and whatever else of a corpus the format holds."""
+    n_words = None if public is None else len(public)
     if name == "uci":
         from discreet.corpus.uci import read_uci
 
         return read_uci(path, callback), {}
+    if name == "mtx":
+        from discreet.corpus.matrix_market import read_matrix_market
+
+        return read_matrix_market(path, callback), {}
     if name == "npz":
         from discreet.corpus.npz import read_npz
 
         return read_npz(path)
-    raise CorpusError(f"format {name!r} is not known.")
+    if name == "ldac":
+        from discreet.corpus.pairs import read_ldac
+
+        return read_ldac(path, n_words, callback), {}
+    if name == "svmlight":
+        from discreet.corpus.pairs import read_svmlight
+
+        counts, labels = read_svmlight(path, n_words, zero_based, callback)
+        return counts, {"labels": labels}
+    if name == "csv-counts":
+        from discreet.corpus.long_table import read_csv_counts
+
+        counts, words = read_csv_counts(path, public, encoding, delimiter, callback)
+    else:
+        from discreet.corpus.parquet import read_parquet_counts
+
+        counts, words = read_parquet_counts(path, public, callback)
+    return counts, {"vocabulary": words}
 
 
 def _one_a_line(values: Any, encoding: str) -> Any:

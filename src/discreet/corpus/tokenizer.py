@@ -23,7 +23,7 @@ from typing import Any
 from discreet.corpus.stop_words import english_stop_words
 from discreet.errors import ParameterError
 
-__all__ = ["DEFAULT_TOKEN_PATTERN", "Tokenizer"]
+__all__ = ["DEFAULT_TOKEN_PATTERN", "Tokenizer", "choose_tokenizer"]
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -118,6 +118,28 @@ class Tokenizer:
                 yield " ".join(held[-n:])
 
 
+def choose_tokenizer(
+    tokenizer: Tokenizer | None,
+    token_pattern: str | None,
+    lowercase: bool | None,
+    stop_words: str | Iterable[str] | None,
+    ngram_range: tuple[int, int] | None,
+) -> Tokenizer:
+    """Return the tokenizer given, or one made of the parameters that are not None."""
+    options: dict[str, Any] = {
+        "token_pattern": token_pattern,
+        "lowercase": lowercase,
+        "stop_words": stop_words,
+        "ngram_range": ngram_range,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    if tokenizer is None:
+        return Tokenizer(**given)
+    if given:
+        raise ParameterError(f"give tokenizer= or {', '.join(given)}=, not both.")
+    return tokenizer
+
+
 def _compile(token_pattern: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(token_pattern)
@@ -154,7 +176,7 @@ def _check_stop_words(stop_words: str | Iterable[str] | None, lowercase: bool) -
                 f'stop_words must be "english", a list of words or None, got the text {stop_words!r}.'
             )
         return english_stop_words()
-    words = list(stop_words)
+    words: list[Any] = list(stop_words)
     if not all(isinstance(word, str) for word in words):
         raise ParameterError('stop_words must be "english", a list of str or None; an entry is not a str.')
     return frozenset(word.lower() if lowercase else word for word in words)
