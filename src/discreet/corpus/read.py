@@ -1,6 +1,7 @@
 """``read_corpus``: find the format, check the options, call the reader."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ COUNT_FORMATS = {
     "csv-counts": (),
     "parquet-counts": (),
 }
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def find_format(path: PathLike) -> str:
@@ -106,7 +108,7 @@ def read_corpus(
         in this order. Counts: the word of each column. Only with it is ``vocabulary_is_public`` True (or
         where an ``.npz`` of :func:`write_corpus` says so): give a list that does not come from this text.
     owners, labels : path or array-like, optional
-        For counts: whose document each row is, and its label; a file has one a line.
+        Whose document each row is, and its label, where no field of the file says it; a file has one a line.
     tokenizer : Tokenizer, optional
         How a text becomes words; or give its parameters one by one:
     token_pattern, lowercase, stop_words, ngram_range
@@ -151,13 +153,25 @@ def read_corpus(
         "stop_words": stop_words,
         "ngram_range": ngram_range,
     }
+    if owners is not None and author is not None:
+        raise ParameterError("give author= or owners=, not both.")
+    if labels is not None and label is not None:
+        raise ParameterError("give label= or labels=, not both.")
+    by_row = {
+        "owners": None if owners is None else _numbered(_one_a_line(owners, encoding)),
+        "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
+    }
+    given = {option: values for option, values in by_row.items() if values is not None}
     if name in TEXT_FORMATS:
-        _refuse(name, {"owners": owners, "labels": labels}, "name a field with author= or label=")
         words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
         fields = Fields("text" if text is None else text, author, label)
-        return _read_text(name, path, Reading(fields, words, public, encoding, delimiter, callback))
+        corpus = _read_text(name, path, Reading(fields, words, public, encoding, delimiter, callback))
+        parts = {"owners": corpus.owners, "labels": corpus.labels, "vocabulary_is_public": public is not None}
+        return _assemble(path, corpus.counts, corpus.vocabulary, parts | given) if given else corpus
     _refuse(
-        name, {"text": text, "author": author, "label": label}, "owners= and labels= take a file, one a line"
+        name,
+        {"text": text, "author": author, "label": label},
+        "use owners= and labels=, files with one a line",
     )
     _refuse(name, tokenizing, "it holds counts of words already")
     counts, extras = _read_counts(name, path, public, encoding, delimiter, zero_based, callback)
@@ -170,14 +184,14 @@ def read_corpus(
         extras |= {"vocabulary": public, "vocabulary_is_public": True}
     extras.setdefault("vocabulary", column_words(counts.shape[1]))
     extras.setdefault("vocabulary_is_public", False)
-    if owners is not None:
-        extras["owners"] = _numbered(_one_a_line(owners, encoding))
-    if labels is not None:
-        extras["labels"] = _one_a_line(labels, encoding)
     if counts.shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
+    return _assemble(path, counts, extras.pop("vocabulary"), extras | given)
+
+
+def _assemble(path: PathLike, counts: Csr, vocabulary: tuple[str, ...], parts: dict[str, Any]) -> Corpus:
     try:
-        return Corpus(counts, **extras)
+        return Corpus(counts, vocabulary, **parts)
     except CorpusError as error:
         raise CorpusError(f"{os.fspath(path)}: {error}") from None
 
@@ -265,3 +279,10 @@ def _numbered(owners: Any) -> Any:
         return owners
     number: dict[str, int] = {}
     return [number.setdefault(owner, len(number)) for owner in owners]
+
+
+def _as_numbers(labels: Any) -> Any:
+    """Turn labels from a file into numbers where all of them are."""
+    if isinstance(labels, list) and all(isinstance(x, str) and _NUMBER.fullmatch(x) for x in labels):
+        return [int(label) for label in labels]
+    return labels
