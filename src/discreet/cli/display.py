@@ -32,7 +32,7 @@ def progress(*, quiet: bool = False) -> Iterator[Callback]:
             TextColumn("{task.completed}/{task.total}"),
         )
         with Progress(*columns, TimeElapsedColumn(), console=console(), transient=False) as bars:
-            tasks = {}
+            tasks: dict[str, TaskID] = {}
 
             def show(stage: str, done: int, total: int) -> None:
                 if stage not in tasks:
