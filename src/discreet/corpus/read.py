@@ -140,6 +140,34 @@ def read_corpus(
     Text is read as a stream and never held: memory is 8 bytes for each different word of each document, and
     the words themselves.
     """
+    options = dict(locals())
+    try:
+        return _read(**options)
+    except CorpusError as error:
+        # What it was raised from may hold the bytes that were being read.
+        error.__context__ = None
+        raise
+
+
+def _read(
+    path: PathLike,
+    format: str | None,  # noqa: A002
+    text: str | None,
+    author: str | None,
+    label: str | None,
+    vocabulary: WordList | None,
+    owners: PathLike | ArrayLike | None,
+    labels: PathLike | Sequence[Any] | None,
+    tokenizer: Tokenizer | None,
+    token_pattern: str | None,
+    lowercase: bool | None,
+    stop_words: str | Iterable[str] | None,
+    ngram_range: tuple[int, int] | None,
+    delimiter: str | None,
+    zero_based: bool,
+    encoding: str,
+    callback: Callback | None,
+) -> Corpus:
     name = find_format(path) if format is None else format
     if name not in TEXT_FORMATS and name not in COUNT_FORMATS:
         raise CorpusError(
@@ -171,7 +199,7 @@ def read_corpus(
     _refuse(
         name,
         {"text": text, "author": author, "label": label},
-        "use owners= and labels=, files with one a line",
+        "use owners= and labels=, one a line",
     )
     _refuse(name, tokenizing, "it holds counts of words already")
     counts, extras = _read_counts(name, path, public, encoding, delimiter, zero_based, callback)

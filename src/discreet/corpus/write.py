@@ -6,8 +6,8 @@ of one. Files can be read by their owner only (mode 600): counts are as private 
 Only ``npz`` holds a whole corpus. With the other formats go small files: the words, and owners and labels
 where there are any, one a line, named after the main file (``notes.mtx``: ``notes.vocab.txt``,
 ``notes.owners.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
-back as ``vocabulary=``, ``owners=`` and ``labels=``. Owners are always written: without them a corpus would be
-trained as if each document had an author of its own.
+back as ``vocabulary=``, ``owners=`` and ``labels=``. Owners are always written: without them each
+document would be trained on as if it had an author of its own.
 """
 
 import gzip

@@ -1,0 +1,209 @@
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import corpus as naive
+
+from discreet.corpus import Corpus, check_counts
+from discreet.errors import CorpusError, ParameterError
+
+
+@pytest.fixture
+def corpus():
+    counts = np.random.default_rng(0).poisson(0.4, (40, 12))
+    counts[5] = 0
+    return Corpus(counts, [f"w{i}" for i in range(12)], owners=np.arange(40) // 4, labels=["x", "yy"] * 20)
+
+
+def test_sizes_and_canonical_form(corpus):
+    assert (corpus.n_documents, corpus.n_words, corpus.n_units, len(corpus)) == (40, 12, 10, 40)
+    assert corpus.n_tokens == corpus.counts.sum()
+    assert corpus.counts.dtype == np.int32
+    assert corpus.counts.has_canonical_format
+    assert corpus.counts.data.min() > 0
+    assert corpus.owners.dtype == np.int64
+    assert corpus.labels[1] == "yy"
+    assert corpus.vocabulary_is_public
+    assert Corpus(corpus.counts, corpus.vocabulary).n_units == 40
+
+
+def test_is_frozen_and_shows_sizes_only(corpus):
+    with pytest.raises(AttributeError):
+        corpus.counts = None
+    with pytest.raises(AttributeError):
+        corpus.anything = 1
+    secret = Corpus.from_texts(["topsecretword here"])
+    assert "topsecretword" not in repr(secret) + str(secret)
+    assert "private words" in repr(secret)
+    assert "10 owners, labels" in repr(corpus)
+
+
+def test_never_changes_what_it_is_given():
+    dense = np.array([[0, 2.0], [1, 0]])
+    messy = sp.csr_matrix((np.array([1, 2, 0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    before = messy.data.copy(), messy.indices.copy()
+    assert check_counts(messy).toarray().tolist() == [[0, 3], [0, 0]]
+    assert np.array_equal(messy.data, before[0])
+    assert np.array_equal(messy.indices, before[1])
+    result = check_counts(dense)
+    assert result.dtype == np.int32
+    assert dense.dtype == np.float64
+
+
+def test_shares_memory_where_it_can(corpus):
+    again = check_counts(corpus.counts)
+    assert np.shares_memory(again.data, corpus.counts.data)
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_matrix, np.asarray, list])
+def test_takes_what_scikit_learn_takes(make):
+    values = [[0, 2, 1], [3, 0, 0]]
+    got = check_counts(make(values))
+    assert isinstance(got, sp.csr_matrix)
+    assert got.toarray().tolist() == values
+    assert check_counts(make(np.array(values, float).tolist())).dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[1, -1]], "Negative values in data passed to X (row 0)"),
+        ([[1, 0], [np.nan, 1]], "Input X contains NaN (row 1)"),
+        ([[1, 0], [np.inf, 1]], "infinity (row 1)"),
+        ([[1, 0.5]], "not whole numbers (row 0)"),
+        ([[2.0**31, 0]], "above 2147483647 (row 0)"),
+        ([1, 2], "Expected 2D array"),
+        ([[]], "0 feature(s) (shape=(1, 0)) while a minimum of 1 is required."),
+        (np.zeros((0, 3)), "0 sample(s)"),
+        ([[1j, 0]], "Complex data not supported"),
+        (
+            sp.csr_matrix([[0, 1.5], [2, -3]]),
+            "not whole numbers (row 0); Negative values in data passed to X (row 1)",
+        ),
+        (np.full((9, 2), -1), "(row 0, 1, 2, 3, 4 and 4 more)"),
+    ],
+)
+def test_names_the_first_bad_rows(X, message):
+    with pytest.raises(CorpusError) as error:
+        check_counts(X)
+    assert message in str(error.value)
+
+
+def test_repeated_entries_that_overflow_are_an_error():
+    X = sp.csr_matrix(
+        (np.array([2**30, 2**30], np.int32), np.array([0, 0]), np.array([0, 0, 2])), shape=(2, 1)
+    )
+    with pytest.raises(CorpusError, match="row 1: repeated entries"):
+        check_counts(X)
+
+
+def test_a_matrix_that_points_outside_is_refused():
+    X = sp.csr_matrix(np.eye(3))
+    X.indices[1] = 7
+    with pytest.raises(CorpusError, match="outside its shape"):
+        check_counts(X)
+
+
+def test_n_words_is_checked(corpus):
+    assert check_counts(corpus, n_words=12) is corpus.counts
+    with pytest.raises(CorpusError, match="X has 12 features, but 13 words"):
+        check_counts(corpus, n_words=13)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocabulary": ["a"]}, "vocabulary has 1 words, but the counts have 2 columns"),
+        ({"vocabulary": ["same", "same"]}, "1 (same as 0)"),
+        ({"vocabulary": ["a", ""]}, "must not be empty"),
+        ({"vocabulary": ["a", "b\n"]}, "line break"),
+        ({"vocabulary": ["a", "b\u2028c"]}, "line break"),
+        ({"vocabulary": ["a", "\ud800"]}, "lone surrogate"),
+        ({"vocabulary": ["a", 1]}, "expected a word (str), found int"),
+        ({"owners": [1]}, "owners must have shape (2,)"),
+        ({"owners": [1.5, 2]}, "owners must be whole numbers"),
+        ({"owners": ["a", "b"]}, "np.unique"),
+        ({"labels": [1]}, "labels must have shape (2,)"),
+        ({"labels": [None, "a"]}, "row 0 is neither"),
+    ],
+)
+def test_parts_must_fit_together(options, message):
+    with pytest.raises(CorpusError) as error:
+        Corpus(**({"counts": [[1, 0], [0, 2]], "vocabulary": ["a", "b"]} | options))
+    assert message in str(error.value)
+    assert "same'" not in str(error.value)  # a word is not shown
+
+
+def test_take(corpus):
+    some = corpus.take([3, 1])
+    assert np.array_equal(some.counts.toarray(), corpus.counts.toarray()[[3, 1]])
+    assert some.owners.tolist() == [0, 0]
+    assert corpus.take(corpus.owners == 2).n_documents == 4
+    assert corpus.take([]).n_documents == 0
+    for wrong in ([40], [-41], [0.5], [[1]], [True]):
+        with pytest.raises(CorpusError):
+            corpus.take(wrong)
+
+
+@given(seed=st.integers(0, 1000), order=st.permutations(range(8)), kept=st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_restrict_agrees_with_dictionaries(seed, order, kept):
+    counts = np.random.default_rng(seed).poisson(0.5, (6, 8))
+    corpus = Corpus(counts, [f"w{i}" for i in range(8)])
+    words = [f"w{i}" for i in order[:kept]] + ["new"]
+    got = corpus.restrict(words)
+    assert got.vocabulary == tuple(words)
+    assert got.counts.has_canonical_format
+    expected = [{w: n for w, n in row.items() if w in words} for row in naive.as_documents(corpus)]
+    assert naive.as_documents(got) == expected
+
+
+def test_restrict_says_public_only_when_told():
+    private = Corpus.from_texts(["some words here"])
+    assert not private.vocabulary_is_public
+    assert not private.restrict(["words"]).vocabulary_is_public
+    assert private.restrict(["words"], vocabulary_is_public=True).vocabulary_is_public
+    assert Corpus.from_texts(["some words"], vocabulary=["words"]).vocabulary_is_public
+
+
+def test_split_keeps_owners_whole(corpus):
+    for seed in range(20):
+        train, test = corpus.split(0.3, seed=seed)
+        assert not set(train.owners) & set(test.owners)
+        assert len(set(test.owners)) == 3
+        assert train.n_documents + test.n_documents == 40
+    # Planted mistake: splitting by document tears owners apart, and this check would notice.
+    train, test = corpus.split(0.3, seed=0, by="document")
+    assert set(train.owners) & set(test.owners)
+
+
+def test_split_sizes_and_seed(corpus):
+    train, test = corpus.split(7, seed=1, train_size=20, by="document")
+    assert (train.n_documents, test.n_documents) == (20, 7)
+    again = corpus.split(7, seed=1, train_size=20, by="document")
+    assert np.array_equal(again[1].counts.toarray(), test.counts.toarray())
+    other = corpus.split(7, seed=2, train_size=20, by="document")
+    assert not np.array_equal(other[1].counts.toarray(), test.counts.toarray())
+    with pytest.raises(TypeError):
+        corpus.split(0.2)  # no split without a seed
+    for wrong in (0, 1.0, 0.0, 41, True, "half", -3):
+        with pytest.raises(ParameterError):
+            corpus.split(wrong, seed=0)
+    with pytest.raises(CorpusError, match="needs a corpus with owners"):
+        Corpus(corpus.counts, corpus.vocabulary).split(0.2, seed=0, by="owner")
+    with pytest.raises(ParameterError):
+        corpus.split(0.2, seed=0, by="author")
+
+
+def test_copies_for_worker_processes_are_the_same(corpus):
+    again = pickle.loads(pickle.dumps(corpus))  # noqa: S301
+    assert np.array_equal(again.counts.toarray(), corpus.counts.toarray())
+    assert again.vocabulary == corpus.vocabulary
+
+
+def test_from_texts_refuses_what_is_not_text():
+    with pytest.raises(CorpusError, match="text 1: expected str, found bytes"):
+        Corpus.from_texts(["fine text", b"bytes"])

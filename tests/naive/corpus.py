@@ -1,0 +1,63 @@
+"""Slow, obvious twins of the corpus kernels: plain dictionaries, one token at a time."""
+
+import gzip
+import re
+from pathlib import Path
+
+
+def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1)):
+    """Tokens of one text by a plain regular expression, then n-grams of what is left."""
+    compiled = re.compile(pattern)
+    words = []
+    for match in compiled.finditer(text.lower() if lowercase else text):
+        word = match.group(compiled.groups) or ""
+        if word and word not in stop_words:
+            words.append(word)
+    shortest, longest = ngram_range
+    found = []
+    for n in range(shortest, longest + 1):
+        for start in range(len(words) - n + 1):
+            found.append(" ".join(words[start : start + n]))
+    return found
+
+
+def count(texts, pattern, vocabulary=None, **options):
+    """Return (list of {word: count} by document, sorted or given words)."""
+    documents = []
+    for text in texts:
+        counts = {}
+        for word in tokens(text, pattern, **options):
+            if vocabulary is None or word in vocabulary:
+                counts[word] = counts.get(word, 0) + 1
+        documents.append(counts)
+    words = (
+        sorted({word for counts in documents for word in counts}) if vocabulary is None else list(vocabulary)
+    )
+    return documents, words
+
+
+def read_uci(path):
+    """Return ({(document, word): count}, D, W) of a UCI bag-of-words file."""
+    opener = gzip.open if str(path).endswith(".gz") else open
+    with opener(Path(path), "rt", encoding="ascii") as file:
+        n_documents, n_words, n_entries = (int(file.readline()) for _ in range(3))
+        entries = {}
+        for line in file:
+            if line.strip():
+                document, word, number = map(int, line.split())
+                entries[document - 1, word - 1] = entries.get((document - 1, word - 1), 0) + number
+                n_entries -= 1
+    assert n_entries == 0
+    return entries, n_documents, n_words
+
+
+def as_documents(corpus):
+    """A Corpus as a list of {word: count}."""
+    counts = corpus.counts
+    return [
+        {
+            corpus.vocabulary[counts.indices[i]]: int(counts.data[i])
+            for i in range(counts.indptr[row], counts.indptr[row + 1])
+        }
+        for row in range(corpus.n_documents)
+    ]
