@@ -86,10 +86,14 @@ def as_fraction(value: Any, name: str) -> Fraction:
 def as_scale(scale: Any) -> Fraction:
     """Return a scale as a rational; ``ParameterError`` unless it is from 0 to 2**40."""
     exact = as_fraction(scale, "scale")
-    if not 0 <= exact <= MAX_SCALE:
+    if exact < 0:
         raise ParameterError(
-            f"scale must be from 0 to 2^40 so that noise fits 64-bit integers, but is {float(exact):g}; "
-            "use a coarser lattice (fewer bits in the Bound)."
+            "scale must be from 0 to 2^40, but is negative: give a standard deviation or width."
+        )
+    if exact > MAX_SCALE:
+        raise ParameterError(
+            "scale must be at most 2^40 so that sums with noise fit 64-bit integers, but is above "
+            f"2^{(exact.__ceil__() - 1).bit_length() - 1}; use a coarser lattice (fewer bits in the Bound)."
         )
     return exact
 

@@ -144,6 +144,8 @@ def exp_bounds(exponent: Fraction, bits: int) -> tuple[int, int]:
     same way and raised to the n-th power by squaring, where every product of lower bounds is rounded down and
     of upper bounds up.
     """
+    if exponent == 0:
+        return 1 << bits, 1 << bits
     whole = exponent.__floor__()
     low, high = _alternating(exponent - whole, bits)
     base_low, base_high = _alternating(Fraction(1), bits)
