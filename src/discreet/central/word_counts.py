@@ -99,11 +99,17 @@ class WordCounts(sp.csr_matrix):
 
     def __getitem__(self, key: Any) -> Any:
         chosen: Any = super().__getitem__(key)
-        by_rows = not isinstance(key, tuple) and getattr(key, "ndim", 1) == 1
+        rows = key
+        if isinstance(key, tuple):  # X[rows, :] and X[rows, ...] are choices of rows, too
+            all_columns = len(key) == 2 and (
+                key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))
+            )
+            rows = key[0] if all_columns else None
+        by_rows = rows is not None and getattr(rows, "ndim", 1) == 1
         if by_rows and isinstance(chosen, WordCounts) and chosen._length(1) == self._length(1):
             carried = {name: value for name, value in self._carried.items() if name != "owners"}
             owners = self.owners
             if owners is not None:
-                carried["owners"] = np.atleast_1d(owners[key])
+                carried["owners"] = np.atleast_1d(owners[rows])
             chosen._carried = carried
         return chosen

@@ -218,7 +218,10 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, owners: Any) -> Documents | None:
         tokenizer = self._check(X, owners)
         if self.vocabulary is not None:
-            self._set(_public_words(self.vocabulary), None, self.ledger)
+            public = _public_words(self.vocabulary)
+            if not public:
+                raise ParameterError("vocabulary must hold at least one word; None chooses words privately.")
+            self._set(public, None, self.ledger)
             return None
         delta = self._delta()
         published = self.threshold == "published"

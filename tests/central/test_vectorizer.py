@@ -1,0 +1,464 @@
+"""PrivateCountVectorizer in use: scikit-learn's manners, the ledger, golden numbers, hostile input."""
+
+import gzip
+import inspect
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from discreet import Corpus, Ledger, PrivateCountVectorizer
+from discreet.central import WordCounts
+from discreet.central.vocabulary import vectorizer as module
+from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
+
+METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
+
+
+def make_texts(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    chances = 1 / np.arange(1, 201)
+    words = np.array([f"word{i:03d}" for i in range(200)])
+    return [" ".join(rng.choice(words, 8, p=chances / chances.sum())) for _ in range(n)]
+
+
+TEXTS = make_texts()
+
+
+def state(estimator):
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+
+
+# ---- the manners of scikit-learn
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_counts_are_those_of_count_vectorizer_with_the_chosen_words(method):
+    ours = PrivateCountVectorizer(epsilon=3.0, delta=1e-4, method=method, random_state=1)
+    counts = ours.fit_transform(TEXTS)
+    assert isinstance(counts, WordCounts)
+    assert 5 < counts.shape[1] < 200
+    names = ours.get_feature_names_out()
+    theirs = CountVectorizer(vocabulary=list(names)).fit_transform(TEXTS)
+    assert (counts != theirs).nnz == 0
+    assert (ours.transform(TEXTS) != counts).nnz == 0
+    assert counts.vocabulary == tuple(names) == tuple(sorted(names))
+    assert ours.vocabulary_ == {word: i for i, word in enumerate(names)}
+    assert ours.word_weights_.shape == (len(names),)
+    assert np.array_equal(counts.word_weights, ours.word_weights_)
+    assert names.dtype == object
+
+
+def test_parameters_clone_and_repr():
+    ledger = Ledger(3.0, 1e-5)
+    ours = PrivateCountVectorizer(epsilon=1.0, ledger=ledger, ngram_range=(1, 2), stop_words="english")
+    again = clone(ours)
+    assert again.get_params().keys() == set(inspect.signature(PrivateCountVectorizer).parameters)
+    assert again.ledger is ledger  # a copy would give away the budget twice
+    assert again.set_params(epsilon=2.0).epsilon == 2.0
+    assert ours.epsilon == 1.0
+    assert "epsilon=1.0" in repr(ours)
+    before = dict(vars(ours))
+    ours.fit([text + " common pair" for text in TEXTS])
+    assert {name: vars(ours)[name] for name in before} == before  # fit changes no parameter
+    assert "common pair" in ours.vocabulary_
+
+
+def test_constructor_checks_nothing_and_fit_checks_everything_at_once():
+    broken = PrivateCountVectorizer(
+        epsilon=-1,
+        delta=2.0,
+        method="magic",
+        max_words_per_unit=0,
+        privacy_unit="word",
+        ngram_range=(2, 1),
+        threshold="low",
+        max_words=0,
+        random_state=-1,
+        n_jobs=0,
+    )
+    with pytest.raises(PrivacyError) as caught:
+        broken.fit(TEXTS)
+    message = str(caught.value)
+    for name in (
+        "epsilon",
+        "delta",
+        "method",
+        "max_words_per_unit",
+        "privacy_unit",
+        "ngram_range",
+        "threshold",
+        "max_words must",
+        "random_state",
+        "n_jobs",
+    ):
+        assert name in message
+    assert "\n" not in message
+    assert not state(broken)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"epsilon": 0}, PrivacyError),
+        ({"epsilon": math.nan}, PrivacyError),
+        ({"epsilon": "1"}, PrivacyError),
+        ({"epsilon": True}, PrivacyError),
+        ({"delta": 0}, PrivacyError),
+        ({"delta": 1}, PrivacyError),
+        ({"delta": "x"}, PrivacyError),
+        ({"privacy_unit": "author"}, PrivacyError),
+        ({"ledger": "book"}, PrivacyError),
+        ({"method": None}, ParameterError),
+        ({"max_words_per_unit": 2.5}, ParameterError),
+        ({"max_words_per_unit": 10**9}, ParameterError),
+        ({"threshold": "published", "method": "sips"}, ParameterError),
+        ({"token_pattern": "("}, ParameterError),
+        ({"stop_words": 3}, ParameterError),
+        ({"random_state": np.random.default_rng(0)}, ParameterError),
+    ],
+)
+def test_one_wrong_parameter(wrong, error):
+    with pytest.raises(error):
+        PrivateCountVectorizer(**{"epsilon": 1.0, **wrong}).fit(TEXTS)
+
+
+def test_not_fitted():
+    for call in (lambda v: v.transform(TEXTS), lambda v: v.get_feature_names_out(), lambda v: v.guarantee):
+        with pytest.raises(NotFittedError):
+            call(PrivateCountVectorizer(epsilon=1.0))
+
+
+def test_a_pipeline_passes_the_words_on():
+    seen = []
+
+    def look(counts):
+        seen.append(counts.vocabulary)
+        return counts
+
+    words = PrivateCountVectorizer(epsilon=2.0, delta=1e-4, random_state=0)
+    pipe = make_pipeline(words, FunctionTransformer(look))
+    counts = pipe.fit_transform(TEXTS)
+    assert counts.vocabulary == seen[0] == tuple(pipe[0].vocabulary_)
+    assert pipe.transform(TEXTS[:3]).vocabulary == counts.vocabulary
+
+
+# ---- words and units
+
+
+def test_a_public_vocabulary_costs_nothing_and_reads_nothing():
+    ledger = Ledger(1.0, 1e-6)
+
+    class Untouchable:
+        def __iter__(self):
+            raise AssertionError("read")
+
+    listed = ["word007", "word001"]
+    ours = PrivateCountVectorizer(epsilon=1.0, vocabulary=listed, ledger=ledger).fit(Untouchable())
+    assert not ledger.entries
+    assert list(ours.get_feature_names_out()) == listed  # the order of the list
+    assert (ours.fit_transform(TEXTS) != CountVectorizer(vocabulary=listed).fit_transform(TEXTS)).nnz == 0
+    assert ours.word_weights_ is None
+    for same in ({"word007": 0, "word001": 1}, np.array(listed), iter(listed)):
+        assert list(PrivateCountVectorizer(epsilon=1.0, vocabulary=same).fit(TEXTS).vocabulary_) == listed
+    as_set = PrivateCountVectorizer(epsilon=1.0, vocabulary=set(listed)).fit(TEXTS)
+    assert list(as_set.vocabulary_) == sorted(listed)
+    assert as_set.ledger_ is None
+    assert "public" in as_set.guarantee
+    for wrong, error in (({"a": 1}, ParameterError), (["a", "a"], CorpusError), ([], ParameterError)):
+        with pytest.raises(error):
+            PrivateCountVectorizer(epsilon=1.0, vocabulary=wrong).fit(TEXTS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_words_of_one_document_stay_out_and_shared_words_come_in(method):
+    secret = " ".join(f"secret{i}" for i in range(60))
+    texts = [*["shared words of everybody"] * 300, secret]
+    for seed in range(20):
+        words = PrivateCountVectorizer(epsilon=1.0, delta=1e-6, method=method, random_state=seed).fit(texts)
+        assert set(words.vocabulary_) <= {"shared", "words", "of", "everybody"}
+        assert len(words.vocabulary_) >= 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_author_with_many_documents_counts_once(method):
+    """Whoever writes a word 300 times is still one author; counted by document, the word would pass."""
+    texts = ["repeated nonsense"] * 300 + ["shared"] * 300
+    owners = [0] * 300 + list(range(1, 301))
+    common = {"epsilon": 1.0, "delta": 1e-6, "method": method, "random_state": 0}
+    by_author = PrivateCountVectorizer(**common, privacy_unit="author").fit(texts, owners=owners)
+    assert set(by_author.vocabulary_) == {"shared"}
+    by_document = PrivateCountVectorizer(**common).fit(texts, owners=owners)
+    assert "nonsense" in by_document.vocabulary_ or "repeated" in by_document.vocabulary_
+
+
+def test_a_corpus_brings_its_owners_and_carries_them_on():
+    corpus = Corpus.from_texts(TEXTS, owners=np.arange(300) // 2)
+    common = {"epsilon": 2.0, "delta": 1e-4, "random_state": 3}
+    ours = PrivateCountVectorizer(**common, privacy_unit="author")
+    counts = ours.fit_transform(corpus)
+    assert np.array_equal(counts.owners, corpus.owners)
+    same = PrivateCountVectorizer(**common, privacy_unit="author").fit(
+        TEXTS, owners=[str(i // 2) for i in range(300)]
+    )
+    assert same.vocabulary_ == ours.vocabulary_
+    assert np.array_equal(ours.word_weights_, same.word_weights_)
+    assert (ours.transform(TEXTS) != counts).nnz == 0
+    shuffled = Corpus(corpus.counts[:, ::-1], corpus.vocabulary[::-1], corpus.owners)
+    again = PrivateCountVectorizer(**common, privacy_unit="author").fit(shuffled)
+    assert list(again.vocabulary_) == sorted(again.vocabulary_)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_epsilon_inf_names_every_word(method):
+    ours = PrivateCountVectorizer(epsilon=math.inf, method=method).fit(TEXTS)
+    assert list(ours.vocabulary_) == list(CountVectorizer().fit(TEXTS).get_feature_names_out())
+    some = PrivateCountVectorizer(epsilon=math.inf, method=method, max_words_per_unit=1).fit(TEXTS)
+    assert set(some.vocabulary_) < set(ours.vocabulary_)
+
+
+def test_weights_without_noise_are_exact():
+    ours = PrivateCountVectorizer(epsilon=math.inf, method="weighted_gaussian").fit(
+        ["aa bb cc dd", "aa", "aa bb"]
+    )
+    assert ours.word_weights_ == pytest.approx([0.5 + 1 + 0.5**0.5, 0.5 + 0.5**0.5, 0.5, 0.5], abs=2**-12)
+
+
+def test_max_words_keeps_the_heaviest():
+    common = {"epsilon": 3.0, "delta": 1e-4, "method": "weighted_gaussian", "random_state": 0}
+    everything = PrivateCountVectorizer(**common).fit(TEXTS)
+    few = PrivateCountVectorizer(**common, max_words=5).fit(TEXTS)
+    names, weights = everything.get_feature_names_out(), everything.word_weights_
+    assert set(few.vocabulary_) == set(names[np.argsort(weights)[-5:]])
+    assert list(few.vocabulary_) == sorted(few.vocabulary_)
+    assert set(few.word_weights_) <= set(weights)
+
+
+def test_words_that_no_file_could_hold_are_left_out():
+    texts = ["good bad\u2028word bro\ud800ken"] * 200
+    words = PrivateCountVectorizer(
+        epsilon=5.0, token_pattern="[^ ]+", random_state=0, max_words_per_unit=3
+    ).fit(texts)
+    assert set(words.vocabulary_) <= {"good"}
+
+
+def test_hostile_input_is_refused_in_one_line():
+    for wrong in ("one text", b"bytes", sp.eye(3).tocsr(), np.eye(3), 7):
+        ledger = Ledger(1.0, 1e-6)
+        with pytest.raises(CorpusError) as caught:
+            PrivateCountVectorizer(epsilon=0.5, ledger=ledger).fit(wrong)
+        assert "\n" not in str(caught.value)
+        assert not ledger.entries
+    with pytest.raises(CorpusError, match="text 1"):
+        PrivateCountVectorizer(epsilon=1.0).fit(["fine", None])
+    with pytest.raises(CorpusError, match="owners"):
+        PrivateCountVectorizer(epsilon=1.0, privacy_unit="author").fit(TEXTS, owners=[1, 2])
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["alone"], ["", "   ", "!!"]])
+@pytest.mark.parametrize("method", METHODS)
+def test_no_words_is_one_refusal_whatever_the_reason(texts, method):
+    """An empty corpus and one whose words stay hidden must look the same."""
+    estimator = PrivateCountVectorizer(epsilon=1.0, method=method, random_state=0)
+    with pytest.raises(PrivacyError, match="no word was chosen: too few units"):
+        estimator.fit(texts)
+    assert not state(estimator)
+
+
+# ---- the promise
+
+
+class Spy:
+    """Texts that note what the ledger said when they were first read."""
+
+    def __init__(self, ledger):
+        self.ledger, self.entries_when_read = ledger, None
+
+    def __iter__(self):
+        self.entries_when_read = len(self.ledger.entries)
+        return iter(TEXTS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_cost_is_booked_before_the_first_read(method):
+    ledger = Ledger(2.0, 1e-5)
+    spy = Spy(ledger)
+    PrivateCountVectorizer(epsilon=1.0, method=method, ledger=ledger).fit(spy)
+    assert spy.entries_when_read == 1
+    assert len(ledger.entries) == 1
+
+
+def test_a_short_budget_leaves_everything_as_it_was():
+    ledger = Ledger(1.0, 1e-5)
+    estimator = PrivateCountVectorizer(epsilon=0.8, ledger=ledger, random_state=0).fit(TEXTS)
+    before, booked = state(estimator), len(ledger.entries)
+    spy = Spy(ledger)
+    with pytest.raises(BudgetExceeded):
+        estimator.fit(spy)
+    assert spy.entries_when_read is None
+    assert state(estimator) == before
+    assert len(ledger.entries) == booked
+
+
+def test_a_broken_text_leaves_the_cost_booked():
+    ledger = Ledger(2.0, 1e-5)
+    with pytest.raises(CorpusError):
+        PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit([*TEXTS, 5])
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_own_ledger_says_what_was_asked_for(method):
+    ours = PrivateCountVectorizer(epsilon=1.5, delta=1e-5, method=method).fit(TEXTS)
+    guarantee = ours.ledger_.guarantee()
+    assert guarantee.epsilon <= 1.5 * (1 + 1e-9)
+    assert guarantee.delta <= 1e-5 * (1 + 1e-9)
+    assert guarantee.privacy_unit == "document"
+    spent = ours.ledger_.spent()
+    assert spent.epsilon == pytest.approx(1.5, rel=0.05)
+    assert "document" in ours.guarantee
+
+
+def test_delta_falls_to_a_tenth_of_the_ledgers():
+    ledger = Ledger(2.0, 1e-5)
+    PrivateCountVectorizer(epsilon=0.5, ledger=ledger).fit(TEXTS)
+    assert ledger.spent().epsilon <= 0.5 * (1 + 1e-6)
+
+
+def test_ledger_of_another_promise_is_refused():
+    for ledger in (Ledger(2.0, 1e-6, privacy_unit="author"),):
+        with pytest.raises(PrivacyError, match="use one unit and relation"):
+            PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
+
+
+def test_the_published_threshold_is_marked_and_booked_as_what_it_is():
+    corrected = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, random_state=0).fit(TEXTS)
+    published = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, threshold="published", random_state=0).fit(
+        TEXTS
+    )
+    assert "published" not in str(corrected.ledger_.entries)
+    assert "published threshold, for reproduction only" in str(published.ledger_.entries)
+    assert published.ledger_.guarantee().delta == pytest.approx(1e-5 * (1 + 99 * math.exp(-1.0)))
+    assert len(published.vocabulary_) > len(corrected.vocabulary_)
+    tight = Ledger(1.0, 1e-5)
+    with pytest.raises(BudgetExceeded):
+        PrivateCountVectorizer(epsilon=1.0, delta=1e-5, threshold="published", ledger=tight).fit(TEXTS)
+
+
+def test_a_seed_is_told_to_the_ledger():
+    seeded = PrivateCountVectorizer(epsilon=1.0, random_state=7).fit(TEXTS)
+    assert "reproducible, not for release" in str(seeded.ledger_.entries)
+    secure = PrivateCountVectorizer(epsilon=1.0).fit(TEXTS)
+    assert "reproducible" not in str(secure.ledger_.entries)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_is_added_once(method, monkeypatch):
+    """Each key of the noise is drawn once a round, and the released weights are sum plus that draw."""
+    calls = []
+    for name in ("GaussianMechanism", "LaplaceMechanism"):
+        kind = getattr(__import__("discreet.privacy.mechanism", fromlist=[name]), name)
+        original = kind.release
+
+        def release(self, total, *rest, original=original, **named):
+            noisy = original(self, total, *rest, **named)
+            calls.append(noisy - total.values)
+            return noisy
+
+        monkeypatch.setattr(kind, "release", release)
+    PrivateCountVectorizer(epsilon=1.0, delta=1e-4, method=method, random_state=0).fit(TEXTS)
+    assert len(calls) == (3 if method == "sips" else 1)
+    assert all(noise.std() > 0 for noise in calls)
+
+
+# ---- determinism
+
+SCRIPT = """
+import sys
+from discreet import PrivateCountVectorizer
+texts = [f"word{i % 7} word{i % 11} word{i % 13} word{i % 17}" for i in range(400)]
+for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):
+    v = PrivateCountVectorizer(epsilon=1.0, delta=1e-4, method=method, random_state=5)
+    v.set_params(n_jobs=int(sys.argv[1]))
+    v.fit(texts)
+    print(method, list(v.vocabulary_), v.word_weights_.tobytes().hex())
+"""
+
+
+def test_same_bytes_for_any_hash_seed_and_any_number_of_threads():
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, threads],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed, threads in (("1", "1"), ("2", "2"), ("77", "4"))
+    }
+    assert len(answers) == 1
+    assert answers.pop().count("word") > 20
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_the_documents_does_not_matter(method):
+    """So neither does sharding, and the order of appearance cannot leak."""
+    common = {"epsilon": 1.0, "delta": 1e-4, "method": method, "random_state": 2}
+    one = PrivateCountVectorizer(**common).fit(TEXTS)
+    other = PrivateCountVectorizer(**common).fit(TEXTS[::-1])
+    assert list(one.vocabulary_) == list(other.vocabulary_)
+    assert np.array_equal(one.word_weights_, other.word_weights_)
+
+
+def test_secure_noise_differs_every_time():
+    fits = [PrivateCountVectorizer(epsilon=1.0, delta=1e-4).fit(TEXTS) for _ in range(2)]
+    assert fits[0].word_weights_.tolist() != fits[1].word_weights_.tolist()
+
+
+def test_nothing_private_stays_on_the_estimator():
+    canary = "canary" + "x" * 20
+    ours = PrivateCountVectorizer(epsilon=1.0, delta=1e-6, random_state=0).fit([*TEXTS, canary])
+    assert set(state(ours)) == {"vocabulary_", "word_weights_", "ledger_"}
+    assert canary.encode() not in pickle.dumps((ours.vocabulary_, ours.word_weights_, ours.ledger_.to_json()))
+
+
+# ---- golden numbers
+
+
+@pytest.fixture(scope="module")
+def tweets(shared_data):
+    with gzip.open(shared_data / "tweetrumors" / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "golden"), [(1, 119), (2, 302), (3, 463), (5, 737), (10, 1159), (20, 1634)]
+)
+def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
+    assert len(tweets) == 5698
+    sizes = [
+        len(
+            PrivateCountVectorizer(
+                epsilon=epsilon, delta=1e-5, threshold="published", token_pattern=r"\S+", random_state=seed
+            )
+            .fit(tweets)
+            .vocabulary_
+        )
+        for seed in range(10)
+    ]
+    assert np.mean(sizes) == pytest.approx(golden, rel=0.02)
+
+
+def test_module_names_every_method():
+    assert set(module.METHODS) == set(METHODS)
