@@ -123,7 +123,7 @@ def gather(
     counts, words = counter.finish()
     if not words:
         raise CorpusError(
-            f"{problems.name}: no words in {n_records} documents; is the text empty, or token_pattern wrong?"
+            f"{problems.name}: no words in {n_records} documents; look at the text and at token_pattern."
         )
     if any(isinstance(label, str) for label in labels):
         labels = [str(label) for label in labels]

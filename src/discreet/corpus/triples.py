@@ -22,6 +22,7 @@ from discreet.errors import CorpusError
 __all__ = ["Shape", "read_triples"]
 
 _BLOCK_BYTES = 1 << 22
+_LONGEST_LINE = 1 << 22
 _NOT_USUAL = b"0123456789 \n"
 _MOST_DIGITS = 10
 _LARGEST = 2**31 - 1
@@ -149,8 +150,8 @@ def _blocks(raw: IO[bytes]) -> Iterator[bytes]:
         cut = block.rfind(b"\n") + 1
         if cut == 0:
             rest += block
-            if len(rest) > 2 * _BLOCK_BYTES:
-                break  # no line is that long; let the parser say so
+            if len(rest) > _LONGEST_LINE:
+                break  # no line of three numbers is that long; the parser will say so
             continue
         yield rest + block[:cut]
         rest = block[cut:]

@@ -1,0 +1,373 @@
+import csv
+import gzip
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.naive import corpus as naive
+
+from discreet.corpus import (
+    COUNT_FORMATS,
+    TEXT_FORMATS,
+    Corpus,
+    Tokenizer,
+    counting,
+    find_format,
+    from_frame,
+    read_corpus,
+    triples,
+)
+from discreet.errors import CorpusError
+
+DOCUMENTS = [
+    {"body": "The cat sat, the cat ran.", "who": "ann", "year": 1999},
+    {"body": "", "who": "bob", "year": 2001},
+    {"body": "Ünïcode cats — and dogs\nover two lines", "who": "ann", "year": 1999},
+    {"body": 'A "quoted", dog', "who": 7, "year": 2001},
+    {"body": "dog dog dog", "who": "7", "year": 5},
+]
+PATTERN = r"(?u)\b\w\w+\b"
+
+
+@pytest.fixture
+def expected():
+    return naive.count([document["body"] for document in DOCUMENTS], PATTERN)
+
+
+def check(corpus, expected, owners=(0, 1, 0, 2, 2)):
+    documents, words = expected
+    assert list(corpus.vocabulary) == words
+    assert naive.as_documents(corpus) == documents
+    if owners is not None:
+        assert corpus.owners.tolist() == list(owners)
+    assert not corpus.vocabulary_is_public
+
+
+def write_jsonl(path, opener=open, encoding="utf-8"):
+    with opener(path, "wt", encoding=encoding) as file:
+        for document in DOCUMENTS:
+            file.write(json.dumps(document, ensure_ascii=False) + "\n")
+    return path
+
+
+def test_json_lines(tmp_path, expected):
+    path = write_jsonl(tmp_path / "a.jsonl")
+    corpus = read_corpus(path, text="body", author="who", label="year")
+    check(corpus, expected)
+    assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
+    zipped = write_jsonl(tmp_path / "b.jsonl.gz", gzip.open)
+    check(read_corpus(zipped, text="body", author="who"), expected)
+    zipped.rename(tmp_path / "c.jsonl")  # recognised by content
+    check(read_corpus(tmp_path / "c.jsonl", text="body", author="who"), expected)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+    check(read_corpus(path, text="body", author="who"), expected)
+    other = write_jsonl(tmp_path / "d.jsonl", encoding="utf-16")
+    check(read_corpus(other, text="body", author="who", encoding="utf-16"), expected)
+    renamed = path.rename(tmp_path / "e.txt")
+    check(read_corpus(renamed, "jsonl", text="body", author="who"), expected)
+
+
+def test_csv(tmp_path, expected):
+    for name, delimiter in (("a.csv", ","), ("b.tsv", "\t")):
+        with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, ["who", "body", "year"], delimiter=delimiter)
+            writer.writeheader()
+            writer.writerows(DOCUMENTS)
+        corpus = read_corpus(tmp_path / name, text="body", author="who", label="year")
+        check(corpus, expected)
+        assert corpus.labels.tolist() == ["1999", "2001", "1999", "2001", "5"]
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8").replace(",", ";")
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    assert read_corpus(tmp_path / "a.csv", text="body", delimiter=";").n_documents == 5
+
+
+def test_csv_line_numbers_count_lines_and_not_rows(tmp_path):
+    (tmp_path / "a.csv").write_text('text,who\n"two\nlines",a\nshort\n')
+    with pytest.raises(CorpusError, match="line 4: 1 fields"):
+        read_corpus(tmp_path / "a.csv")
+
+
+def test_folder_of_text_files(tmp_path, expected):
+    for number, document in enumerate(DOCUMENTS):
+        folder = tmp_path / f"{document['who']}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number}.txt").write_text(document["body"], encoding="utf-8")
+    (tmp_path / "ann" / "notes.md").write_text("not this one")
+    corpus = read_corpus(tmp_path, author="folder", label="file")
+    order = [3, 4, 0, 2, 1]  # by path: 7/3, 7/4, ann/0, ann/2, bob/1
+    documents, words = expected
+    assert naive.as_documents(corpus) == [documents[i] for i in order]
+    assert list(corpus.vocabulary) == words
+    assert corpus.owners.tolist() == [0, 0, 1, 1, 2]
+    assert corpus.labels.tolist()[0] == "7/3.txt"
+
+
+def test_one_document_a_line(tmp_path):
+    (tmp_path / "a.txt").write_text("the cat\n\nthe dog")
+    corpus = read_corpus(tmp_path / "a.txt", "lines", owners=["x", "y", "x"], labels=[3, 2, 1])
+    assert naive.as_documents(corpus) == [{"the": 1, "cat": 1}, {}, {"the": 1, "dog": 1}]
+    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.labels.tolist() == [3, 2, 1]
+
+
+def test_mallet(tmp_path):
+    (tmp_path / "a.mallet").write_text("one spam the cat the\n\ntwo\tham\ttwo dogs\nthree ham\n")
+    corpus = read_corpus(tmp_path / "a.mallet", author="name", label="label")
+    assert naive.as_documents(corpus) == [{"the": 2, "cat": 1}, {"two": 1, "dogs": 1}, {}]
+    assert corpus.labels.tolist() == ["spam", "ham", "ham"]
+    assert corpus.owners.tolist() == [0, 1, 2]
+
+
+def test_parquet(tmp_path, expected):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    columns = {key: [document[key] for document in DOCUMENTS] for key in ("body", "year")}
+    columns["who"] = [str(document["who"]) for document in DOCUMENTS]
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=2)
+    corpus = read_corpus(tmp_path / "a.parquet", text="body", author="who", label="year")
+    check(corpus, expected)
+    assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "lazy"])
+def test_frames(library, expected):
+    columns = {key: [document[key] for document in DOCUMENTS] for key in ("body", "year")}
+    columns["who"] = [str(document["who"]) for document in DOCUMENTS]
+    if library == "pandas":
+        frame = pytest.importorskip("pandas").DataFrame(columns)
+    elif library == "pyarrow":
+        frame = pytest.importorskip("pyarrow").table(columns)
+    else:
+        frame = pytest.importorskip("polars").DataFrame(columns)
+    frame = frame.lazy() if library == "lazy" else frame
+    corpus = from_frame(frame, text="body", author="who", label="year")
+    check(corpus, expected)
+    assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
+    with pytest.raises(CorpusError, match="the frame has no field for text='text'; its fields are 'body'"):
+        from_frame(frame)
+
+
+def test_frames_with_gaps():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"text": ["one word", None, "two"], "who": [1, 2, None]})
+    with pytest.raises(CorpusError, match=r"2 problems: row 1: field 'text'.*row 2: field 'who'"):
+        from_frame(frame, author="who")
+    assert from_frame(frame.iloc[[0, 0]], author="who").owners.tolist() == [0, 0]
+    with pytest.raises(TypeError):
+        from_frame([1, 2])
+
+
+def test_owners_depend_on_first_appearance_only(tmp_path):
+    names = ["q", "a", "q", "m", "a"]
+    path = tmp_path / "a.jsonl"
+    for rename in (str, lambda name: name * 3, ord):
+        path.write_text("".join(json.dumps({"text": "some words", "who": rename(n)}) + "\n" for n in names))
+        assert read_corpus(path, author="who").owners.tolist() == [0, 1, 0, 2, 1]
+
+
+def test_a_public_vocabulary(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl")
+    words = ["dog", "zebra", "cat"]
+    (tmp_path / "words.txt").write_text("dog\nzebra\ncat\n")
+    for vocabulary in (words, tmp_path / "words.txt", str(tmp_path / "words.txt")):
+        corpus = read_corpus(path, text="body", vocabulary=vocabulary)
+        assert corpus.vocabulary == tuple(words)
+        assert corpus.vocabulary_is_public
+        assert naive.as_documents(corpus) == [{"cat": 2}, {}, {}, {"dog": 1}, {"dog": 3}]
+
+
+def test_the_columns_do_not_depend_on_the_order_of_documents():
+    texts = ["zeta beta", "alpha beta", "gamma"]
+    assert Corpus.from_texts(texts).vocabulary == Corpus.from_texts(texts[::-1]).vocabulary
+
+
+def test_pieces_do_not_show(monkeypatch):
+    texts = ["the cat and the dog"] * 5 + [""] + ["dogs and more cats"] * 7
+    whole = Corpus.from_texts(texts)
+    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 7)
+    pieces = Corpus.from_texts(texts)
+    assert naive.as_documents(pieces) == naive.as_documents(whole)
+    assert pieces.counts.has_canonical_format
+
+
+def test_formats_found_by_name(tmp_path):
+    for name, known in {
+        "a.jsonl": "jsonl",
+        "A.NDJSON.GZ": "jsonl",
+        "a.csv.gz": "csv",
+        "a.tsv": "csv",
+        "docword.kos.txt": "uci",
+        "docword.kos.txt.gz": "uci",
+        "a.npz": "npz",
+        "a.mtx.gz": "mtx",
+        "a.lda-c": "ldac",
+        "a.libsvm": "svmlight",
+        "a.pq": "parquet",
+    }.items():
+        assert find_format(tmp_path / name) == known
+    assert find_format(tmp_path) == "txt"
+    assert not set(TEXT_FORMATS) & set(COUNT_FORMATS)
+
+
+def test_progress_is_told_and_cannot_hurt(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "some words"}\n' * 3000)
+    told = []
+    read_corpus(path, callback=lambda *step: told.append(step))
+    assert told[-1] == ("reading", path.stat().st_size, path.stat().st_size)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+    def broken(*step):
+        raise RuntimeError
+
+    assert read_corpus(path, callback=broken).n_documents == 3000
+
+
+# ---- counts
+
+
+def test_kos_is_exactly_the_stored_matrix(shared_data):
+    folder = shared_data / "kos"
+    corpus = read_corpus(folder / "docword.kos.txt.gz", vocabulary=folder / "vocab.kos.txt")
+    stored = sp.load_npz(folder / "counts.npz")
+    assert (corpus.counts != stored).nnz == 0
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(corpus.counts, name), getattr(stored, name))
+    assert corpus.n_tokens == 467714
+    assert corpus.vocabulary_is_public
+    other = read_corpus(folder / "counts.npz")
+    assert (other.counts != stored).nnz == 0
+    assert other.vocabulary[:2] == ("word_0", "word_1")
+    assert not other.vocabulary_is_public
+
+
+def same_as_twin(path):
+    entries, n_documents, n_words = naive.read_uci(path)
+    counts = read_corpus(path, "uci").counts
+    assert counts.shape == (n_documents, n_words)
+    assert counts.has_canonical_format
+    coo = counts.tocoo()
+    assert (
+        dict(zip(zip(coo.row.tolist(), coo.col.tolist(), strict=True), coo.data.tolist(), strict=True))
+        == entries
+    )
+
+
+@pytest.mark.parametrize(
+    "form", ["plain", "windows", "tabs", "blanks", "shuffled", "last line open", "repeats", "gaps"]
+)
+@pytest.mark.parametrize("block", [7, 64, 1 << 22])
+def test_uci_agrees_with_the_naive_twin(tmp_path, monkeypatch, form, block):
+    monkeypatch.setattr(triples, "_BLOCK_BYTES", block)
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(0.3, (30, 120)) * rng.choice([1, 1000003], (30, 120))
+    counts[4] = counts[29] = 0
+    lines = [f"{d + 1} {w + 1} {counts[d, w]}" for d, w in np.argwhere(counts)]
+    if form == "shuffled":
+        rng.shuffle(lines)
+    if form == "repeats":
+        lines += lines[:5]
+    if form == "blanks":
+        lines = [f" {line}  " if i % 3 else line.replace(" ", "   ") for i, line in enumerate(lines)]
+    if form == "gaps":
+        lines = [line + "\n" if i % 5 == 0 else line for i, line in enumerate(lines)]
+    number = len(lines)
+    text = f"30\n120\n{number}\n" + "\n".join(lines) + ("" if form == "last line open" else "\n")
+    text = {"windows": text.replace("\n", "\r\n"), "tabs": text.replace(" ", "\t")}.get(form, text)
+    path = tmp_path / "docword.x.txt"
+    path.write_bytes(text.encode())
+    same_as_twin(path)
+
+
+def test_ignoring_where_lines_end_would_be_caught(tmp_path):
+    # Planted mistake: nine numbers on lines of 2, 4 and 3 would pass for three triples.
+    block = b"1 1\n2 1 3 1\n2 2 5\n"
+    assert np.array(block.split(), int).reshape(-1, 3).shape == (3, 3)
+    assert triples._usual(block) is None
+    assert triples._usual(b"1 1 2\n1 3 1\n2 2 5\n").tolist() == [[1, 1, 2], [1, 3, 1], [2, 2, 5]]
+    path = tmp_path / "a.uci"
+    path.write_bytes(b"3\n3\n3\n" + block)
+    with pytest.raises(CorpusError, match="line 4: expected 3 numbers, found 2 fields; line 5"):
+        read_corpus(path)
+
+
+def test_matrix_market_of_scipy(tmp_path):
+    from scipy.io import mmwrite
+
+    counts = sp.random(
+        20, 9, 0.3, random_state=1, data_rvs=lambda n: np.arange(1, n + 1), dtype=np.int64
+    ).tocsr()
+    for name, matrix in (("a", counts), ("b", counts.astype(float))):
+        mmwrite(tmp_path / f"{name}.mtx", matrix, symmetry="general")
+        assert (read_corpus(tmp_path / f"{name}.mtx").counts != counts).nnz == 0
+    (tmp_path / "c.mtx").write_text(
+        "%%MatrixMarket matrix coordinate pattern general\n%\n2 2 2\n1 2\n\n2 1\n"
+    )
+    assert read_corpus(tmp_path / "c.mtx").counts.toarray().tolist() == [[0, 1], [1, 0]]
+    (tmp_path / "d.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0\n1 2 2.0e0\n"
+    )
+    assert read_corpus(tmp_path / "d.mtx").counts.toarray().tolist() == [[0, 2]]
+
+
+def test_svmlight_of_scikit_learn(tmp_path):
+    from sklearn.datasets import dump_svmlight_file
+
+    counts = np.random.default_rng(2).poisson(0.5, (15, 8))
+    counts[0] = 1
+    labels = np.arange(15) % 3 - 1
+    dump_svmlight_file(
+        counts, labels, str(tmp_path / "a.svmlight"), comment="made by hand", query_id=np.arange(15)
+    )
+    with pytest.raises(CorpusError, match="word number outside 1"):
+        read_corpus(tmp_path / "a.svmlight")
+    corpus = read_corpus(tmp_path / "a.svmlight", zero_based=True)
+    assert np.array_equal(corpus.counts.toarray(), counts)
+    assert corpus.labels.tolist() == labels.tolist()
+    dump_svmlight_file(counts, labels, str(tmp_path / "b.libsvm"), zero_based=False)
+    assert np.array_equal(read_corpus(tmp_path / "b.libsvm").counts.toarray(), counts)
+    (tmp_path / "c.libsvm").write_text("1,2 1:1.0 # note\nspam 2:3\n")
+    corpus = read_corpus(tmp_path / "c.libsvm", vocabulary=["a", "b", "c"])
+    assert corpus.labels.tolist() == ["1,2", "spam"]
+    assert corpus.counts.toarray().tolist() == [[1, 0, 0], [0, 3, 0]]
+
+
+def test_ldac_by_hand(tmp_path):
+    (tmp_path / "a.ldac").write_text("2 0:1 3:2\n0\n1  2:5 \n")
+    assert read_corpus(tmp_path / "a.ldac").counts.toarray().tolist() == [[1, 0, 0, 2], [0] * 4, [0, 0, 5, 0]]
+
+
+def test_csv_counts_by_hand(tmp_path):
+    (tmp_path / "a.csv").write_text("count,document,word\n2,x,cat\n1,y,dog\n1,x,cat\n0,z,\n4,y,ant\n")
+    corpus = read_corpus(tmp_path / "a.csv", "csv-counts")
+    assert naive.as_documents(corpus) == [{"cat": 3}, {"ant": 4, "dog": 1}, {}]
+    assert not corpus.vocabulary_is_public
+    public = read_corpus(tmp_path / "a.csv", "csv-counts", vocabulary=["cat", "cow"])
+    assert naive.as_documents(public) == [{"cat": 3}, {}, {}]
+
+
+def test_owners_and_labels_from_files(tmp_path):
+    (tmp_path / "a.ldac").write_text("1 0:1\n1 1:1\n1 0:1\n")
+    (tmp_path / "who.txt").write_text("ann\nbob\nann\n")
+    (tmp_path / "year.txt").write_text("1999\n2000\n-3\n")
+    corpus = read_corpus(tmp_path / "a.ldac", owners=tmp_path / "who.txt", labels=tmp_path / "year.txt")
+    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.labels.tolist() == [1999, 2000, -3]
+    (tmp_path / "who.txt").write_text("ann\n\nann\n")
+    with pytest.raises(CorpusError, match=r"who\.txt, line 2: expected one entry"):
+        read_corpus(tmp_path / "a.ldac", owners=tmp_path / "who.txt")
+
+
+def test_tweets_read_as_scikit_learn_counts(shared_data):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    path = shared_data / "pheme" / "texts.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+    vectorizer = CountVectorizer(stop_words="english", ngram_range=(1, 2))
+    expected = vectorizer.fit_transform(texts)
+    corpus = read_corpus(path, tokenizer=Tokenizer(stop_words="english", ngram_range=(1, 2)))
+    assert corpus.vocabulary == tuple(vectorizer.get_feature_names_out())
+    assert (corpus.counts != expected).nnz == 0

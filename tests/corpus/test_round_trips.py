@@ -1,0 +1,185 @@
+"""Whatever is written comes back the same; a write that fails leaves nothing."""
+
+import gzip
+import stat
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus import write as module
+from discreet.errors import CorpusError
+
+NAMES = {
+    "npz": "a.npz",
+    "uci": "docword.a.txt",
+    "ldac": "a.ldac",
+    "mtx": "a.mtx",
+    "svmlight": "a.svmlight",
+    "mallet": "a.mallet",
+    "csv-counts": "a.csv",
+    "parquet-counts": "a.parquet",
+}
+# What ends a line for str.splitlines is no word; quotes, commas, colons and blanks are.
+LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=6)
+WORD = st.one_of(st.sampled_from(['"', ",", ";", "#", "1:2", "a b", "%x", "0", "-", "=1"]), LINE)
+
+
+@st.composite
+def corpora(draw, words=WORD):
+    n_documents, n_words = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    elements = st.one_of(st.just(0), st.integers(1, 4), st.sampled_from([10, 99, 2**31 - 1]))
+    counts = draw(arrays(np.int64, (n_documents, n_words), elements=elements))
+    vocabulary = draw(st.lists(words, min_size=n_words, max_size=n_words, unique=True))
+    rows = {"min_size": n_documents, "max_size": n_documents}
+    owners = draw(st.none() | st.lists(st.integers(-(2**63), 2**63 - 1), **rows))
+    labels = draw(st.none() | st.lists(st.integers(-(10**17), 10**17), **rows) | st.lists(WORD, **rows))
+    return Corpus(counts, vocabulary, owners, labels, vocabulary_is_public=draw(st.booleans()))
+
+
+def back(corpus, files, format_name):
+    """Read what was written, with the files beside it."""
+    options = {}
+    if format_name != "npz":
+        kinds = ["vocabulary", *(k for k in ("owners", "labels") if getattr(corpus, k) is not None)]
+        options = dict(zip(kinds, files, strict=False))
+    if format_name == "mallet":
+        options |= {"token_pattern": r"\S+", "lowercase": False}
+    return read_corpus(files[-1], format_name, **options)
+
+
+def assert_same(got, corpus, *, ranked=True):
+    assert got.vocabulary == corpus.vocabulary
+    assert got.counts.shape == corpus.counts.shape
+    assert np.array_equal(got.counts.toarray(), corpus.counts.toarray())
+    assert (got.owners is None) == (corpus.owners is None)
+    if corpus.owners is not None and not ranked:
+        assert np.array_equal(got.owners, corpus.owners)
+    elif corpus.owners is not None:  # numbered again, by first appearance
+        pairs = set(zip(got.owners.tolist(), corpus.owners.tolist(), strict=True))
+        assert len(pairs) == got.n_units == corpus.n_units
+
+
+@pytest.mark.parametrize("zipped", ["", ".gz"])
+@pytest.mark.parametrize("format_name", sorted(set(WRITABLE_FORMATS) - {"mallet"}))
+@given(corpus=corpora())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip(tmp_path, format_name, zipped, corpus):
+    if zipped and format_name in ("npz", "parquet-counts"):
+        with pytest.raises(CorpusError, match="compressed already"):
+            write_corpus(corpus, tmp_path / (NAMES[format_name] + zipped), format_name)
+        return
+    files = write_corpus(corpus, tmp_path / (NAMES[format_name] + zipped))
+    got = back(corpus, files, format_name)
+    assert_same(got, corpus, ranked=format_name != "npz")
+    if format_name == "npz":
+        assert got.vocabulary_is_public == corpus.vocabulary_is_public
+    if corpus.labels is None:
+        assert got.labels is None or (format_name == "svmlight" and not got.labels.any())
+    else:
+        assert list(map(str, got.labels)) == list(map(str, corpus.labels))
+        if format_name == "npz":
+            assert got.labels.tolist() == corpus.labels.tolist()
+
+
+SOLID = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=6)
+
+
+@given(corpus=corpora(words=SOLID))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip_of_mallet(tmp_path, corpus):
+    corpus = Corpus(np.minimum(corpus.counts.toarray(), 50), corpus.vocabulary, corpus.owners)
+    files = write_corpus(corpus, tmp_path / "a.mallet")
+    assert_same(back(corpus, files, "mallet"), corpus)
+
+
+def test_mallet_refuses_blanks(tmp_path):
+    with pytest.raises(CorpusError, match='word 1: "mallet" cannot hold blanks'):
+        write_corpus(Corpus([[1, 1]], ["a", "b c"]), tmp_path / "a.mallet")
+    with pytest.raises(CorpusError, match='label of row 0: "mallet"'):
+        write_corpus(Corpus([[1]], ["a"], labels=["x y"]), tmp_path / "a.mallet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_and_their_names(tmp_path):
+    corpus = Corpus([[1, 2]], ["a", "b"], owners=[4], labels=["x"])
+    names = [path.name for path in write_corpus(corpus, tmp_path / "docword.n.txt.gz")]
+    assert names == ["vocab.n.txt", "owners.n.txt", "labels.n.txt", "docword.n.txt.gz"]
+    assert next(p.name for p in write_corpus(corpus, tmp_path / "n.tsv")) == "n.vocab.txt"
+    assert (tmp_path / "n.tsv").read_text() == "document\tword\tcount\n0\ta\t1\n0\tb\t2\n"
+    for path in tmp_path.iterdir():
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077  # nobody else may read private counts
+    with pytest.raises(CorpusError, match="give format=, one of npz"):
+        write_corpus(corpus, tmp_path / "n.txt")
+    with pytest.raises(CorpusError, match="'jsonl' cannot be written"):
+        write_corpus(corpus, tmp_path / "n.txt", "jsonl")
+    with pytest.raises(CorpusError, match="line break"):
+        write_corpus(Corpus([[1]], ["a"], labels=["x\ny"]), tmp_path / "n.mtx")
+    with pytest.raises(CorpusError, match="cannot be written: No such file"):
+        write_corpus(corpus, tmp_path / "nowhere" / "n.mtx")
+
+
+def test_the_same_corpus_is_the_same_bytes(tmp_path):
+    corpus = Corpus([[1, 0], [2, 3]], ["a", "b"], owners=[4, 5])
+    for name in ("a.npz", "docword.a.txt.gz", "a.parquet"):
+        first = write_corpus(corpus, tmp_path / name)[-1].read_bytes()
+        assert write_corpus(corpus, tmp_path / name)[-1].read_bytes() == first
+
+
+def test_others_read_what_we_write(tmp_path):
+    from scipy.io import mmread
+    from sklearn.datasets import load_svmlight_file
+
+    corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 3, 0]], ["a", "b", "c"], labels=[1, -1, 2])
+    dense = corpus.counts.toarray()
+    write_corpus(corpus, tmp_path / "a.npz")
+    assert np.array_equal(sp.load_npz(tmp_path / "a.npz").toarray(), dense)
+    write_corpus(corpus, tmp_path / "a.mtx")
+    assert np.array_equal(mmread(tmp_path / "a.mtx").toarray(), dense)
+    write_corpus(corpus, tmp_path / "a.svmlight")
+    X, y = load_svmlight_file(str(tmp_path / "a.svmlight"), n_features=3, zero_based=False)
+    assert np.array_equal(X.toarray(), dense)
+    assert y.tolist() == [1, -1, 2]
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv", "a.parquet"])
+def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypatch, name):
+    corpus = Corpus(np.eye(5, dtype=int), list("abcde"), owners=range(5))
+    files = write_corpus(corpus, tmp_path / name)
+    before = {path: path.read_bytes() for path in files}
+
+    def full(*anything):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(CorpusError, match="cannot be written: No space left"):
+        write_corpus(Corpus(np.eye(5, dtype=int) * 2, list("vwxyz"), owners=range(5)), tmp_path / name)
+    assert {path: path.read_bytes() for path in files} == before
+    assert len(list(tmp_path.iterdir())) == len(files)
+
+
+def test_writing_in_place_would_be_caught(tmp_path):
+    # Planted mistake: open(path, "wb") and write; a failure half way leaves half a file.
+    path = tmp_path / "a.uci"
+    path.write_bytes(b"whole")
+    with path.open("wb") as file:
+        file.write(b"ha")  # and here the disk is full
+    assert path.read_bytes() != b"whole"
+
+
+def test_kos_round_trip(shared_data, tmp_path):
+    folder = shared_data / "kos"
+    corpus = read_corpus(folder / "docword.kos.txt.gz", vocabulary=folder / "vocab.kos.txt")
+    files = write_corpus(corpus, tmp_path / "docword.kos.txt.gz")
+    with gzip.open(files[-1]) as ours, gzip.open(folder / "docword.kos.txt.gz") as theirs:
+        assert sorted(ours.read().split(b"\n")) == sorted(theirs.read().split(b"\n"))
+    for name in ("a.ldac", "a.svmlight", "a.mtx", "a.csv", "a.parquet", "a.npz", "a.mallet"):
+        if name == "a.mallet":
+            assert_same(back(corpus, write_corpus(corpus, tmp_path / name), "mallet"), corpus)
+        else:
+            format_name = next(key for key, value in NAMES.items() if value == name)
+            assert_same(back(corpus, write_corpus(corpus, tmp_path / name), format_name), corpus)
