@@ -1,5 +1,6 @@
 """PrivateCountVectorizer in use: scikit-learn's manners, the ledger, golden numbers, hostile input."""
 
+import contextlib
 import gzip
 import inspect
 import json
@@ -22,6 +23,8 @@ from discreet import Corpus, Ledger, PrivateCountVectorizer
 from discreet.central import WordCounts
 from discreet.central.vocabulary import vectorizer as module
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
+from discreet.privacy import noise_multiplier_for
+from discreet.privacy.events import gaussian
 
 METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
 
@@ -61,14 +64,14 @@ def test_counts_are_those_of_count_vectorizer_with_the_chosen_words(method):
 
 
 def test_parameters_clone_and_repr():
-    ledger = Ledger(3.0, 1e-5)
-    ours = PrivateCountVectorizer(epsilon=1.0, ledger=ledger, ngram_range=(1, 2), stop_words="english")
+    ledger = Ledger(40.0, 1e-5)
+    ours = PrivateCountVectorizer(epsilon=30.0, ledger=ledger, ngram_range=(1, 2), stop_words="english")
     again = clone(ours)
     assert again.get_params().keys() == set(inspect.signature(PrivateCountVectorizer).parameters)
     assert again.ledger is ledger  # a copy would give away the budget twice
     assert again.set_params(epsilon=2.0).epsilon == 2.0
-    assert ours.epsilon == 1.0
-    assert "epsilon=1.0" in repr(ours)
+    assert ours.epsilon == 30.0
+    assert "epsilon=30.0" in repr(ours)
     before = dict(vars(ours))
     ours.fit([text + " common pair" for text in TEXTS])
     assert {name: vars(ours)[name] for name in before} == before  # fit changes no parameter
@@ -336,6 +339,19 @@ def test_delta_falls_to_a_tenth_of_the_ledgers():
     assert ledger.spent().epsilon <= 0.5 * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("share", "total"), [(0.5, 2.0), (0.25, 1.0), (1.0, 5.0), (0.02, 0.1)])
+def test_words_and_training_fit_one_ledger_at_the_sum_of_their_epsilons(method, share, total):
+    """Also where training is calibrated to all of the ledger's delta."""
+    ledger = Ledger(total, 1e-6)
+    chooser = PrivateCountVectorizer(epsilon=share, method=method, ledger=ledger, random_state=0)
+    with contextlib.suppress(PrivacyError):  # too little to choose a word: booked all the same
+        chooser.fit(TEXTS)
+    assert len(ledger.entries) == 1
+    ledger.reserve(gaussian(noise_multiplier_for(total - share, 1e-6)), "training")
+    assert ledger.spent().epsilon <= total
+
+
 def test_ledger_of_another_promise_is_refused():
     for ledger in (Ledger(2.0, 1e-6, privacy_unit="author"),):
         with pytest.raises(PrivacyError, match="use one unit and relation"):
@@ -350,7 +366,6 @@ def test_the_published_threshold_is_marked_and_booked_as_what_it_is():
     assert "published" not in str(corrected.ledger_.entries)
     assert "published threshold, for reproduction only" in str(published.ledger_.entries)
     assert published.ledger_.guarantee().delta == pytest.approx(1e-5 * (1 + 99 * math.exp(-1.0)))
-    assert len(published.vocabulary_) > len(corrected.vocabulary_)
     tight = Ledger(1.0, 1e-5)
     with pytest.raises(BudgetExceeded):
         PrivateCountVectorizer(epsilon=1.0, delta=1e-5, threshold="published", ledger=tight).fit(TEXTS)

@@ -316,8 +316,9 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         faults: list[str] = []
         if not (_is_real(self.epsilon) and self.epsilon > 0):
             faults.append(f"epsilon must be a positive number or inf, but is {self.epsilon!r}")
-        if self.ledger is not None and not isinstance(self.ledger, Ledger):
-            faults.append(f"ledger must be a Ledger or None, but is {type(self.ledger).__name__}")
+        ledger: Any = self.ledger
+        if ledger is not None and not isinstance(ledger, Ledger):
+            faults.append(f"ledger must be a Ledger or None, but is {type(ledger).__name__}")
         elif self.delta is None or _is_real(self.delta):
             delta = self._delta()
             if not 0 < delta < 1:
