@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import (
+        Cost,
         composed_epsilon,
         epsilon_for,
         gdp_delta,
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     from discreet.privacy.explain import explain_budget, learnability
     from discreet.privacy.gaussian import rounded_gaussian
     from discreet.privacy.laplace import discrete_laplace
-    from discreet.privacy.ledger import Cost, Ledger, Reservation
+    from discreet.privacy.ledger import Ledger, Reservation
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
     from discreet.privacy.stream import SecureStream
-    from discreet.privacy.units import Guarantee
+    from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
 _HOMES = {
     "Bound": "bound",
     "BoundedSum": "bound",
-    "Cost": "ledger",
+    "Cost": "accounting",
     "GaussianMechanism": "mechanism",
     "Guarantee": "units",
     "LaplaceMechanism": "mechanism",
@@ -36,6 +37,8 @@ _HOMES = {
     "Reservation": "ledger",
     "SecureStream": "stream",
     "bernoulli": "bernoulli",
+    "check_delta": "units",
+    "check_epsilon": "units",
     "composed_epsilon": "accounting",
     "discrete_laplace": "laplace",
     "epsilon_for": "accounting",
@@ -59,6 +62,8 @@ __all__ = [
     "Reservation",
     "SecureStream",
     "bernoulli",
+    "check_delta",
+    "check_epsilon",
     "composed_epsilon",
     "discrete_laplace",
     "epsilon_for",

@@ -21,8 +21,10 @@ Steps 3 and 4 are von Neumann's: draw :math:`z_1, z_2, \dots` as long as :math:`
 step 4 also as long as a further uniform :math:`r_n < x/2`; accept if the number :math:`n` of successes is
 even.
 
-Proof of exactness ------------------ :math:`\Pr[x > z_1 > \dots > z_n] = x^n/n!`, so step 3 accepts with
-probability :math:`\sum_n (-1)^n x^n / n! = e^{-x}`, and step 4, where each success also asks for
+Proof of exactness
+------------------
+:math:`\Pr[x > z_1 > \dots > z_n] = x^n/n!`, so step 3 accepts with probability
+:math:`\sum_n (-1)^n x^n / n! = e^{-x}`, and step 4, where each success also asks for
 :math:`r_n < x/2`, with :math:`\sum_n (-1)^n (x \cdot x/2)^n / n! = e^{-x^2/2}`. The accepted :math:`(k, x)`
 so have density proportional to :math:`e^{-k^2/2} \cdot e^{-kx} \cdot e^{-x^2/2} = e^{-(k+x)^2/2}`:
 :math:`k + x` is half-normal, and with the sign it is :math:`\mathcal N(0, 1)`. Step 5 rounds :math:`s` times
@@ -33,15 +35,24 @@ and answered only if it holds for all numbers in them; so is the rounding (:mod:
 Otherwise, and for :math:`k \ge 6`, :func:`_exact_draw` makes the same draw from the same words, with more
 digits of the same uniforms. Thresholds :math:`c_j` are enclosed by integers with directed rounding, to as
 many digits as needed. The distribution is therefore exact for uniform random words, and ChaCha20's words
-cannot be told from those by any known means. A draw that would read 1,024 further digits of one uniform, or
-16,384 words, is refused with a ``PrivacyError``: with random words the probability of that is below
-:math:`2^{-1000}`.
+cannot be told from those by any known means.
 
-Proof that nothing overflows ---------------------------- :math:`1 - c_k > 2^{-1056}` is needed for :math:`k`
-to be found within the digits allowed, and :math:`1 - c_{39} < e^{-39^2/2} < 2^{-1097}`, so :math:`k \le 39`;
-with :math:`s \le 2^{40}` every value is at most :math:`2^{40} \cdot 40 + 1 < 2^{46}` in magnitude, and may be
-added to any sum below :math:`2^{62}` in int64. In the kernel :math:`k \le 5`, so
-:math:`Y < 6 \cdot 2^{60} < 2^{63}`, as :func:`~discreet.privacy._draws.scaled` requires.
+A draw that would read more than 1,024 further digits of one uniform, or more than 16,384 words, is refused
+with a ``PrivacyError``. With random words this has probability below :math:`2^{-1000}`. A comparison of
+uniforms with 1,056 digits is undecided with probability below :math:`2^{-1050}`, and the rounding, of
+:math:`s x` with 1,087 digits of :math:`x`, with less than :math:`2^{-1040}`. An attempt (steps 1 to 4) is
+accepted with probability :math:`\sqrt{\pi/2} / \sum_i e^{-i^2/2} > 0.71`, so more than 600 of them have
+probability below :math:`0.29^{600} < 2^{-1071}`; and if :math:`W` is the number of words of one attempt,
+:math:`\mathrm E\, 2^W \le 2^5 e^2 \sum_k \Pr[k] (2 e^2)^k < 2^{14}`, so by Markov's inequality 600 attempts
+use more than 16,384 words with probability below :math:`2^{14 \cdot 600 - 16384} = 2^{-7984}`.
+
+Proof that nothing overflows
+----------------------------
+:math:`1 - c_k > 2^{-1056}` is needed for :math:`k` to be found within the digits allowed, and
+:math:`1 - c_{39} < e^{-39^2/2} < 2^{-1097}`, so :math:`k \le 39`; with :math:`s \le 2^{40}` every value is at
+most :math:`2^{40} \cdot 40 + 1 < 2^{46}` in magnitude, and may be added to any sum below :math:`2^{62}` in
+int64. In the kernel :math:`k \le 5`, so :math:`Y < 6 \cdot 2^{60} < 2^{63}`, as
+:func:`~discreet.privacy._draws.scaled` requires.
 
 References
 ----------
@@ -69,7 +80,7 @@ _TABLE = 6
 #: Binary places of y in the kernel: 3 bits for k, 60 for x.
 _DIGITS = 60
 _LARGEST_K = 39
-_WORDS_PER_DRAW = 10.0
+_WORDS_PER_DRAW = 7.4
 
 
 def rounded_gaussian(

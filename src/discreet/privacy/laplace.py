@@ -7,9 +7,11 @@ Guarantee
 Added to the coordinates of an integer vector of L1 sensitivity :math:`\Delta`: pure
 :math:`(\Delta / s)`-differential privacy, since :math:`|m|` changes by at most :math:`\Delta` in sum.
 
-Algorithm --------- The magnitude is geometric, and a geometric number is the floor of an exponential one: for
-:math:`E` exponential with mean 1, :math:`\Pr[\lfloor s E \rfloor \ge m] = \Pr[E \ge m/s] = e^{-m/s}`. A draw
-is a function of uniforms in :math:`(0, 1)` whose digits are read as needed (:mod:`discreet.privacy._exact`):
+Algorithm
+---------
+The magnitude is geometric, and a geometric number is the floor of an exponential one: for :math:`E`
+exponential with mean 1, :math:`\Pr[\lfloor s E \rfloor \ge m] = \Pr[E \ge m/s] = e^{-m/s}`. A draw is a
+function of uniforms in :math:`(0, 1)` whose digits are read as needed (:mod:`discreet.privacy._exact`):
 
 1. :math:`k = 0`;
 2. draw :math:`x` uniform, and a random sign;
@@ -21,7 +23,9 @@ is a function of uniforms in :math:`(0, 1)` whose digits are read as needed (:mo
 
 Its cost does not depend on the scale, nor on how long the scale's numerator and denominator are.
 
-Proof of exactness ------------------ :math:`\Pr[x > z_1 > \dots > z_n] = x^n / n!`, so step 3 accepts with
+Proof of exactness
+------------------
+:math:`\Pr[x > z_1 > \dots > z_n] = x^n / n!`, so step 3 accepts with
 probability :math:`\sum_n (-1)^n x^n/n! = e^{-x}`, and on the whole with
 :math:`\int_0^1 e^{-x} dx = 1 - e^{-1}`. So :math:`k` has probability :math:`e^{-k} (1 - e^{-1})`,
 independently :math:`x` has density :math:`e^{-x} / (1 - e^{-1})`, and :math:`k + x` has density
@@ -29,22 +33,28 @@ independently :math:`x` has density :math:`e^{-x} / (1 - e^{-1})`, and :math:`k 
 probability of m is proportional to :math:`e^{-|m|/s}`.
 
 Comparisons and the floor are answered only where the digits read prove them, as in
-:mod:`discreet.privacy.gaussian`; a draw that 64 bits leave undecided, or with :math:`k \ge 32`, is made again
-from the same words with more digits of the same uniforms. What would need 1,024 further digits of one uniform
-or 16,384 words is refused (``PrivacyError``); with random words the probability of that is below
-:math:`2^{-1000}`.
+:mod:`discreet.privacy.gaussian`; a draw that 64 bits leave undecided, or with :math:`k \ge 32`, is made
+again from the same words with more digits of the same uniforms. A draw that would read more than 1,024
+further digits of one uniform, or more than 16,384 words, is refused with a ``PrivacyError``. With random
+words this has probability below :math:`2^{-1000}`: digits as for the Gaussian; words, because each attempt
+(steps 2 to 4) ends the draw with probability at least :math:`(1 - e^{-1})/2 > 0.316`,
+:math:`0.684^{1850} < 2^{-1010}`, and with :math:`W` the number of words of one attempt
+:math:`\mathrm E\, 2^W \le 2^3 e^2 < 2^6`, so 1,850 attempts use more than 16,384 words with probability below :math:`2^{6 \cdot 1850 - 16384}`.
 
-Proof that nothing overflows ---------------------------- A draw has at most 16,384 words and an attempt uses
-at least 3 of them, so :math:`k < 2^{13}` and with :math:`s \le 2^{40}` every magnitude is below
-:math:`2^{40} \cdot 2^{13} = 2^{53}`; it may be added to any sum below :math:`2^{62}` in int64. In the kernel
-:math:`k \le 31`, so :math:`Y < 32 \cdot 2^{58} = 2^{63}`, as :func:`~discreet.privacy._draws.scaled`
-requires.
+Proof that nothing overflows
+----------------------------
+A draw has at most 16,384 words and an attempt uses at least 3 of them, so :math:`k < 2^{13}` and with
+:math:`s \le 2^{40}` every magnitude is below :math:`2^{40} \cdot 2^{13} = 2^{53}`; it may be added to any
+sum below :math:`2^{62}` in int64. In the kernel :math:`k \le 31`, so :math:`Y < 32 \cdot 2^{58} = 2^{63}`,
+as :func:`~discreet.privacy._draws.scaled` requires.
 
-References ---------- Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
-arXiv:2004.00010, whose exact sampler also draws the magnitude as a floor, but of a uniform integer below the
-scale's numerator plus a geometric multiple. Exponential deviates by comparisons: von Neumann 1951; Karney,
-ACM TOMS 42:3, 2016, doi:10.1145/2710016, arXiv:1303.6257. Ghosh, Roughgarden, Sundararajan, arXiv:0811.2841
-(why the discrete Laplace is private).
+References
+----------
+Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010, whose
+exact sampler also draws the magnitude as a floor, but of a uniform integer below the scale's numerator plus
+a geometric multiple. Exponential deviates by comparisons: von Neumann 1951; Karney, ACM TOMS 42:3, 2016,
+doi:10.1145/2710016, arXiv:1303.6257. Ghosh, Roughgarden, Sundararajan, arXiv:0811.2841 (why the discrete
+Laplace is private).
 """
 
 from fractions import Fraction

@@ -8,9 +8,9 @@ Guarantees
 ----------
 *Unit, neighbours*: those of the bound. *Released*: the integers that :meth:`release` returns.
 
-Gaussian: noise is :math:`\mathrm{round}(\mathcal N(0, s^2))` for each integer, with :math:`s` = ``noise_multiplier`` times
-the sensitivity. For an integer vector :math:`z`, :math:`z + \mathrm{round}(X) = \mathrm{round}(z + X)`: the release is a
-function of the continuous Gaussian mechanism's output, so it satisfies whatever that satisfies, and the event
+Gaussian: noise is :math:`\mathrm{round}(\mathcal N(0, s^2))` for each integer, :math:`s` being ``noise_multiplier``
+times the sensitivity. For an integer vector :math:`z`, :math:`z + \mathrm{round}(X) = \mathrm{round}(z + X)`: the
+release is a function of the continuous Gaussian mechanism's output, so it satisfies whatever that satisfies, and the event
 is the Gaussian one with ``noise_multiplier``.
 
 Laplace: discrete Laplace noise of scale sensitivity / epsilon on each integer: the ratio of the probabilities of any
@@ -63,10 +63,14 @@ class GaussianMechanism:
     noise_multiplier : float
         Standard deviation of the noise divided by the sensitivity; taken as the exact rational that the float
         is. 0 adds no noise and is booked as not private.
+    sampling_rate : float, default 1.0
+        Below 1, whoever makes the sum promises that each unit entered it with this probability, by an independent coin
+        of its own (:func:`~discreet.privacy.bernoulli.bernoulli`), and the event says so.
     """
 
     bound: Bound
     noise_multiplier: float
+    sampling_rate: float = 1.0
 
     def __post_init__(self) -> None:
         if self.bound.norm != "l2":
@@ -83,7 +87,9 @@ class GaussianMechanism:
 
     def event(self) -> Any:
         """Return the event of one release."""
-        return events.gaussian(self.noise_multiplier) if self.noise_multiplier else events.non_private()
+        if not self.noise_multiplier:
+            return events.non_private()
+        return events.poisson_sampled(self.sampling_rate, events.gaussian(self.noise_multiplier))
 
     def release(
         self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None

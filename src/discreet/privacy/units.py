@@ -1,0 +1,131 @@
+"""Units, neighbours, and the guarantee that always names both.
+
+A statement "epsilon = 1" means nothing until it says *whose* presence is hidden (the unit) and *how* two corpora
+may differ (the relation). :class:`Guarantee` cannot be made without them.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import PrivacyError
+
+__all__ = ["NEIGHBORING", "PRIVACY_UNITS", "Guarantee", "check_delta", "check_epsilon", "check_unit"]
+
+PRIVACY_UNITS = ("document", "author", "word", "report")
+NEIGHBORING = ("add_or_remove_one", "replace_one")
+
+_WHOSE = {
+    "document": "any one document",
+    "author": "all documents of any one author",
+    "word": "the word of any one token (lengths are public)",
+    "report": "any one person's whole report",
+}
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """Return epsilon as a float; ``PrivacyError`` unless it is a positive number or infinity."""
+    if not _is_number(epsilon) or not epsilon > 0:
+        raise PrivacyError(
+            f"epsilon must be a positive number (or inf for no privacy), but is {epsilon}; "
+            "see `discreet budget` for what a value means."
+        )
+    return float(epsilon)
+
+
+def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
+    """Return delta as a float.
+
+    Parameters
+    ----------
+    delta : float
+        Probability with which the promise may fail.
+    n_units_lower_bound : int, optional
+        A public lower bound on the number of units.
+
+    Raises
+    ------
+    PrivacyError
+        Unless delta lies strictly between 0 and 1, and is at most 1 / ``n_units_lower_bound`` where that is given.
+    """
+    if not _is_number(delta) or not 0 < delta < 1:
+        raise PrivacyError(
+            f"delta must lie strictly between 0 and 1, but is {delta}; Gaussian noise needs a delta, "
+            "and 1e-6 is a usual choice."
+        )
+    if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:
+        raise PrivacyError(
+            f"delta must be at most 1 over the number of units, 1/{n_units_lower_bound}, but is {delta}: "
+            "publishing one unit at random would satisfy it; lower delta."
+        )
+    return float(delta)
+
+
+def check_unit(privacy_unit: Any, neighboring: Any) -> None:
+    """Raise ``PrivacyError`` unless unit and relation are ones that a guarantee can name."""
+    if privacy_unit not in PRIVACY_UNITS:
+        raise PrivacyError(
+            f"privacy_unit must be one of {', '.join(PRIVACY_UNITS)}, but is {privacy_unit!r}."
+        )
+    if neighboring not in NEIGHBORING:
+        raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised, about whom, and against which comparison.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The privacy loss, and the probability with which it may be exceeded. ``epsilon`` may be infinite.
+    privacy_unit : {"document", "author", "word", "report"}
+        Whose presence (or content) is hidden.
+    neighboring : {"add_or_remove_one", "replace_one"}
+        How two corpora differ that must look alike.
+    accountant : str
+        How epsilon was found.
+    """
+
+    epsilon: float
+    delta: float
+    privacy_unit: str
+    neighboring: str
+    accountant: str = "not stated"
+
+    def __post_init__(self) -> None:
+        check_unit(self.privacy_unit, self.neighboring)
+        if not (_is_number(self.epsilon) and self.epsilon >= 0):
+            raise PrivacyError(f"a guarantee needs an epsilon that is not negative, but got {self.epsilon}.")
+        if not (_is_number(self.delta) and 0 <= self.delta < 1):
+            raise PrivacyError(f"a guarantee needs a delta from 0 to 1, but got {self.delta}.")
+
+    def in_words(self) -> str:
+        """Return the guarantee as sentences."""
+        whose = _WHOSE[self.privacy_unit]
+        if math.isinf(self.epsilon):
+            return (
+                f"No privacy is promised (epsilon = inf): what is released may reveal {whose}. "
+                "This is the non-private twin, for comparison only."
+            )
+        how = "adding or removing" if self.neighboring == "add_or_remove_one" else "replacing"
+        return (
+            f"Differential privacy with epsilon = {_round_up(self.epsilon)} and delta = {self.delta:g}, "
+            f"unit: {self.privacy_unit} ({self.neighboring}). In words: {how} {whose} changes the probability of "
+            f"anything that could be released by a factor of at most exp({_round_up(self.epsilon)}), "
+            f"except with probability {self.delta:g}. Found by {self.accountant}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and type(value) is not bool
+
+
+def _round_up(epsilon: float) -> str:
+    """Write epsilon with four digits, never below its value."""
+    shown = f"{epsilon:.4g}"
+    if float(shown) < epsilon * (1 - 1e-9):
+        digits = 3 - math.floor(math.log10(epsilon))
+        shown = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
+    return shown
