@@ -106,9 +106,9 @@ def test_far_tail_has_the_right_steps():
 # Draw by draw
 
 
-@pytest.mark.parametrize("scale", [0.4, 3, 1e9, Fraction(7, 3), Fraction(2**69 + 1, 3**33)])
+@pytest.mark.parametrize("scale", [0.4, 1e9, Fraction(2**69 + 1, 3**33)])
 def test_same_as_the_twin_draw_by_draw(scale):
-    size = samplers.BLOCK + 500
+    size = samplers.BLOCK + 100
     assert np.array_equal(sample(scale, size, seed=5), twin(scale, size, seed=5))
 
 
@@ -182,6 +182,18 @@ def test_hostile_words_give_the_twin_or_an_error_never_overflow(pattern, scale, 
     assert np.abs(fast).max() <= scale * 40 + 1
     blocks = FakeStream(pattern, extension).blocks("")
     assert fast.tolist() == samplers.draws(samplers.gaussian_draw, 5, blocks, scale).tolist()
+
+
+@pytest.mark.parametrize("x", [10, 11, 2**31, 2**31 + 1, 2**32 - 1])
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_half_of_x_is_compared_with_all_its_digits(x, beside):
+    """r beside x/2, one success or none; then an attempt that accepts. Further digits decide."""
+    pattern = [0, x, 0, 1, x // 2 + beside, 2**32 - 1, 0, 2**30, 0, 2**31]
+    for seed in range(8):
+        fast = rounded_gaussian(2**40, 3, FakeStream(pattern, seed=seed))
+        blocks = FakeStream(pattern, seed=seed).blocks("")
+        slow = samplers.draws(samplers.gaussian_draw, 3, blocks, Fraction(2**40))
+        assert fast.tolist() == slow.tolist()
 
 
 @pytest.mark.parametrize("word", [0, 2**32 - 1])

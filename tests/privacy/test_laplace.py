@@ -74,9 +74,9 @@ def test_the_ratio_that_the_guarantee_rests_on():
 # Draw by draw
 
 
-@pytest.mark.parametrize("scale", [0.4, 3, 1e9, Fraction(7, 3), 2**14 / Fraction(0.1)])
+@pytest.mark.parametrize("scale", [0.4, 1e9, 2**14 / Fraction(0.1)])
 def test_same_as_the_twin_draw_by_draw(scale):
-    size = samplers.BLOCK + 500
+    size = samplers.BLOCK + 100
     assert np.array_equal(sample(scale, size, seed=5), twin(scale, size, seed=5))
 
 

@@ -10,7 +10,9 @@ outcome (``UNDECIDED``). An undecided draw is made again from its first word by 
 integers with as many digits as it takes), which also says how many words the draw used; then the kernel goes
 on behind it.
 
-Rounding in the kernels ----------------------- :func:`scaled` answers for :math:`\lfloor s y + h \rfloor`,
+Rounding in the kernels
+-----------------------
+:func:`scaled` answers for :math:`\lfloor s y + h \rfloor`,
 :math:`h` being 0 or 1/2. Let :math:`Y = \lfloor 2^g y \rfloor` and :math:`S = \lfloor 2^f s \rfloor`, both
 below :math:`2^{63}`, and :math:`F = f + g`. Then
 
@@ -87,9 +89,7 @@ def as_scale(scale: Any) -> Fraction:
     """Return a scale as a rational; ``ParameterError`` unless it is from 0 to 2**40."""
     exact = as_fraction(scale, "scale")
     if exact < 0:
-        raise ParameterError(
-            "scale must be from 0 to 2^40, but is negative: give a standard deviation or width."
-        )
+        raise ParameterError("scale must be from 0 to 2^40, but is negative; give its magnitude.")
     if exact > MAX_SCALE:
         raise ParameterError(
             "scale must be at most 2^40 so that sums with noise fit 64-bit integers, but is above "

@@ -139,7 +139,9 @@ def exp_bounds(exponent: Fraction, bits: int) -> tuple[int, int]:
         ``low <= 2**bits * exp(-t) <= high``. The gap is a few units in the last place, times the number of
         digits of t.
 
-    Notes ----- With :math:`t = n + r`, :math:`0 \le r < 1`: the Taylor sums of :math:`e^{-r}` alternate and
+    Notes
+    -----
+    With :math:`t = n + r`, :math:`0 \le r < 1`: the Taylor sums of :math:`e^{-r}` alternate and
     their terms decrease, so two neighbouring partial sums enclose the limit; :math:`e^{-1}` is enclosed the
     same way and raised to the n-th power by squaring, where every product of lower bounds is rounded down and
     of upper bounds up.
