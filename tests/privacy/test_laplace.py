@@ -121,16 +121,16 @@ GROW = [2**31, 0, 2**30, 2**32 - 1]
 @example(GROW * 31 + [2**30, 0, 2**31], Fraction(2**40), None)
 @example(GROW * 32 + [2**30, 0, 2**31], Fraction(2**40), None)
 @example(GROW * 500 + [2**30, 0, 2**31], Fraction(2**40), None)
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 def test_hostile_words_give_the_twin_or_an_error_never_overflow(pattern, scale, extension):
     try:
-        fast = discrete_laplace(scale, 5, FakeStream(pattern, extension))
+        fast = discrete_laplace(scale, 3, FakeStream(pattern, extension))
     except PrivacyError as error:
         assert "stream is broken" in str(error)  # noqa: PT017
         return
     assert np.abs(fast).max() < 2**53
     blocks = FakeStream(pattern, extension).blocks("")
-    assert fast.tolist() == samplers.draws(samplers.laplace_draw, 5, blocks, scale).tolist()
+    assert fast.tolist() == samplers.draws(samplers.laplace_draw, 3, blocks, scale).tolist()
 
 
 def test_large_k_goes_the_exact_way():

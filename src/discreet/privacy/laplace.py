@@ -37,9 +37,10 @@ Comparisons and the floor are answered only where the digits read prove them, as
 again from the same words with more digits of the same uniforms. A draw that would read more than 1,024
 further digits of one uniform, or more than 16,384 words, is refused with a ``PrivacyError``. With random
 words this has probability below :math:`2^{-1000}`: digits as for the Gaussian; words, because each attempt
-(steps 2 to 4) ends the draw with probability at least :math:`(1 - e^{-1})/2 > 0.316`,
-:math:`0.684^{1850} < 2^{-1010}`, and with :math:`W` the number of words of one attempt
-:math:`\mathrm E\, 2^W \le 2^3 e^2 < 2^6`, so 1,850 attempts use more than 16,384 words with probability below :math:`2^{6 \cdot 1850 - 16384}`.
+(steps 2 to 4) ends the draw with probability at least :math:`(1 - e^{-1})/2 > 0.316`, while
+:math:`0.684^{1850} < 2^{-1010}`; and with :math:`W` the number of words of one attempt,
+:math:`\mathrm E\, 2^W \le 2^3 e^2 < 2^6`, so 1,850 attempts use more than 16,384 words with probability
+below :math:`2^{6 \cdot 1850 - 16384}`.
 
 Proof that nothing overflows
 ----------------------------
