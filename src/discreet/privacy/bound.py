@@ -39,6 +39,8 @@ __all__ = ["MAX_BITS", "Bound", "BoundedSum", "place_l1", "place_l2"]
 #: 4^26 = 2^52: squared norms, and sums over 2^36 units, stay far inside int64.
 MAX_BITS = 26
 _LARGEST_SUM = 2**62
+#: Vectors whose largest entry lies between these can be squared as they are, up to 1e8 entries.
+_LEAST_TAME, _MOST_TAME = 1e-140, 1e140
 
 
 @njit(cache=True, nogil=True)
@@ -75,21 +77,33 @@ def place_l2(values: NDArray[np.float64], n: int, bits: int, normalise: bool, ou
         for i in range(n):
             out[i] = 0
         return
-    # Dividing by the largest entry first keeps squares away from overflow and underflow.
+    if not _LEAST_TAME < largest < _MOST_TAME:
+        # Squares could overflow or vanish: divide by the largest entry first.
+        tame = values[:n] / largest
+        _place_tame_l2(tame, n, largest, bits, normalise, out)
+    else:
+        _place_tame_l2(values, n, 1.0, bits, normalise, out)
+
+
+@njit(cache=True, nogil=True)
+def _place_tame_l2(
+    values: NDArray[np.float64], n: int, unit: float, bits: int, normalise: bool, out: NDArray[np.int64]
+) -> None:
+    """Place ``values * unit``; entries of ``values`` are neither huge nor tiny."""
     squares = 0.0
     for i in range(n):
-        ratio = values[i] / largest
-        squares += ratio * ratio
+        squares += values[i] * values[i]
     full = float(1 << bits)
-    scale = full / np.sqrt(squares)
-    if not normalise and largest * np.sqrt(squares) <= 1.0:
-        scale = full * largest
+    norm = np.sqrt(squares)
+    scale = full / norm
+    if not normalise and unit * norm <= 1.0:
+        scale = full * unit
     limit = np.int64(1) << np.int64(2 * bits)
     shrink = 2.0**-50
     while True:
         total = np.int64(0)
         for i in range(n):
-            placed = np.int64(values[i] / largest * scale)  # a cast truncates: toward zero
+            placed = np.int64(values[i] * scale)  # a cast truncates: toward zero
             out[i] = placed
             total += placed * placed
         if total <= limit:

@@ -1,0 +1,202 @@
+r"""PrivateLDA's algorithm: a private start, a few full-batch rounds, every noisy number read through a denoiser.
+
+Releases, each a sum over units of a vector of L2 norm at most 1 plus Gaussian noise, each with a share of the reserved precision:
+
+0. the number of units n;
+1. the unigram: denoised to the distribution p over words;
+2. the co-occurrence of the M most probable words: factorised into starting topics;
+3. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
+
+Guarantee
+---------
+*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: everything above, and whatever
+is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in L2 for each release, because each unit's vector is a function
+of that unit's own documents, public settings and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried
+from round to round, is such a function too. *Event*: one Gaussian event with noise multiplier :math:`1/\mu`, reserved as a
+whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n only: fully adaptive
+composition within a fixed total, for which the reservation is the filter.
+
+``mu = inf`` is the non-private twin: the same code, zero noise.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.central.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.central.factorize import factorize
+from discreet.central.gate import Gate, Noisy
+from discreet.central.rounds import initial_theta, round_sum
+from discreet.central.schedule import COUNT_SHARE, Schedule
+from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.units import Units
+
+__all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]
+
+Floats = NDArray[np.float64]
+_START_WEIGHT_POWER = -0.25
+_ROUND_WEIGHT_POWER = -0.25
+_LARGEST_WEIGHT = 30.0
+_START_UNIGRAM = 0.1
+_ROUND_UNIGRAM = 0.01
+_SMALLEST_TOPIC = 0.2
+_STEPS_FIRST, _STEPS_LATER = 15, 5
+
+
+class State(NamedTuple):
+    """What the next round needs. ``theta`` is private; everything else is released.
+
+    Attributes
+    ----------
+    word_topic : array of shape (n_words, n_topics)
+        Topics, columns sum to 1.
+    unigram : array of shape (n_words,)
+    joint : array of shape (n_words, n_topics)
+        Running mean of the noisy joint distribution of words and topics.
+    variance : array of shape (n_words,)
+        Variance of the noise in each cell of a row of ``joint``.
+    precision : array of shape (n_words,)
+        Weight of the running mean.
+    topic_weight : array of shape (n_topics,)
+    theta : array of shape (n_documents, n_topics), float32
+    round : int
+    """
+
+    word_topic: Floats
+    unigram: Floats
+    joint: Floats
+    variance: Floats
+    precision: Floats
+    topic_weight: Floats
+    theta: NDArray[np.float32]
+    round: int
+
+
+class Info(NamedTuple):
+    """About one round; released values only."""
+
+    noise_multiplier: float
+    change: float
+
+
+def count_units(units: Units, gate: Gate) -> float:
+    """Release the number of units."""
+    return float(gate.release(count_sum(units), COUNT_SHARE, "count").values[0])
+
+
+def init(units: Units, n_topics: int, doc_topic_prior: float, schedule: Schedule, gate: Gate) -> State:
+    """Release the unigram and the co-occurrence, and make the starting topics of them."""
+    noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
+    unigram = read_unigram(noisy)
+    chosen = np.sort(np.argsort(-unigram, kind="stable")[: schedule.start_words])
+    weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+    triangle = gate.release(
+        cooccurrence_sum(units, chosen, weights, gate.n_jobs), schedule.start_share, "co-occurrence"
+    )
+    n_words = len(unigram)
+    return State(
+        word_topic=starting_topics(triangle, unigram, chosen, weights, n_topics),
+        unigram=unigram,
+        joint=np.zeros((n_words, n_topics)),
+        variance=np.zeros(n_words),
+        precision=np.zeros(n_words),
+        topic_weight=np.full(n_topics, 1 / n_topics),
+        theta=initial_theta(units, n_topics, doc_topic_prior),
+        round=0,
+    )
+
+
+def step(
+    state: State, units: Units, doc_topic_prior: float, schedule: Schedule, gate: Gate
+) -> tuple[State, Info]:
+    """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
+    weights = np.minimum((state.unigram * units.n_words) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)
+    total = round_sum(
+        units,
+        state.theta,
+        state.word_topic,
+        weights,
+        doc_topic_prior,
+        _STEPS_LATER if state.round else _STEPS_FIRST,
+        gate.n_jobs,
+    )
+    noisy = gate.release(total, schedule.round_shares[state.round], f"round {state.round}")
+    after = read_round(state, noisy, weights, schedule.forgetting)
+    change = float(np.abs(after.word_topic - state.word_topic).sum() / 2 / after.word_topic.shape[1])
+    return after, Info(noisy.noise, change)
+
+
+def read_unigram(noisy: Noisy) -> Floats:
+    """Read a distribution over words from the noisy unigram."""
+    base = np.full(noisy.values.shape, max(float(noisy.values.mean()), 1e-9))
+    level = noisy.values
+    if noisy.noise:
+        level = posterior_mean(noisy.values, base, np.full_like(base, noisy.noise), UNIGRAM_LIFTS)
+    level = np.maximum(level, 1e-9)
+    return level / level.sum()
+
+
+def starting_topics(
+    triangle: Noisy, unigram: Floats, chosen: NDArray[np.int64], weights: Floats, n_topics: int
+) -> Floats:
+    """Factorise the co-occurrence into topics of shape (n_words, n_topics); columns sum to 1."""
+    matrix = np.zeros((len(chosen), len(chosen)))
+    matrix[np.triu_indices(len(chosen), 1)] = triangle.values
+    matrix += matrix.T
+    shared = unigram[chosen] * weights
+    shared /= np.linalg.norm(shared)
+    factors = factorize(matrix, shared, n_topics, noise=triangle.noise) / weights[:, None]
+    factors /= np.maximum(factors.sum(0), 1e-12)
+    topics = np.repeat(unigram[:, None], n_topics, axis=1)
+    topics[chosen] = factors * unigram[chosen].sum()
+    topics = (1 - _START_UNIGRAM) * topics + _START_UNIGRAM * unigram[:, None]
+    return topics / topics.sum(0)
+
+
+def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -> State:
+    """Average a round's noisy statistic with the earlier ones and denoise it to topics."""
+    private = noisy.noise > 0
+    level = noisy.values / weights[:, None]
+    mass = max(float(level.sum()), 1e-9)
+    level = level / mass
+    deviation = noisy.noise / weights / mass
+    # Precision-weighted mean; what is older counts less, because topics have moved since.
+    old = state.precision * forgetting
+    new = 1 / deviation**2 if private else np.ones(len(weights))
+    precision = old + new
+    share = new / precision
+    joint = (1 - share)[:, None] * state.joint + share[:, None] * level
+    variance = (1 - share) ** 2 * state.variance + share**2 * deviation**2
+    topic_weight = np.maximum(joint.sum(0), 0.0)
+    topic_weight = np.maximum(topic_weight, _SMALLEST_TOPIC * topic_weight.sum() / len(topic_weight))
+    topic_weight = topic_weight / topic_weight.sum() if topic_weight.sum() > 0 else state.topic_weight
+    base = state.unigram[:, None] * topic_weight
+    if private:
+        read = posterior_mean(joint, base, np.sqrt(variance)[:, None])
+    else:
+        read = np.maximum(joint, 0.0)
+    # A topic in which nothing stands above the noise falls back to the unigram.
+    read = np.where(read.sum(0) > 0, read, base)
+    topics = (1 - _ROUND_UNIGRAM) * read / read.sum(0) + _ROUND_UNIGRAM * state.unigram[:, None]
+    return State(
+        topics / topics.sum(0),
+        state.unigram,
+        joint,
+        variance,
+        precision,
+        topic_weight,
+        state.theta,
+        state.round + 1,
+    )
+
+
+def noise_in_topics(state: State) -> Floats:
+    """Standard deviation of the privacy noise in each topic's word probabilities, before denoising.
+
+    Returns
+    -------
+    array of shape (n_topics, n_words)
+        In probability units: how far the noise alone would have moved the un-denoised estimate.
+    """
+    return np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
