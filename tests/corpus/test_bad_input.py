@@ -345,3 +345,8 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(CorpusError, match=r"pip install 'discreet\[parquet\]'"):
         read_corpus(tmp_path / "a.parquet")
+    from discreet.corpus import Corpus, write_corpus
+
+    with pytest.raises(CorpusError, match=r"pip install 'discreet\[parquet\]'"):
+        write_corpus(Corpus([[1]], ["a"]), tmp_path / "b.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]

@@ -101,10 +101,25 @@ def test_repeated_entries_that_overflow_are_an_error():
 
 
 def test_a_matrix_that_points_outside_is_refused():
-    X = sp.csr_matrix(np.eye(3))
-    X.indices[1] = 7
+    for make in (sp.csr_matrix, sp.csc_matrix, sp.bsr_matrix):
+        for wrong in (7, -1):
+            X = make(np.eye(3))
+            X.indices[1] = wrong
+            with pytest.raises(CorpusError, match="outside its shape"):
+                check_counts(X)
+        X = make(np.eye(3))
+        X.indptr[1] = 9
+        with pytest.raises(CorpusError, match="outside its shape"):
+            check_counts(X)
+    X = sp.coo_matrix(np.eye(3))
+    X.coords[0][1] = 7
     with pytest.raises(CorpusError, match="outside its shape"):
         check_counts(X)
+
+
+def test_room_for_more_entries_is_not_counted():
+    X = sp.csr_matrix((np.array([1, 2, -9]), np.array([0, 1, 77]), np.array([0, 1, 2])), shape=(2, 2))
+    assert check_counts(X).toarray().tolist() == [[1, 0], [0, 2]]
 
 
 def test_n_words_is_checked(corpus):
@@ -128,6 +143,8 @@ def test_n_words_is_checked(corpus):
         ({"owners": ["a", "b"]}, "np.unique"),
         ({"labels": [1]}, "labels must have shape (2,)"),
         ({"labels": [None, "a"]}, "row 0 is neither"),
+        ({"labels": ["a", 1]}, "row 1 is neither"),
+        ({"vocabulary": "ab"}, "got one str"),
     ],
 )
 def test_parts_must_fit_together(options, message):
@@ -207,3 +224,5 @@ def test_copies_for_worker_processes_are_the_same(corpus):
 def test_from_texts_refuses_what_is_not_text():
     with pytest.raises(CorpusError, match="text 1: expected str, found bytes"):
         Corpus.from_texts(["fine text", b"bytes"])
+    with pytest.raises(CorpusError, match=r"use \[text\]"):
+        Corpus.from_texts("one text")

@@ -111,10 +111,10 @@ def test_long_texts_stream_to_the_same_tokens(monkeypatch):
     for pattern in PATTERNS:
         for ngrams in ((1, 1), (1, 2)):
             tokenizer = Tokenizer(pattern, stop_words=["the"], ngram_range=ngrams)
-            expected = tokenizer(text)
+            expected = sorted(tokenizer(text))
             with monkeypatch.context() as patch:
                 patch.setattr(module, "_LONG_TEXT", 100)
-                assert tokenizer(text) == expected
+                assert sorted(tokenizer(text)) == expected
 
 
 def test_stop_words_are_lower_cased_with_the_text_and_public():

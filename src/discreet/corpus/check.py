@@ -90,8 +90,12 @@ def _as_csr(X: Any) -> Any:
             )
         if X.dtype.kind == "c":
             raise CorpusError("Complex data not supported: counts are whole numbers.")
-        counts = X.tocsr()
-        _check_structure(counts)
+        _check_structure(X)
+        counts: Csr = X.tocsr()
+        n_stored = int(counts.indptr[-1])
+        if n_stored < len(counts.data):  # room for more, which holds no counts
+            parts = (counts.data[:n_stored], counts.indices[:n_stored], counts.indptr)
+            counts = sp.csr_matrix(parts, shape=counts.shape)
         return counts
     values = np.asarray(X)
     if values.dtype.kind == "c":
@@ -106,17 +110,29 @@ def _as_csr(X: Any) -> Any:
     return sp.csr_matrix(values)  # stores what is not zero: NaN too
 
 
-def _check_structure(counts: Any) -> None:
-    """Refuse a matrix whose index arrays point outside: compiled code would read there."""
-    indptr, indices = counts.indptr, counts.indices
-    broken = (
-        len(indptr) != counts.shape[0] + 1
-        or int(indptr[0]) != 0
-        or int(indptr[-1]) > min(len(indices), len(counts.data))
-        or bool((indptr[1:] < indptr[:-1]).any())
-    )
-    if not broken and len(indices):
-        broken = int(indices.min()) < 0 or int(indices.max()) >= counts.shape[1]
+def _check_structure(X: Any) -> None:
+    """Refuse a matrix whose index arrays point outside: compiled code would read or write there."""
+    pairs: list[tuple[Any, int]] = []
+    broken = False
+    if X.format == "coo":
+        pairs = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+        broken = not len(X.row) == len(X.col) == len(X.data)
+    elif X.format in ("csr", "csc"):
+        n_lines, n_places = X.shape if X.format == "csr" else X.shape[::-1]
+        indptr, pairs = X.indptr, [(X.indices, n_places)]
+        broken = (
+            len(indptr) != n_lines + 1
+            or int(indptr[0]) != 0
+            or int(indptr[-1]) > min(len(X.indices), len(X.data))
+            or bool((indptr[1:] < indptr[:-1]).any())
+        )
+    elif X.format == "bsr":
+        try:
+            X.check_format(full_check=True)
+        except ValueError:
+            broken = True
+    for places, limit in pairs:
+        broken = broken or (len(places) > 0 and (int(places.min()) < 0 or int(places.max()) >= limit))
     if broken:
         raise CorpusError(
             "the sparse matrix is broken: its index arrays point outside its shape; build it again."

@@ -71,9 +71,11 @@ class Corpus:
         vocabulary_is_public: bool = True,
     ) -> None:
         self._counts = canonical_counts(counts)
-        self._vocabulary = check_words(
-            [vocabulary] if isinstance(vocabulary, str) else vocabulary, "vocabulary: word"
-        )
+        if isinstance(vocabulary, str):
+            raise CorpusError(
+                "the vocabulary must be a sequence of words, got one str; load_vocabulary reads a file."
+            )
+        self._vocabulary = check_words(vocabulary, "vocabulary: word")
         n_documents, n_words = self._counts.shape
         if len(self._vocabulary) != n_words:
             raise CorpusError(
@@ -115,6 +117,10 @@ class Corpus:
         from discreet.corpus.counting import count_texts
         from discreet.corpus.tokenizer import Tokenizer
 
+        if isinstance(texts, str):
+            raise CorpusError(
+                "texts must be an iterable of str, one for each document, got one str; use [text]."
+            )
         public = None if vocabulary is None else load_vocabulary(vocabulary)
         counts, words = count_texts(texts, tokenizer or Tokenizer(), public)
         return cls(counts, words, owners, labels, vocabulary_is_public=public is not None)
@@ -294,7 +300,13 @@ def _check_owners(owners: ArrayLike | None, n_documents: int) -> NDArray[np.int6
 def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> NDArray[Any] | None:
     if labels is None:
         return None
-    values = np.asarray(labels)
+    given: Any = labels
+    # As objects, because np.asarray would turn ["a", 1] into text without a word.
+    values: NDArray[Any] = given if isinstance(given, np.ndarray) else np.array(list(given), object)
+    if values.dtype.kind == "O" and all(
+        isinstance(x, int | np.integer) and not isinstance(x, bool) for x in values
+    ):
+        values = values.astype(np.int64)
     _check_length(values, n_documents, "labels")
     if values.dtype.kind in "iu":
         return values.astype(np.int64)

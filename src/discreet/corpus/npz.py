@@ -5,7 +5,7 @@ scipy's ``load_npz`` reads these files too; it ignores what it does not know. No
 
 import json
 import os
-import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,18 +50,27 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
         if not source.raw.read(1):
             raise CorpusError(f"{name} is empty: expected a sparse matrix of scipy.sparse.save_npz.")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            extras: dict[str, Any] = {}
-            for member in (VOCABULARY, LABELS):
-                if member in file:
-                    extras[member.removeprefix("discreet.")] = json.loads(file[member].tobytes())
-            if OWNERS in file:
-                extras["owners"] = file[OWNERS]
-            if PUBLIC in file:
-                extras["vocabulary_is_public"] = bool(file[PUBLIC])
-        return sp.load_npz(path), extras
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        with Path(path).open("rb") as raw:  # ours to close: numpy leaves it open where the archive is damaged
+            with np.load(raw, allow_pickle=False) as file:
+                extras: dict[str, Any] = {}
+                for member in (VOCABULARY, LABELS):
+                    if member in file:
+                        extras[member.removeprefix("discreet.")] = _list(file[member])
+                if OWNERS in file:
+                    extras["owners"] = file[OWNERS]
+                if PUBLIC in file:
+                    extras["vocabulary_is_public"] = bool(file[PUBLIC])
+            raw.seek(0)
+            return sp.load_npz(raw), extras
+    except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json
         fault = type(error).__name__
     raise CorpusError(
         f"{name} is not a sparse matrix of scipy.sparse.save_npz ({fault}); write it with that."
     )
+
+
+def _list(member: Any) -> list[Any]:
+    value = json.loads(member.tobytes())
+    if not isinstance(value, list):
+        raise TypeError
+    return list[Any](value)

@@ -90,10 +90,18 @@ class Tokenizer:
         )
 
     def tokens(self, text: str) -> Iterator[str]:
-        """Yield the tokens of one text, n-grams included, without holding all of them."""
+        """Yield the tokens of one text, n-grams included; of a very long text without holding all of them."""
         ignored = self.ignored
-        words = (word for word in self.split(text) if word not in ignored)
-        return words if self.ngram_range == (1, 1) else self._ngrams(words)
+        if len(text) > _LONG_TEXT:
+            words = (word for word in self.split(text) if word not in ignored)
+            return words if self.ngram_range == (1, 1) else self._ngrams(words)
+        held = [word for word in self.split(text) if word not in ignored]
+        shortest, longest = self.ngram_range
+        runs = (
+            map(" ".join, zip(*(held[i:] for i in range(n)), strict=False))
+            for n in range(shortest, longest + 1)
+        )
+        return itertools.chain.from_iterable(runs) if longest > 1 else iter(held)
 
     def split(self, text: str) -> Iterable[str]:
         """Return the single words of one text, those in ``ignored`` still among them."""
