@@ -2,7 +2,7 @@
 
 A unit prefers the words that it uses most. Ties are broken by one secret random order of all words, drawn
 afresh for each fit and the same for all units: units then spend their weight on the same words, and more
-words pass than with a random order for each unit (docs/vocabulary.md has figures).
+words pass (on average rarer ones) than with a random order for each unit.
 
 Units come in a secret random order, too: that of a keyed hash of what they hold. The result is then the same
 for any order of the documents, in one file or in many.
@@ -14,13 +14,20 @@ a secret key and from the letters of the words.
 """
 
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numba import njit
 from numpy.typing import NDArray
 
+from discreet._threads import balanced_cuts, share_out
+
 __all__ = ["Choice", "UnitWords", "first_words", "held_words", "passing", "rank_words", "secret_order"]
+
+#: Counts above this are ranked as if they were this: a document of two thousand million times one word.
+_LARGEST = 2**31 - 1
 
 
 class UnitWords(NamedTuple):
@@ -60,6 +67,7 @@ def rank_words(
     order: NDArray[np.uint64],
     *,
     ties_as_written: bool = False,
+    n_threads: int = 1,
 ) -> UnitWords:
     """Join the documents of each unit, sort its words, most used first, and sort the units.
 
@@ -74,52 +82,118 @@ def rank_words(
         columns), and gives the units their order.
     ties_as_written : bool, default False
         Break ties by the order in which the unit's entries stand in ``counts``, as a text gives them.
+    n_threads : int, default 1
+        The result does not depend on it.
 
     Returns
     -------
     UnitWords
         A unit without words is kept, empty.
     """
-    if owners is None:
-        n_units = len(counts.indptr) - 1
-        unit_of_row = np.arange(n_units)
-    else:
-        named, unit_of_row = np.unique(np.asarray(owners), return_inverse=True)
-        n_units = len(named)
-    unit = np.repeat(unit_of_row.astype(np.int64), np.diff(counts.indptr))
-    word = counts.indices.astype(np.int64)
-    count = counts.data.astype(np.int64)
-    place = np.arange(len(word), dtype=np.int64)
     if owners is not None:
-        by_word = np.lexsort((place, word, unit))
-        unit, word, count, place = unit[by_word], word[by_word], count[by_word], place[by_word]
-        starts = np.flatnonzero(np.r_[True, (unit[1:] != unit[:-1]) | (word[1:] != word[:-1])][: len(unit)])
-        unit, word, place = unit[starts], word[starts], place[starts]  # the first place of a repeated word
-        count = np.add.reduceat(count, starts) if len(starts) else count
-    ties = (place,) if ties_as_written else (word, order[word])
-    unit = _position_of_units(unit, order[word], count, n_units)[unit]
-    ranked = np.lexsort((*ties, -count, unit))
-    sizes = np.bincount(unit, minlength=n_units)
-    return UnitWords(np.r_[0, np.cumsum(sizes)].astype(np.int64), word[ranked])
-
-
-def _position_of_units(
-    unit: NDArray[np.int64], number: NDArray[np.uint64], count: NDArray[np.int64], n_units: int
-) -> NDArray[np.int64]:
-    """Return where each unit comes: sorted by the hash of the words and counts that it holds."""
+        counts = _joined_as_written(counts, owners) if ties_as_written else _joined(counts, owners)
+    indptr = counts.indptr.astype(np.int64)
+    by_number = np.argsort(order, kind="stable").astype(np.int64)
+    rank = np.empty(len(order), np.int64)
+    rank[by_number] = np.arange(len(order))
+    n_units = len(indptr) - 1
     held = np.zeros(n_units, np.uint64)
-    np.add.at(held, unit, _mixed(number + _mixed(count.astype(np.uint64))))
-    position = np.empty(n_units, np.int64)
+    words = np.empty(len(counts.indices), np.int64)
+    starts = np.zeros(n_units + 1, np.int64)
+    cuts = balanced_cuts(indptr, 4 * n_threads)
+    pieces = list(pairwise(cuts))
+    share_out(
+        lambda piece: _hash_units(*piece, indptr, counts.indices, counts.data, order, held), pieces, n_threads
+    )
     # Units that hold the same are interchangeable: any order of them gives the same result.
-    position[np.argsort(_mixed(held), kind="stable")] = np.arange(n_units)
-    return position
+    sequence = np.argsort(held, kind="stable")
+    np.cumsum(np.diff(indptr)[sequence], out=starts[1:])
+    target = np.empty(n_units, np.int64)
+    target[sequence] = starts[:-1]
+    tables = (rank, by_number, target, ties_as_written, words)
+    share_out(
+        lambda piece: _sort_words(*piece, indptr, counts.indices, counts.data, *tables), pieces, n_threads
+    )
+    return UnitWords(starts, words)
 
 
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit numbers, one to one (the finaliser of SplitMix64); sums and products wrap around."""
+@njit(cache=True, nogil=True)
+def _mixed(x: Any) -> Any:
+    """Scramble a 64-bit number, one to one (the finaliser of SplitMix64); sums and products wrap around."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def _hash_units(
+    first: int,
+    last: int,
+    indptr: NDArray[np.int64],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    order: NDArray[np.uint64],
+    held: NDArray[np.uint64],
+) -> None:
+    """Hash what each unit holds, whatever the order of its entries."""
+    for unit in range(first, last):
+        total = np.uint64(0)
+        for entry in range(indptr[unit], indptr[unit + 1]):
+            total += _mixed(order[indices[entry]] + _mixed(np.uint64(data[entry])))
+        held[unit] = _mixed(total)
+
+
+@njit(cache=True, nogil=True)
+def _sort_words(
+    first: int,
+    last: int,
+    indptr: NDArray[np.int64],
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    rank: NDArray[np.int64],
+    by_number: NDArray[np.int64],
+    target: NDArray[np.int64],
+    ties_as_written: bool,
+    words: NDArray[np.int64],
+) -> None:
+    """Sort each unit's words and put them at the unit's place: keys have the count above, the tie below."""
+    for unit in range(first, last):
+        start, n = indptr[unit], indptr[unit + 1] - indptr[unit]
+        keys = np.empty(n, np.int64)
+        for i in range(n):
+            tie = np.int64(i) if ties_as_written else rank[indices[start + i]]
+            rarity = np.int64(_LARGEST) - min(np.int64(data[start + i]), np.int64(_LARGEST))
+            keys[i] = (rarity << np.int64(32)) | tie
+        keys.sort()
+        for i in range(n):
+            tie = keys[i] & np.int64(0xFFFFFFFF)
+            words[target[unit] + i] = indices[start + tie] if ties_as_written else by_number[tie]
+
+
+def _joined(counts: sp.csr_matrix, owners: NDArray[Any]) -> Any:
+    """Add up the documents of each owner."""
+    named, unit_of_row = np.unique(owners, return_inverse=True)
+    rows = (np.ones(len(unit_of_row), np.int64), (unit_of_row, np.arange(len(unit_of_row))))
+    return sp.csr_matrix(rows, shape=(len(named), len(unit_of_row))) @ counts.astype(np.int64)
+
+
+def _joined_as_written(counts: sp.csr_matrix, owners: NDArray[Any]) -> sp.csr_matrix:
+    """Add up the documents of each owner; words stand in the order of their first use."""
+    named, unit_of_row = np.unique(owners, return_inverse=True)
+    unit = np.repeat(unit_of_row, np.diff(counts.indptr))
+    word, count = counts.indices.astype(np.int64), counts.data.astype(np.int64)
+    by_word = np.lexsort((word, unit))  # stable: the first of equal words is the first used
+    unit, word, count = unit[by_word], word[by_word], count[by_word]
+    new = np.ones(len(unit), np.bool_)
+    new[1:] = (unit[1:] != unit[:-1]) | (word[1:] != word[:-1])
+    firsts = np.flatnonzero(new)
+    if len(firsts):
+        count = np.add.reduceat(count, firsts)
+    unit, word, place = unit[firsts], word[firsts], by_word[firsts]
+    written = np.lexsort((place, unit))
+    ends = np.r_[0, np.cumsum(np.bincount(unit, minlength=len(named)))]
+    shape = (len(named), int(word.max(initial=-1)) + 1)
+    return sp.csr_matrix((count[written], word[written], ends), shape=shape)
 
 
 def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None = None) -> UnitWords:
@@ -148,8 +222,10 @@ def first_words(units: UnitWords, max_words: int, done: NDArray[np.bool_] | None
 
 def held_words(units: UnitWords) -> tuple[NDArray[np.int64], UnitWords]:
     """Number anew the words that any unit holds: returns their old numbers, ascending, and the units."""
-    held, words = np.unique(units.words, return_inverse=True)
-    return held.astype(np.int64), UnitWords(units.indptr, words.astype(np.int64))
+    is_held = np.zeros(int(units.words.max(initial=-1)) + 1, np.bool_)
+    is_held[units.words] = True
+    number = np.cumsum(is_held, dtype=np.int64) - 1
+    return np.flatnonzero(is_held).astype(np.int64), UnitWords(units.indptr, number[units.words])
 
 
 def passing(held: NDArray[np.int64], noisy: NDArray[np.int64], least: int, step: float) -> Choice:

@@ -14,8 +14,6 @@ Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic mo
 choosing words and training a topic model on them, both private, is private at the sum of the costs.
 """
 
-import math
-import numbers
 from operator import itemgetter
 from typing import Any
 
@@ -25,30 +23,23 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet.central.vocabulary.documents import (
-    Documents,
-    check_kind,
-    count_documents,
-    is_writable,
-    pick_words,
-)
+from discreet.central.vocabulary.documents import Documents, count_documents, is_writable, pick_words
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
+from discreet.central.vocabulary.settings import check_settings, public_words
 from discreet.central.vocabulary.sips import Sips
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import Choice, rank_words, secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, load_vocabulary
-from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.errors import PrivacyError
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 
 __all__ = ["PrivateCountVectorizer"]
 
-METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
 _DEFAULT_DELTA = 1e-6
-_MOST_WORDS_PER_UNIT = 2**16
 Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
 
 
@@ -216,12 +207,9 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, owners: Any) -> Documents | None:
-        tokenizer = self._check(X, owners)
+        tokenizer = check_settings(self, X, owners)
         if self.vocabulary is not None:
-            public = _public_words(self.vocabulary)
-            if not public:
-                raise ParameterError("vocabulary must hold at least one word; None chooses words privately.")
-            self._set(public, None, self.ledger)
+            self._set(public_words(self.vocabulary), None, self.ledger)
             return None
         delta = self._delta()
         published = self.threshold == "published"
@@ -236,7 +224,8 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         read = count_documents(X, tokenizer, owners, in_text_order=published)
         order = secret_order(read.words, stream.spawn("order").words(8).tobytes())
         authors = read.owners if self.privacy_unit == "author" else None
-        units = rank_words(read.counts, authors, order, ties_as_written=published)
+        n_threads = count_threads(self.n_jobs)
+        units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
         choice = method.choose(units, stream.spawn("noise"), reservation, n_jobs=self.n_jobs)
         words, weights = self._released(choice, read.words)
         if not words:
@@ -295,96 +284,3 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         if self.random_state is not None:
             marks.append("reproducible, not for release")
         return f"vocabulary ({', '.join(marks)})"
-
-    def _check(self, X: Any, owners: Any) -> Tokenizer | Any:
-        """Check all parameters before anything is booked or read; one error names all that is wrong."""
-        check_kind(X)
-        private, other = self._faults_of_the_promise(X, owners), self._faults()
-        tokenizer = None
-        try:
-            tokenizer = self._tokenizer()
-        except (DiscreetError, TypeError) as error:
-            other.append(str(error).rstrip("."))
-        if self.vocabulary is not None:
-            private = []  # nothing is promised, because nothing is used
-        if private or other:
-            kind = PrivacyError if private else ParameterError
-            raise kind("; ".join([*private, *other]) + ".")
-        return tokenizer
-
-    def _faults_of_the_promise(self, X: Any, owners: Any) -> list[str]:
-        faults: list[str] = []
-        if not (_is_real(self.epsilon) and self.epsilon > 0):
-            faults.append(f"epsilon must be a positive number or inf, but is {self.epsilon!r}")
-        ledger: Any = self.ledger
-        if ledger is not None and not isinstance(ledger, Ledger):
-            faults.append(f"ledger must be a Ledger or None, but is {type(ledger).__name__}")
-        elif self.delta is None or _is_real(self.delta):
-            delta = self._delta()
-            if not 0 < delta < 1:
-                faults.append(f"delta must be between 0 and 1 (a threshold needs some), but is {delta!r}")
-        else:
-            faults.append(f"delta must be a number or None, but is {self.delta!r}")
-        if self.privacy_unit not in ("document", "author"):
-            faults.append(f'privacy_unit must be "document" or "author", but is {self.privacy_unit!r}')
-        elif isinstance(self.ledger, Ledger):
-            stated = (self.ledger.privacy_unit, self.ledger.neighboring)
-            if stated != (self.privacy_unit, "add_or_remove_one"):
-                faults.append(
-                    f"the ledger protects {stated}, but this vocabulary would protect "
-                    f"{(self.privacy_unit, 'add_or_remove_one')}; use one unit and relation for both"
-                )
-        if (
-            self.privacy_unit == "author"
-            and owners is None
-            and not (isinstance(X, Corpus) and X.owners is not None)
-        ):
-            faults.append('privacy_unit="author" needs to know the authors; pass owners= to fit')
-        return faults
-
-    def _faults(self) -> list[str]:
-        faults: list[str] = []
-        if self.method not in METHODS:
-            faults.append(f"method must be one of {', '.join(METHODS)}, but is {self.method!r}")
-        if not (_is_int(self.max_words_per_unit) and 1 <= self.max_words_per_unit <= _MOST_WORDS_PER_UNIT):
-            faults.append(
-                f"max_words_per_unit must be an int from 1 to {_MOST_WORDS_PER_UNIT}, "
-                f"but is {self.max_words_per_unit!r}"
-            )
-        if self.max_words is not None and not (_is_int(self.max_words) and self.max_words >= 1):
-            faults.append(f"max_words must be a positive int or None, but is {self.max_words!r}")
-        if self.threshold not in ("corrected", "published"):
-            faults.append(f'threshold must be "corrected" or "published", but is {self.threshold!r}')
-        elif self.threshold == "published" and self.method != "greedy":
-            faults.append('threshold="published" is a variant of method="greedy" only')
-        if self.random_state is not None and not (_is_int(self.random_state) and self.random_state >= 0):
-            faults.append(f"random_state must be a non-negative int or None, but is {self.random_state!r}")
-        try:
-            count_threads(self.n_jobs)
-        except (DiscreetError, TypeError) as error:
-            faults.append(str(error).rstrip("."))
-        return faults
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not _is_bool(value) and not math.isnan(value)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not _is_bool(value)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _public_words(vocabulary: Any) -> tuple[str, ...]:
-    if isinstance(vocabulary, dict):
-        columns: dict[Any, Any] = dict(vocabulary)
-        words = sorted(columns, key=columns.__getitem__)
-        if [columns[word] for word in words] != list(range(len(words))):
-            raise ParameterError("the columns in vocabulary must be 0, 1, 2, ... without gaps or repeats.")
-        return load_vocabulary(words)
-    if isinstance(vocabulary, set | frozenset):
-        return load_vocabulary(sorted(vocabulary))  # sets have no order of their own
-    return load_vocabulary(vocabulary)
