@@ -85,6 +85,18 @@ def test_an_undecidable_toss_is_refused():
         bernoulli(Fraction(1, 3), 5, FakeStream([0x55555555], 0x55555555))
 
 
+def test_digits_far_behind_the_first_decide():
+    """2^-100 above or below a half: digits 33 to 96 of U and p are equal, and still neither side may be guessed."""
+    half, tiny = Fraction(1, 2), Fraction(1, 2**100)
+    for probability, word, extension, answer in (
+        (half + tiny, 2**31, 0, True),
+        (half + tiny, 2**31, 1, False),
+        (half - tiny, 2**31 - 1, 2**32 - 1, False),
+        (half - tiny, 2**31 - 1, 2**32 - 2, True),
+    ):
+        assert (bernoulli(probability, 3, FakeStream([word], extension)) == answer).all()
+
+
 def test_certain_coins():
     for draw, value, answer in ((bernoulli, 0, False), (bernoulli, 1, True), (bernoulli_exp, 0, True)):
         for word in (0, 2**32 - 1):

@@ -191,9 +191,10 @@ def test_hostile_words_give_the_twin_or_an_error_never_overflow(pattern, scale, 
 
 @pytest.mark.parametrize("x", [10, 11, 2**31, 2**31 + 1, 2**32 - 1])
 @pytest.mark.parametrize("beside", [-1, 0, 1])
-def test_half_of_x_is_compared_with_all_its_digits(x, beside):
+@pytest.mark.parametrize("rest", [0, 2**31])
+def test_half_of_x_is_compared_with_all_its_digits(x, beside, rest):
     """r beside x/2, one success or none; then an attempt that accepts. Further digits decide."""
-    pattern = [0, x, 0, 1, x // 2 + beside, 2**32 - 1, 0, 2**30, 0, 2**31]
+    pattern = [0, x, rest, 1, x // 2 + beside, 2**32 - 1, 0, 2**30, 0, 2**31]
     for seed in range(8):
         fast = rounded_gaussian(2**40, 3, FakeStream(pattern, seed=seed))
         blocks = FakeStream(pattern, seed=seed).blocks("")
