@@ -1,0 +1,259 @@
+"""The release: what a private fit publishes, and nothing else.
+
+A release holds topics, words, settings and the ledger. Nothing about a single document can be reached from it, and its size does not
+depend on the number of documents. It cannot be made without a ledger, whose guarantee names unit and relation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import ReleaseError
+from discreet.privacy.ledger import Ledger
+
+__all__ = ["Release"]
+
+Floats = NDArray[np.float64]
+_Scalar = str | int | float | bool
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What may be published of a private fit.
+
+    Parameters
+    ----------
+    topic_word : array-like of shape (n_topics, n_words)
+        Probability of each word in each topic; rows sum to 1.
+    vocabulary : sequence of str of length n_words
+        Distinct words.
+    ledger : Ledger
+        What was booked; a closed copy is kept.
+    configuration : mapping of str to str, int, float or bool
+        Public settings.
+    reproducible : bool, default False
+        Whether the noise came from a seed; then the release is labelled as not for release.
+    topic_weight : array-like of shape (n_topics,), optional
+        Share of each topic; sums to 1.
+    word_weight : array-like of shape (n_words,), optional
+        Share of each word over all topics; sums to 1.
+    topic_word_noise : array-like of shape (n_topics, n_words), optional
+        Standard deviation of the privacy noise in each cell before denoising, in probability units.
+    n_units_noisy : float, optional
+        Released number of documents or authors.
+
+    Raises
+    ------
+    ReleaseError
+        Naming the field that is wrong.
+    """
+
+    topic_word: Floats
+    vocabulary: tuple[str, ...]
+    ledger: Ledger
+    configuration: Mapping[str, _Scalar] = field(default_factory=dict)
+    reproducible: bool = False
+    topic_weight: Floats | None = None
+    word_weight: Floats | None = None
+    topic_word_noise: Floats | None = None
+    n_units_noisy: float | None = None
+
+    SECURE: ClassVar[str] = "secure"
+    REPRODUCIBLE: ClassVar[str] = "reproducible, not for release"
+
+    def __post_init__(self) -> None:
+        topic_word = _checked("topic_word", self.topic_word, None)
+        if topic_word.ndim != 2 or 0 in topic_word.shape:
+            raise ReleaseError(f"topic_word must have shape (n_topics, n_words), but has {topic_word.shape}.")
+        n_topics, n_words = topic_word.shape
+        words = _checked_words(self.vocabulary, n_words)
+        if not isinstance(self.ledger, Ledger):
+            raise ReleaseError(
+                f"a release needs the ledger that its cost was booked on, but got a {type(self.ledger).__name__}."
+            )
+        parts: dict[str, Floats | None] = {"topic_word": topic_word}
+        for name, shape in (
+            ("topic_weight", (n_topics,)),
+            ("word_weight", (n_words,)),
+            ("topic_word_noise", (n_topics, n_words)),
+        ):
+            value = getattr(self, name)
+            parts[name] = None if value is None else _checked(name, value, shape)
+        for name in ("topic_word", "topic_weight", "word_weight"):
+            part = parts[name]
+            if part is not None and not (np.abs(part.sum(-1) - 1) <= SUM_TOLERANCE).all():
+                raise ReleaseError(f"{name} must hold probabilities that sum to 1, but they do not.")
+        if self.n_units_noisy is not None and not np.isfinite(self.n_units_noisy):
+            raise ReleaseError(f"n_units_noisy must be finite, but is {self.n_units_noisy}.")
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
+        object.__setattr__(self, "vocabulary", words)
+        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
+        object.__setattr__(self, "configuration", MappingProxyType(_checked_settings(self.configuration)))
+        object.__setattr__(self, "reproducible", bool(self.reproducible))
+
+    @property
+    def determinism(self) -> str:
+        """ "secure", or "reproducible, not for release" where the noise came from a seed."""
+        return self.REPRODUCIBLE if self.reproducible else self.SECURE
+
+    @property
+    def guarantee(self) -> str:
+        """The promise in words: unit, relation, epsilon, delta, and how the noise was drawn."""
+        words = self.ledger.guarantee().in_words()
+        if self.reproducible:
+            words += (
+                " The noise came from a seed: reproducible, not for release, because whoever knows the seed can "
+                "subtract it."
+            )
+        return words
+
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """Return the n most probable words of each topic, the most probable first; ties in order of the vocabulary."""
+        if n < 1:
+            raise ReleaseError(f"the number of words must be at least 1, but is {n}.")
+        order = np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
+        return [[self.vocabulary[word] for word in row] for row in order.tolist()]
+
+    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+        """Return the topic shares of documents; exact, so as private as the documents.
+
+        Parameters
+        ----------
+        counts : array-like or sparse matrix of shape (n_documents, n_words)
+        n_jobs : int, optional
+
+        Returns
+        -------
+        array of shape (n_documents, n_topics), rows sum to 1
+        """
+        from discreet.corpus import check_counts
+        from discreet.lda import fold_in
+
+        prior = self.configuration.get("doc_topic_prior", 0.1)
+        checked = check_counts(counts, n_words=len(self.vocabulary))
+        return fold_in(self.topic_word, checked, doc_topic_prior=float(prior), n_jobs=n_jobs)
+
+    def with_settings(self, **settings: _Scalar) -> "Release":
+        """Return the same release with more public settings written down."""
+        return Release(
+            self.topic_word,
+            self.vocabulary,
+            self.ledger,
+            {**self.configuration, **settings},
+            self.reproducible,
+            self.topic_weight,
+            self.word_weight,
+            self.topic_word_noise,
+            self.n_units_noisy,
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Write the release to a new (or empty) folder, whole or not at all. See :mod:`discreet.release.files`."""
+        from discreet.release.files import save
+
+        save(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Release":
+        """Read a release from a folder; ``ReleaseError`` for anything that is not exactly one."""
+        from discreet.release.files import load
+
+        return load(Path(folder))
+
+    def card(self) -> str:
+        """Return the model card in Markdown."""
+        from discreet.release.card import card
+
+        return card(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report as one offline HTML page; also write it to ``path`` where that is given."""
+        from discreet.release.report import report, write_report
+
+        page = report(self)
+        if path is not None:
+            write_report(page, Path(path))
+        return page
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Release):
+            return NotImplemented
+        mine, yours = _content(self), _content(other)
+        return all(
+            np.array_equal(mine[name], yours[name])
+            if isinstance(mine[name], np.ndarray)
+            else mine[name] == yours[name]
+            for name in mine
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        topics, words = self.topic_word.shape
+        return f"<Release: {topics} topics, {words} words, {self.determinism}; {self.ledger!r}>"
+
+    def __reduce__(self) -> Any:
+        content = _content(self)
+        return Release, tuple(content.values())
+
+
+def _content(release: Release) -> dict[str, Any]:
+    return {
+        "topic_word": release.topic_word,
+        "vocabulary": release.vocabulary,
+        "ledger": release.ledger,
+        "configuration": dict(release.configuration),
+        "reproducible": release.reproducible,
+        "topic_weight": release.topic_weight,
+        "word_weight": release.word_weight,
+        "topic_word_noise": release.topic_word_noise,
+        "n_units_noisy": release.n_units_noisy,
+    }
+
+
+def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ReleaseError(f"{name} must be an array of numbers.") from None
+    if shape is not None and array.shape != shape:
+        raise ReleaseError(f"{name} must have shape {shape}, but has {array.shape}.")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise ReleaseError(f"{name} must hold finite numbers that are not negative.")
+    array.flags.writeable = False
+    return array
+
+
+def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
+    words = tuple(vocabulary)
+    if len(words) != n_words:
+        raise ReleaseError(
+            f"the vocabulary must have {n_words} words, one for each column, but has {len(words)}."
+        )
+    if not all(isinstance(word, str) for word in words):
+        raise ReleaseError("the words of the vocabulary must be text.")
+    if len(set(words)) != len(words):
+        raise ReleaseError("the words of the vocabulary must be distinct.")
+    return words
+
+
+def _checked_settings(configuration: Any) -> dict[str, _Scalar]:
+    if not isinstance(configuration, Mapping):
+        raise ReleaseError("the configuration must be a mapping of names to values.")
+    settings: dict[str, _Scalar] = {}
+    for name, value in configuration.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if not isinstance(name, str) or not isinstance(value, _Scalar):
+            raise ReleaseError(
+                f"a setting must be text, a number or a truth value, but {name!r} is {value!r}."
+            )
+        settings[name] = value
+    return dict(sorted(settings.items()))
