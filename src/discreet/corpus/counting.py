@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.errors import CorpusError
@@ -27,38 +28,27 @@ _MOST_WORDS = 2**31 - 1
 
 
 class RowChunks:
-    """Rows of counts put together from pieces, with no more than one spare copy of one array."""
+    """Rows of counts, appended piece by piece."""
 
     def __init__(self) -> None:
-        self._data: list[NDArray[np.int32]] = []
-        self._indices: list[NDArray[np.int32]] = []
+        self._data = Int32Buffer()
+        self._indices = Int32Buffer()
         self._sizes: list[NDArray[np.int64]] = []
 
     def add(self, data: NDArray[Any], indices: NDArray[Any], sizes: NDArray[Any]) -> None:
         """Append rows: counts, columns, and the number of stored entries of each row."""
-        self._data.append(data.astype(np.int32, copy=False))
-        self._indices.append(indices.astype(np.int32, copy=False))
+        self._data.append(data)
+        self._indices.append(indices)
         self._sizes.append(sizes.astype(np.int64, copy=False))
 
     def matrix(self, n_words: int) -> Csr:
-        """Return all rows, and forget the pieces."""
-        sizes = np.concatenate([np.zeros(1, np.int64), *self._sizes])
-        indptr = np.cumsum(sizes)
+        """Return all rows, and start anew."""
+        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
         self._sizes.clear()
-        indices, data = _joined(self._indices), _joined(self._data)
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        indices = self._indices.take().astype(kind, copy=False)
         shape = (len(indptr) - 1, n_words)
-        return sp.csr_matrix((data, indices.astype(kind, copy=False), indptr.astype(kind)), shape=shape)
-
-
-def _joined(pieces: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    whole = np.empty(sum(len(piece) for piece in pieces), np.int32)
-    start = len(whole)
-    while pieces:
-        piece = pieces.pop()
-        start -= len(piece)
-        whole[start : start + len(piece)] = piece
-    return whole
+        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
 
 
 class TextCounter:
@@ -134,7 +124,7 @@ class TextCounter:
             (np.ones(len(tokens), np.int32), tokens, ends.astype(np.int32)), shape=(len(lengths), width)
         )
         rows.sum_duplicates()
-        self._chunks.add(rows.data.copy(), rows.indices.copy(), np.diff(rows.indptr))
+        self._chunks.add(rows.data, rows.indices, np.diff(rows.indptr))
         self._tokens, self._lengths = array("i"), array("q")
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
+from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
 from discreet.corpus.files import Problems
 from discreet.errors import CorpusError
@@ -83,9 +84,7 @@ def read_triples(
         raise CorpusError(
             f"{problems.name}: more than {_LARGEST} rows or columns are promised; that is out of range."
         )
-    rows: list[NDArray[np.int32]] = []
-    columns: list[NDArray[np.int32]] = []
-    counts: list[NDArray[np.int32]] = []
+    rows, columns, counts = Int32Buffer(), Int32Buffer(), Int32Buffer()
     per_row = np.zeros(shape.n_rows, np.int64)
     in_order, last, n_read, line = True, 0, 0, first_line
     for block in _blocks(raw):
@@ -108,9 +107,9 @@ def read_triples(
         low = int(row.min())
         seen = np.bincount(row - low)
         per_row[low : low + len(seen)] += seen
-        rows.append(row.astype(np.int32))
-        columns.append((triples[:, 1] - 1).astype(np.int32))
-        counts.append(triples[:, 2].astype(np.int32))
+        rows.append(row)
+        columns.append(triples[:, 1] - 1)
+        counts.append(triples[:, 2])
     if n_read != shape.n_entries:
         problems.add(
             f"line {line}", f"the file ends after {n_read} entries, its header promises {shape.n_entries}"
@@ -120,27 +119,21 @@ def read_triples(
 
 
 def _matrix(
-    rows: list[NDArray[np.int32]],
-    columns: list[NDArray[np.int32]],
-    counts: list[NDArray[np.int32]],
+    rows: Int32Buffer,
+    columns: Int32Buffer,
+    counts: Int32Buffer,
     per_row: NDArray[np.int64],
     in_order: bool,
     shape: Shape,
 ) -> Csr:
     size = (shape.n_rows, shape.n_columns)
     if in_order:  # the usual case needs no sorting, and no numbers of rows
-        rows.clear()
+        rows.take()
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(per_row)])
         kind = np.int32 if indptr[-1] <= _LARGEST else np.int64
-        index = _join(columns).astype(kind, copy=False)
-        return sp.csr_matrix((_join(counts), index, indptr.astype(kind)), shape=size)
-    return sp.coo_matrix((_join(counts), (_join(rows), _join(columns))), shape=size).tocsr()
-
-
-def _join(pieces: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    whole = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
-    pieces.clear()
-    return whole
+        index = columns.take().astype(kind, copy=False)
+        return sp.csr_matrix((counts.take(), index, indptr.astype(kind)), shape=size)
+    return sp.coo_matrix((counts.take(), (rows.take(), columns.take())), shape=size).tocsr()
 
 
 def _blocks(raw: IO[bytes]) -> Iterator[bytes]:
