@@ -1,8 +1,8 @@
 """Events: what a mechanism did, as records that the accountants understand.
 
-They are dp-accounting's frozen records, made here so that each kind has one constructor, plus one record of ours: a
-mechanism's own failure probability (:class:`FailureDpEvent`), which is added on top of the composed curve. JSON in
-and out goes through a fixed list of kinds.
+They are dp-accounting's frozen records, made here so that each kind has one constructor, plus one record of
+ours: a mechanism's own failure probability (:class:`FailureDpEvent`), which is added on top of the composed
+curve. JSON in and out goes through a fixed list of kinds.
 """
 
 import math

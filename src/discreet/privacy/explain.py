@@ -1,8 +1,9 @@
 r"""What a budget means: what an attacker could do with the release, and what can be learned from it.
 
 All figures are those of a Gaussian mechanism calibrated to (epsilon, delta), which is what training uses; its
-trade-off curve is exact. The best test of membership with false-positive rate :math:`\alpha` has the true-positive
-rate :math:`\Phi(\Phi^{-1}(\alpha) + \mu)`. No attack on the release can do better, whatever it knows beside it.
+trade-off curve is exact. The best test of membership with false-positive rate :math:`\alpha` has the
+true-positive rate :math:`\Phi(\Phi^{-1}(\alpha) + \mu)`. No attack on the release can do better, whatever it
+knows beside it.
 
 References
 ----------
@@ -43,8 +44,8 @@ def best_true_positive_rate(mu: float, false_positive_rate: float) -> float:
 def largest_posterior(mu: float, prior: float, alarm_rate: float = 0.01) -> float:
     """Return how sure an attacker can become that a unit is in the corpus.
 
-    The attacker starts from the probability ``prior`` and raises an alarm; the test is the one, among those with a
-    false-positive rate of at least ``alarm_rate``, whose alarms are most often right.
+    The attacker starts from the probability ``prior`` and raises an alarm; the test is the one, among those
+    with a false-positive rate of at least ``alarm_rate``, whose alarms are most often right.
 
     Parameters
     ----------
@@ -120,7 +121,8 @@ class BudgetExplanation:
     true_positive_rates : dict of float to float
         Best true-positive rate of any membership test, by false-positive rate.
     posteriors : dict of float to float
-        Largest probability that a unit was in the corpus after an alarm at a false-positive rate of 1 %, by prior.
+        Largest probability that a unit was in the corpus after an alarm at a false-positive rate of 1 %, by
+        prior.
     group_epsilons : dict of int to float
         Epsilon (at the same delta) for a person with that many units.
     forecast : Learnability or None
@@ -212,8 +214,8 @@ def explain_budget(
 def attack_risk_sentence(guarantee: Guarantee) -> str:
     """Return one sentence on the risk of membership inference under a guarantee, for cards and reports.
 
-    Holds for any mechanism with this (epsilon, delta), so it is more cautious than the Gaussian's own curve: at the
-    false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+    Holds for any mechanism with this (epsilon, delta), so it is more cautious than the Gaussian's own curve:
+    at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
     """
     if math.isinf(guarantee.epsilon):
         return "Nothing limits what an attacker may find out about who is in the training text."

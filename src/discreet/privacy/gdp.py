@@ -5,8 +5,8 @@ Gaussian releases with noise multipliers :math:`\sigma_i`, chosen adaptively, co
 
 .. math:: \delta(\epsilon) = \Phi(-\epsilon/\mu + \mu/2) - e^\epsilon \, \Phi(-\epsilon/\mu - \mu/2).
 
-Answers are rounded to the safe side: an epsilon or delta is never below, a mu never above the true one, up to the
-relative error of SciPy's normal distribution (about 1e-14).
+Answers are rounded to the safe side: an epsilon or delta is never below, a mu never above the true one, up to
+the relative error of SciPy's normal distribution (about 1e-14).
 
 References
 ----------

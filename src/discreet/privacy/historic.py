@@ -4,7 +4,8 @@ r"""Two accountants of 2016, kept to draw the figures of their time. They are va
 :math:`\lambda = 1 \dots \lfloor \sigma^2 \ln(1/(q\sigma)) \rfloor`,
 
 .. math:: \epsilon = \min_\lambda \frac{T \alpha(\lambda) + \ln(1/\delta)}{\lambda}, \qquad
-   e^{\alpha(\lambda)} = \sum_{k=0}^{\lambda+1} \binom{\lambda+1}{k} (1-q)^{\lambda+1-k} q^k e^{k(k-1)/(2\sigma^2)} .
+   e^{\alpha(\lambda)} = \sum_{k=0}^{\lambda+1} \binom{\lambda+1}{k} (1-q)^{\lambda+1-k} q^k
+   e^{k(k-1)/(2\sigma^2)} .
 
 ``strong``: each round a classical Gaussian, :math:`\sigma = \sqrt{2 \ln(1.25/\delta_0)}/\epsilon_0` with
 :math:`\delta_0 = 10^{-6}`, amplified to :math:`\epsilon' = \ln(1 + q(e^{\epsilon_0} - 1))` and
@@ -13,10 +14,8 @@ r"""Two accountants of 2016, kept to draw the figures of their time. They are va
 .. math:: \epsilon = \sqrt{2 T \ln(1/\delta'')}\,\epsilon' + T \epsilon' (e^{\epsilon'} - 1),
    \qquad \delta'' = \delta - T\delta' .
 
-References
-----------
-Abadi et al., "Deep learning with differential privacy", arXiv:1607.00133. Dwork, Rothblum, Vadhan, "Boosting and
-differential privacy", FOCS 2010, doi:10.1109/FOCS.2010.12. As used by Park,
+References ---------- Abadi et al., "Deep learning with differential privacy", arXiv:1607.00133. Dwork,
+Rothblum, Vadhan, "Boosting and differential privacy", FOCS 2010, doi:10.1109/FOCS.2010.12. As used by Park,
 Foulds, Chaudhuri, Welling, arXiv:1609.06202.
 """
 

@@ -2,35 +2,30 @@ r"""The ledger: what was promised in all, and what was spent of it. Booked befor
 
 ``reserve`` adds an event to the list if all events together still satisfy (epsilon, delta), and raises
 :class:`~discreet.errors.BudgetExceeded` otherwise, with nothing changed. It returns a :class:`Reservation`;
-mechanisms draw on it (``use``) when they release something. What is reserved and never used stays spent: a crash
-cannot give budget back.
+mechanisms draw on it (``use``) when they release something. What is reserved and never used stays spent: a
+crash cannot give budget back.
 
-Why adaptive shares are safe
-----------------------------
-A reservation of one Gaussian event with noise multiplier :math:`\sigma` may be used for several Gaussian
-releases whose noise multipliers :math:`\sigma_i` are chosen on the way, looking at what was released
-before, as long as :math:`\sum_i \sigma_i^{-2} \le \sigma^{-2}`. That is a filter for Gaussian differential privacy;
-the sum is kept as an exact fraction.
+Why adaptive shares are safe ---------------------------- A reservation of one Gaussian event with noise
+multiplier :math:`\sigma` may be used for several Gaussian releases whose noise multipliers :math:`\sigma_i`
+are chosen on the way, looking at what was released before, as long as :math:`\sum_i \sigma_i^{-2} \le
+\sigma^{-2}`. That is a filter for Gaussian differential privacy; the sum is kept as an exact fraction.
 
-References
-----------
-Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", arXiv:1605.08294. Smith, Thakurta, "Fully adaptive
-composition for Gaussian differential privacy", arXiv:2210.17520.
+References ---------- Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", arXiv:1605.08294. Smith,
+Thakurta, "Fully adaptive composition for Gaussian differential privacy", arXiv:2210.17520.
 """
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy import ledger_file
 from discreet.privacy.accounting import Cost, composed_epsilon, gdp_epsilon, gdp_mu
+from discreet.privacy.reservation import Reservation
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
 
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
@@ -47,75 +42,6 @@ class Entry:
     purpose: str
 
 
-class Reservation:
-    """What one booking allows. Made by :meth:`Ledger.reserve`; mechanisms call :meth:`use`.
-
-    Attributes
-    ----------
-    event : event
-    purpose : str
-    """
-
-    def __init__(self, event: Any, purpose: str) -> None:
-        from dp_accounting import dp_event as dp
-
-        from discreet.privacy import events
-
-        self.event = event
-        self.purpose = purpose
-        self._lock = threading.Lock()
-        self._precision = Fraction(0)
-        self._left: Counter[Any] = Counter()
-        self._unlimited = False
-        for leaf, count in events.leaves(event):
-            if isinstance(leaf, dp.GaussianDpEvent):
-                self._precision += count / Fraction(leaf.noise_multiplier) ** 2
-            elif isinstance(leaf, dp.NonPrivateDpEvent):
-                self._unlimited = True
-            else:
-                self._left[leaf] += count
-
-    def use(self, event: Any) -> None:
-        """Draw on the reservation for one release.
-
-        Gaussian events draw on the sum of 1 / noise_multiplier^2 of the reserved ones, exactly; each other event needs
-        an equal one among the reserved, and takes it.
-
-        Raises
-        ------
-        PrivacyError
-            Where less is left than the event needs. Nothing is drawn then.
-        """
-        from dp_accounting import dp_event as dp
-
-        from discreet.privacy import events
-
-        if self._unlimited:
-            return
-        needed, precision = Counter[Any](), Fraction(0)
-        for leaf, count in events.leaves(event):
-            if isinstance(leaf, dp.GaussianDpEvent):
-                precision += count / Fraction(leaf.noise_multiplier) ** 2
-            else:
-                needed[leaf] += count
-        with self._lock:
-            if precision > self._precision or any(self._left[leaf] < count for leaf, count in needed.items()):
-                raise PrivacyError(
-                    f"the reservation for {self.purpose!r} does not cover {events.in_words(event)}: "
-                    "reserve it in the ledger before the data are read."
-                )
-            self._precision -= precision
-            self._left -= needed
-
-    @property
-    def precision_left(self) -> Fraction:
-        """Sum of 1 / noise_multiplier^2 that Gaussian releases may still draw."""
-        return self._precision
-
-    def __repr__(self) -> str:
-        return f"Reservation({self.purpose!r})"
-
-
 class Ledger:
     """A privacy budget for one corpus, and the list of what was booked on it.
 
@@ -129,11 +55,9 @@ class Ledger:
     path : path, optional
         Keep the ledger in this file, shared by all processes that name it; see :meth:`open`.
 
-    Notes
-    -----
-    Safe to share between threads, and between processes where it has a path. ``copy.copy``, ``copy.deepcopy`` and
-    scikit-learn's ``clone`` return the same ledger, because a copy would be a second budget for the same text. A
-    pickled ledger comes back closed (or, with a path, opened from its file).
+    Notes ----- Safe to share between threads, and between processes where it has a path. ``copy.copy``,
+    ``copy.deepcopy`` and scikit-learn's ``clone`` return the same ledger, because a copy would be a second
+    budget for the same text. A pickled ledger comes back closed (or, with a path, opened from its file).
     """
 
     def __init__(
@@ -283,8 +207,9 @@ class Ledger:
     def reserve_parallel(self, parts: Sequence[Any], purpose: str) -> Reservation:
         """Book events that are computed from *disjoint* sets of units, at the cost of the worst of them.
 
-        The caller vouches that no unit is in two of the sets, and that a unit's set depends on that unit alone.
-        The reservation covers one release of the worst event; make one reservation for each set of calls.
+        The caller vouches that no unit is in two of the sets, and that a unit's set depends on that unit
+        alone. The reservation covers one release of the worst event; make one reservation for each set of
+        calls.
         """
         from discreet.privacy import events
 
@@ -341,7 +266,8 @@ class Ledger:
         ------
         PrivacyError
             Where the schema is not known, the checksum does not fit, or anything else is off. The checksum
-            notices accidents and careless edits; it is no signature, and whoever edits on purpose can renew it.
+            notices accidents and careless edits; it is no signature, and whoever edits on purpose can renew
+            it.
         """
         fields = ledger_file.check(value)
         ledger = cls(

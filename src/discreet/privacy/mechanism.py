@@ -8,21 +8,19 @@ Guarantees
 ----------
 *Unit, neighbours*: those of the bound. *Released*: the integers that :meth:`release` returns.
 
-Gaussian: noise is :math:`\mathrm{round}(\mathcal N(0, s^2))` for each integer, :math:`s` being ``noise_multiplier``
-times the sensitivity. For an integer vector :math:`z`, :math:`z + \mathrm{round}(X) = \mathrm{round}(z + X)`: the
-release is a function of the continuous Gaussian mechanism's output, so it satisfies whatever that satisfies, and the event
-is the Gaussian one with ``noise_multiplier``.
+Gaussian: noise is :math:`\mathrm{round}(\mathcal N(0, s^2))` for each integer, :math:`s` being
+``noise_multiplier`` times the sensitivity. For an integer vector :math:`z`, :math:`z + \mathrm{round}(X) =
+\mathrm{round}(z + X)`: the release is a function of the continuous Gaussian mechanism's output, so it
+satisfies whatever that satisfies, and the event is the Gaussian one with ``noise_multiplier``.
 
-Laplace: discrete Laplace noise of scale sensitivity / epsilon on each integer: the ratio of the probabilities of any
-outcome under two sums whose L1 distance is at most the sensitivity is at most :math:`e^\epsilon`.
+Laplace: discrete Laplace noise of scale sensitivity / epsilon on each integer: the ratio of the probabilities
+of any outcome under two sums whose L1 distance is at most the sensitivity is at most :math:`e^\epsilon`.
 
 ``noise_multiplier = 0`` and ``epsilon = inf`` add nothing and are booked as not private.
 
-References
-----------
-Mironov, "On significance of the least significant bits for differential privacy", CCS 2012,
-doi:10.1145/2382196.2382264. Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms",
-arXiv:0811.2841.
+References ---------- Mironov, "On significance of the least significant bits for differential privacy", CCS
+2012, doi:10.1145/2382196.2382264. Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy
+mechanisms", arXiv:0811.2841.
 """
 
 import math
@@ -64,8 +62,8 @@ class GaussianMechanism:
         Standard deviation of the noise divided by the sensitivity; taken as the exact rational that the float
         is. 0 adds no noise and is booked as not private.
     sampling_rate : float, default 1.0
-        Below 1, whoever makes the sum promises that each unit entered it with this probability, by an independent coin
-        of its own (:func:`~discreet.privacy.bernoulli.bernoulli`), and the event says so.
+        Below 1, whoever makes the sum promises that each unit entered it with this probability, by an
+        independent coin of its own (:func:`~discreet.privacy.bernoulli.bernoulli`), and the event says so.
     """
 
     bound: Bound

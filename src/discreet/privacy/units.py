@@ -1,7 +1,7 @@
 """Units, neighbours, and the guarantee that always names both.
 
-A statement "epsilon = 1" means nothing until it says *whose* presence is hidden (the unit) and *how* two corpora
-may differ (the relation). :class:`Guarantee` cannot be made without them.
+A statement "epsilon = 1" means nothing until it says *whose* presence is hidden (the unit) and *how* two
+corpora may differ (the relation). :class:`Guarantee` cannot be made without them.
 """
 
 import math
@@ -47,7 +47,8 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
     Raises
     ------
     PrivacyError
-        Unless delta lies strictly between 0 and 1, and is at most 1 / ``n_units_lower_bound`` where that is given.
+        Unless delta lies strictly between 0 and 1, and is at most 1 / ``n_units_lower_bound`` where that is
+        given.
     """
     if not _is_number(delta) or not 0 < delta < 1:
         raise PrivacyError(
