@@ -185,8 +185,8 @@ def _orders(totals: _Totals) -> list[float] | None:
     from dp_accounting import dp_event as dp
     from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
-    leaves: list[Any] = [leaf for leaf, _ in totals.others]
-    sampled = [leaf.event.noise_multiplier for leaf in leaves if isinstance(leaf, dp.PoissonSampledDpEvent)]
+    inner: list[Any] = [leaf.event for leaf, _ in totals.others if isinstance(leaf, dp.PoissonSampledDpEvent)]
+    sampled = [event.noise_multiplier for event in inner]
     if not sampled:
         return None
     return [
