@@ -169,7 +169,8 @@ def test_rounds_cost_together_what_one_release_costs():
     for epsilon in (0.1, 1.0, 7.0):
         config = Sips(epsilon, 1e-6, 100)
         assert sum(config.shares) == 1
-        noises = [noise_of_share(config.noise_multiplier, share) for share in config.shares]
+        noises = [noise for noise, _ in config.rounds]
+        assert noises[0] == noise_of_share(config.noise_multiplier, config.shares[0])
         spent = sum(1 / Fraction(noise) ** 2 for noise in noises)
         allowed = 1 / Fraction(config.noise_multiplier) ** 2
         assert spent <= allowed
@@ -182,9 +183,8 @@ def test_rounds_cost_together_what_one_release_costs():
 def test_rounds_share_the_thresholds_delta():
     config = Sips(1.0, 1e-5, 100)
     total = 0.0
-    for share in config.shares:
-        sigma = noise_of_share(config.noise_multiplier, share)
-        least = on_lattice(gaussian_threshold(sigma, 0.5e-5 * float(share), 100), 14)
+    for sigma, threshold in config.rounds:
+        least = on_lattice(threshold, 14)
         total += max(
             gaussian_leak([int(even_weights(t, 14)[t])] * t, least, sigma, 14) for t in range(1, 101)
         )

@@ -85,6 +85,15 @@ class Sips:
         parts = [Fraction(3) ** i for i in range(self.n_rounds)]
         return [part / sum(parts) for part in parts]
 
+    @property
+    def rounds(self) -> list[tuple[float, float]]:
+        """Noise multiplier and threshold of each round."""
+        noise = self.noise_multiplier
+        noises = [noise_of_share(noise, share) if noise else 0.0 for share in self.shares]
+        deltas = [self.delta / 2 * float(share) for share in self.shares]
+        thresholds = [gaussian_threshold(s, d, self.max_words) for s, d in zip(noises, deltas, strict=True)]
+        return list(zip(noises, thresholds, strict=True))
+
     def event(self) -> Any:
         """Return what the ledger must reserve."""
         if math.isinf(self.epsilon):
@@ -96,16 +105,13 @@ class Sips:
     ) -> Choice:
         """Choose words; the only place that sees the units. Parameters as for ``Greedy.choose``."""
         bound = Bound(norm="l2", privacy_unit=self.privacy_unit)
-        noise = self.noise_multiplier
         done = np.zeros(int(units.words.max(initial=-1)) + 1, np.bool_)
         found: list[Choice] = []
-        for number, share in enumerate(self.shares):
-            sigma = noise_of_share(noise, share) if noise else 0.0
-            threshold = gaussian_threshold(sigma, self.delta / 2 * float(share), self.max_words)
+        for number, (noise, threshold) in enumerate(self.rounds):
             chosen = choose_once(
                 units,
                 self.max_words,
-                GaussianMechanism(bound, sigma),
+                GaussianMechanism(bound, noise),
                 threshold,
                 stream.spawn(f"round {number}"),
                 reservation,
