@@ -1,16 +1,16 @@
 r"""Reading noisy counts: the posterior mean under a prior that the noisy counts themselves suggest.
 
-Model: a released cell is :math:`S_i \sim \mathcal N(b_i \rho_i, s_i^2)`, with a known base :math:`b_i > 0`, a known
-standard deviation :math:`s_i`, and lifts :math:`\rho_i \ge 0` drawn from one unknown law. The law is a mixture of narrow normals
-on a geometric grid (and an atom at 0), whose weights are fitted by expectation-maximisation on the marginal
-likelihood: a nonparametric maximum-likelihood prior. The answer is :math:`b_i \, E[\rho_i \mid S_i]`.
+Model: a released cell is :math:`S_i \sim \mathcal N(b_i \rho_i, s_i^2)`, with a known base :math:`b_i > 0`, a
+known standard deviation :math:`s_i`, and lifts :math:`\rho_i \ge 0` drawn from one unknown law. The law is a
+mixture of narrow normals on a geometric grid (and an atom at 0), whose weights are fitted by
+expectation-maximisation on the marginal likelihood: a nonparametric maximum-likelihood prior. The answer is
+:math:`b_i \, E[\rho_i \mid S_i]`.
 
 This sees released values only, so it costs nothing.
 
-Reference
----------
-Robbins, "An empirical Bayes approach to statistics", 1956. Koenker, Mizera, "Convex optimization, shape constraints,
-compound decisions, and empirical Bayes rules", JASA 2014, doi:10.1080/01621459.2013.869224.
+Reference --------- Robbins, "An empirical Bayes approach to statistics", 1956. Koenker, Mizera, "Convex
+optimization, shape constraints, compound decisions, and empirical Bayes rules", JASA 2014,
+doi:10.1080/01621459.2013.869224.
 """
 
 import numpy as np

@@ -1,26 +1,27 @@
 r"""DP-SVI: stochastic variational inference with a Poisson sample, clipped statistics and Gaussian noise each round.
 
-The algorithm of Park, Foulds, Chaudhuri and Welling, made right. In each of T rounds every unit enters with probability q, by an
-exact coin of its own. For its documents the variational E-step runs with the current topics; the unit's statistic
+The algorithm of Park, Foulds, Chaudhuri and Welling, made right. In each of T rounds every unit enters with
+probability q, by an exact coin of its own. For its documents the variational E-step runs with the current
+topics; the unit's statistic
 
 .. math:: s_{wk} = \sum_d c_{dw}\, r_{dwk}
 
-is clipped to Frobenius norm B and placed on the integer lattice; the sum gets noise :math:`\sigma B` in each cell, and
+is clipped to Frobenius norm B and placed on the integer lattice; the sum gets noise :math:`\sigma B` in each
+cell, and
 
 .. math:: \lambda \leftarrow (1 - \rho_t)\,\lambda + \rho_t\,(\eta + s / q), \qquad \rho_t = (\tau_0 + t)^{-\kappa} .
 
-Guarantee
----------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the noisy sums (hence lambda). *Sensitivity*:
-B in L2, because each *unit* is clipped, before the sum, and the sum is divided by the expected size, never by the realised one.
-*Event*: T Poisson-sampled Gaussian events. An empty sample is noised and booked like any other.
+Guarantee --------- *Unit, neighbours*: a document, or all documents of an author, added or removed.
+*Released*: the noisy sums (hence lambda). *Sensitivity*: B in L2, because each *unit* is clipped, before the
+sum, and the sum is divided by the expected size, never by the realised one. *Event*: T Poisson-sampled
+Gaussian events. An empty sample is noised and booked like any other.
 
-References
-----------
-Park, Foulds, Chaudhuri, Welling, "Private topic modeling", arXiv:1609.04120; "Variational Bayes in private settings", JAIR 68, 2020,
-doi:10.1613/jair.1.11763. Hoffman, Blei, Bach, "Online learning for latent Dirichlet allocation", NIPS 2010.
+References ---------- Park, Foulds, Chaudhuri, Welling, "Private topic modeling", arXiv:1609.04120;
+"Variational Bayes in private settings", JAIR 68, 2020, doi:10.1613/jair.1.11763. Hoffman, Blei, Bach, "Online
+learning for latent Dirichlet allocation", NIPS 2010.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +108,7 @@ def step(
     noisy = mechanism.release(
         BoundedSum(total, bound), stream.spawn(f"{name}, noise"), reservation, n_jobs=n_jobs
     )
-    level = noisy * (bound.step / rate)
+    level = np.asarray(noisy * (bound.step / rate), dtype=np.float64)
     deviation = settings.noise_multiplier * settings.contribution_bound / rate
     if settings.denoise == "zero":
         level = np.maximum(level, 0.0)
@@ -164,7 +165,7 @@ def _sampled_sum(
         )
         return out
 
-    parts = share_out(work, list(zip(cuts[:-1], cuts[1:], strict=True)), n_threads)
+    parts = share_out(work, pairwise(cuts), n_threads)
     total = parts[0]
     for part in parts[1:]:
         total += part

@@ -2,16 +2,15 @@ r"""Topics from a noisy co-occurrence matrix: a symmetric factorisation with non
 
 .. math:: C \approx \mathrm{off}\left(a\, p p^\top + F F^\top\right), \qquad F \ge 0 \quad (M \times K),
 
-the diagonal left out. Start: the K leading eigenvectors of :math:`C - a_0 p p^\top`, rotated by varimax so that each looks
-like one topic, positive part. Then projected Adam steps on F, with :math:`a` on the way.
+the diagonal left out. Start: the K leading eigenvectors of :math:`C - a_0 p p^\top`, rotated by varimax so
+that each looks like one topic, positive part. Then projected Adam steps on F, with :math:`a` on the way.
 
-Everything here sees released values only. Linear algebra runs on one BLAS thread, so that the same input gives the same bytes
-on a machine whatever its number of cores.
+Everything here sees released values only. Linear algebra runs on one BLAS thread, so that the same input
+gives the same bytes on a machine whatever its number of cores.
 
-References
-----------
-Kaiser, "The varimax criterion for analytic rotation in factor analysis", 1958, doi:10.1007/BF02289233. Kingma, Ba, "Adam",
-arXiv:1412.6980. Arora et al., "Learning topic models: going beyond SVD", arXiv:1204.1956 (why co-occurrences suffice).
+References ---------- Kaiser, "The varimax criterion for analytic rotation in factor analysis", 1958,
+doi:10.1007/BF02289233. Kingma, Ba, "Adam", arXiv:1412.6980. Arora et al., "Learning topic models: going
+beyond SVD", arXiv:1204.1956 (why co-occurrences suffice).
 """
 
 import numpy as np

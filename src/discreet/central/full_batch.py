@@ -1,20 +1,20 @@
 r"""PrivateLDA's algorithm: a private start, a few full-batch rounds, every noisy number read through a denoiser.
 
-Releases, each a sum over units of a vector of L2 norm at most 1 plus Gaussian noise, each with a share of the reserved precision:
+Releases, each a sum over units of a vector of L2 norm at most 1 plus Gaussian noise, each with a share of the
+reserved precision:
 
 0. the number of units n;
 1. the unigram: denoised to the distribution p over words;
 2. the co-occurrence of the M most probable words: factorised into starting topics;
 3. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
 
-Guarantee
----------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: everything above, and whatever
-is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in L2 for each release, because each unit's vector is a function
-of that unit's own documents, public settings and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried
-from round to round, is such a function too. *Event*: one Gaussian event with noise multiplier :math:`1/\mu`, reserved as a
-whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n only: fully adaptive
-composition within a fixed total, for which the reservation is the filter.
+Guarantee --------- *Unit, neighbours*: a document, or all documents of an author, added or removed.
+*Released*: everything above, and whatever is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in
+L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
+and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to
+round, is such a function too. *Event*: one Gaussian event with noise multiplier :math:`1/\mu`, reserved as a
+whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n
+only: fully adaptive composition within a fixed total, for which the reservation is the filter.
 
 ``mu = inf`` is the non-private twin: the same code, zero noise.
 """

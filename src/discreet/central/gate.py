@@ -1,9 +1,9 @@
 """How a central algorithm releases a statistic: one object that holds the reservation and the source of noise.
 
-A kernel hands over the integer sum over units; the gate noises it with a share of what was reserved, and gives
-back real numbers in units of one contribution, with the standard deviation of their noise. Shares are
-kept as exact fractions of the reserved precision (the sum of 1 / noise_multiplier^2), and every noise multiplier
-is rounded up, so shares that add up to 1 never ask for more than was reserved.
+A kernel hands over the integer sum over units; the gate noises it with a share of what was reserved, and
+gives back real numbers in units of one contribution, with the standard deviation of their noise. Shares are
+kept as exact fractions of the reserved precision (the sum of 1 / noise_multiplier^2), and every noise
+multiplier is rounded up, so shares that add up to 1 never ask for more than was reserved.
 """
 
 import math
@@ -76,7 +76,8 @@ class Gate:
         noisy = mechanism.release(
             BoundedSum(total, bound), self.stream.spawn(purpose), self.reservation, n_jobs=self.n_jobs
         )
-        return Noisy(noisy * bound.step, mechanism.noise_multiplier)
+        values = np.asarray(noisy * bound.step, dtype=np.float64)
+        return Noisy(values, mechanism.noise_multiplier)
 
     def _noise_for(self, share: float) -> float:
         if self.noise_multiplier == 0:
@@ -89,6 +90,6 @@ class Gate:
 def noise_multiplier_of(precision: Fraction) -> float:
     """Return the smallest float whose 1 / noise_multiplier^2 is at most ``precision``, give or take one step up."""
     noise = 1 / math.sqrt(precision)
-    while 1 > precision * Fraction(noise) ** 2:
+    while precision * Fraction(noise) ** 2 < 1:
         noise = math.nextafter(noise, math.inf)
     return noise

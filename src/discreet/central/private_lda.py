@@ -1,8 +1,8 @@
 """PrivateLDA: topics of a corpus that a trusted curator holds, under differential privacy.
 
-The estimator is a shell: it checks, books, reads, runs ``init`` and ``step`` of :mod:`discreet.central.full_batch` (or
-:mod:`discreet.central.dpsvi` for ``sampling_rate < 1``), and puts what was released into a ``Release``. The guarantee and its
-proof stand in those modules.
+The estimator is a shell: it checks, books, reads, runs ``init`` and ``step`` of
+:mod:`discreet.central.full_batch` (or :mod:`discreet.central.dpsvi` for ``sampling_rate < 1``), and puts what
+was released into a ``Release``. The guarantee and its proof stand in those modules.
 """
 
 import math
@@ -45,9 +45,11 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document.
     sampling_rate : float, default 1.0
-        At 1: the full-batch algorithm, which is better on all corpora measured. Below 1: DP-SVI on Poisson samples.
+        At 1: the full-batch algorithm, which is better on all corpora measured. Below 1: DP-SVI on Poisson
+        samples.
     n_rounds : int, optional
-        Rounds of training. By default 3 or 5 (15 without privacy); with sampling, one expected pass over the corpus.
+        Rounds of training. By default 3 or 5 (15 without privacy); with sampling, one expected pass over the
+        corpus.
     topic_word_prior : float, optional
         DP-SVI only: Dirichlet prior of words in a topic; by default 1 / n_topics.
     contribution_bound : float, default 50.0
@@ -57,8 +59,8 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     denoise : {"empirical_bayes", "zero"}, default "empirical_bayes"
         DP-SVI only: how noisy sums are read; "zero" replaces negative ones by 0.
     n_units_lower_bound : int, optional
-        A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is too large, be
-        refused before anything is spent.
+        A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
+        too large, be refused before anything is spent.
     allow_unlearnable : bool, default False
         Train even where topics will be mostly noise.
     random_state : int, optional
@@ -66,7 +68,8 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_jobs : int, optional
         Threads, as in scikit-learn. The result is the same bytes for any number.
     ledger : Ledger, optional
-        Where the cost is booked; share one between all estimators that see a text. By default ``fit`` makes one.
+        Where the cost is booked; share one between all estimators that see a text. By default ``fit`` makes
+        one.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
 
@@ -81,10 +84,9 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_features_in_ : int
         Number of words.
 
-    Notes
-    -----
-    *Guarantee*: ``release_`` as a whole satisfies (epsilon, delta)-differential privacy for adding or removing one unit; if the ledger
-    was shared, the release states the cost of everything booked on it. ``transform`` is exact and private.
+    Notes ----- *Guarantee*: ``release_`` as a whole satisfies (epsilon, delta)-differential privacy for
+    adding or removing one unit; if the ledger was shared, the release states the cost of everything booked on
+    it. ``transform`` is exact and private.
 
     The cost is booked before ``X`` is read. If X turns out to be bad, it stays booked.
 
@@ -148,8 +150,8 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         corrected : bool, default False
             Take larger steps (tau_0 = 1 instead of 1024, with which 20 rounds hardly move the topics).
         **changes
-            Any parameter of the class, instead of theirs. ``epsilon`` by default is what their noise multiplier of 1.24 costs at
-            their delta of 1e-4 by today's accounting.
+            Any parameter of the class, instead of theirs. ``epsilon`` by default is what their noise
+            multiplier of 1.24 costs at their delta of 1e-4 by today's accounting.
         """
         rate, n_rounds, delta = 0.05, 20, 1e-4
         settings: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,11 +78,11 @@ def _faults_of_the_promise(model: Any, X: Any, owners: Any) -> list[str]:
 def _faults(model: Any) -> list[str]:
     faults: list[str] = []
     for name in ("n_topics", "n_rounds", "n_units_lower_bound"):
-        value = getattr(model, name)
+        value: Any = getattr(model, name)
         if (value is not None or name == "n_topics") and not (_is_whole(value) and value >= 1):
             faults.append(f"{name} must be a positive whole number, but is {value!r}.")
     for name in ("doc_topic_prior", "topic_word_prior", "contribution_bound", "learning_decay"):
-        value = getattr(model, name)
+        value: Any = getattr(model, name)
         if (value is not None or name != "topic_word_prior") and not (
             _is_real(value) and 0 < value < math.inf
         ):
@@ -146,11 +146,11 @@ def _check_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: Any) -> TypeGuard[float]:
     return (
         isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and not math.isnan(value)
     )

@@ -1,17 +1,20 @@
 r"""One round: what every unit says about the topics now, as an integer sum over units.
 
-For each document, theta takes a few EM steps from its own last state, with the topics of the last release held fixed:
+For each document, theta takes a few EM steps from its own last state, with the topics of the last release
+held fixed:
 
 .. math:: \theta_k \leftarrow \alpha + \theta_k \sum_w c_w \frac{\phi_{kw}}{\sum_j \theta_j \phi_{jw}} .
 
-A unit's statistic is :math:`s_{wk} = \omega_w \sum_d \sqrt{c_{dw}}\, r_{dwk}` over its documents, r the responsibilities and omega
-public weights of the words; it is scaled to L2 norm 1 and placed on the lattice. Theta is a function of the unit's own documents
-and of earlier releases, and is never released: so the sum moves by at most 1 when a unit is added or removed.
+A unit's statistic is :math:`s_{wk} = \omega_w \sum_d \sqrt{c_{dw}}\, r_{dwk}` over its documents, r the
+responsibilities and omega public weights of the words; it is scaled to L2 norm 1 and placed on the lattice.
+Theta is a function of the unit's own documents and of earlier releases, and is never released: so the sum
+moves by at most 1 when a unit is added or removed.
 
-Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory and none adds up along
-itself: vector code without reordering sums, the same bytes on every run.
+Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
+and none adds up along itself: vector code without reordering sums, the same bytes on every run.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,7 +98,7 @@ def round_sum(
         )
         return out
 
-    parts = share_out(work, list(zip(cuts[:-1], cuts[1:], strict=True)), n_threads)
+    parts = share_out(work, pairwise(cuts), n_threads)
     total = parts[0]
     for part in parts[1:]:
         total += part

@@ -11,8 +11,8 @@ rounds                 5, or 3 where s < 1,500; shares of the rest 1 : ... : 2 :
 forgetting             .5, or .7 where s < 3,000
 =====================  ==========================================================
 
-Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on news, mail
-and reviews; they are public constants, so choosing them cost nothing.
+Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on
+news, mail and reviews; they are public constants, so choosing them cost nothing.
 """
 
 import math

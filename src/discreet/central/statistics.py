@@ -1,21 +1,23 @@
 r"""The private statistics before the rounds: how many units, how frequent each word, which words go together.
 
-Each is a sum over units of a vector that is scaled to L2 norm 1 (up as well as down) and placed on the integer lattice by
-``place_l2``; units whose vector is zero add nothing. So the sensitivity of each sum to adding or removing one
-unit is 1 (2**BITS lattice steps), whatever the unit holds. The vectors:
+Each is a sum over units of a vector that is scaled to L2 norm 1 (up as well as down) and placed on the
+integer lattice by ``place_l2``; units whose vector is zero add nothing. So the sensitivity of each sum to
+adding or removing one unit is 1 (2**BITS lattice steps), whatever the unit holds. The vectors:
 
 count
     The number 1.
 unigram
     Square roots of the counts, summed over the unit's documents.
 co-occurrence
-    The strict upper triangle of :math:`\sum_d y_d y_d^\top` over the unit's documents, :math:`y_d` the document's counts on
-    M chosen words times public weights. The diagonal is left out: it holds no co-occurrence.
+    The strict upper triangle of :math:`\sum_d y_d y_d^\top` over the unit's documents, :math:`y_d` the
+    document's counts on M chosen words times public weights. The diagonal is left out: it holds no
+    co-occurrence.
 
-The chosen words and weights come from earlier releases. Sums are integers, so any order of units and any number of threads
-gives the same bytes.
+The chosen words and weights come from earlier releases. Sums are integers, so any order of units and any
+number of threads gives the same bytes.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +83,7 @@ def cooccurrence_sum(
 def _sum_over_pieces(work: Any, units: Units, n_jobs: int | None) -> NDArray[np.int64]:
     n_threads = count_threads(n_jobs)
     cuts = balanced_cuts(units.entry_starts, n_threads).tolist()
-    parts = share_out(work, list(zip(cuts[:-1], cuts[1:], strict=True)), n_threads)
+    parts = share_out(work, pairwise(cuts), n_threads)
     total = parts[0]
     for part in parts[1:]:
         total += part

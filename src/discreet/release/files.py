@@ -1,11 +1,12 @@
 """A release as files: a folder with ``model.safetensors``, ``vocabulary.txt`` and ``README.md``.
 
-``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the schema's name, the settings, the
-ledger, the determinism label, and the SHA-256 of the vocabulary file. ``vocabulary.txt`` has one word a line, as a JSON string where
-the word could not stand there as it is. ``README.md`` is the card, for people; nothing is read back from it.
+``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
+schema's name, the settings, the ledger, the determinism label, and the SHA-256 of the vocabulary file.
+``vocabulary.txt`` has one word a line, as a JSON string where the word could not stand there as it is.
+``README.md`` is the card, for people; nothing is read back from it.
 
-The same release gives the same bytes. A folder appears whole, in one step: it is written under another name, flushed to the disk, and
-renamed. Whatever is read is taken as hostile until it is checked.
+The same release gives the same bytes. A folder appears whole, in one step: it is written under another name,
+flushed to the disk, and renamed. Whatever is read is taken as hostile until it is checked.
 """
 
 import json

@@ -1,7 +1,8 @@
 """The release: what a private fit publishes, and nothing else.
 
-A release holds topics, words, settings and the ledger. Nothing about a single document can be reached from it, and its size does not
-depend on the number of documents. It cannot be made without a ledger, whose guarantee names unit and relation.
+A release holds topics, words, settings and the ledger. Nothing about a single document can be reached from
+it, and its size does not depend on the number of documents. It cannot be made without a ledger, whose
+guarantee names unit and relation.
 """
 
 from collections.abc import Mapping
@@ -100,7 +101,7 @@ class Release:
 
     @property
     def determinism(self) -> str:
-        """ "secure", or "reproducible, not for release" where the noise came from a seed."""
+        """Either "secure" or, where the noise came from a seed, "reproducible, not for release"."""
         return self.REPRODUCIBLE if self.reproducible else self.SECURE
 
     @property
@@ -248,9 +249,8 @@ def _checked_settings(configuration: Any) -> dict[str, _Scalar]:
     if not isinstance(configuration, Mapping):
         raise ReleaseError("the configuration must be a mapping of names to values.")
     settings: dict[str, _Scalar] = {}
-    for name, value in configuration.items():
-        if isinstance(value, np.generic):
-            value = value.item()
+    for name, given in configuration.items():
+        value = given.item() if isinstance(given, np.generic) else given
         if not isinstance(name, str) or not isinstance(value, _Scalar):
             raise ReleaseError(
                 f"a setting must be text, a number or a truth value, but {name!r} is {value!r}."
