@@ -51,7 +51,12 @@ def valid(folder, name):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_nothing_but_our_errors(tmp_path, name, data):
     content = valid(tmp_path, name)
     for _ in range(data.draw(st.integers(1, 3))):

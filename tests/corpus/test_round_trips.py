@@ -67,7 +67,12 @@ def assert_same(got, corpus, *, ranked=True):
 @pytest.mark.parametrize("zipped", ["", ".gz"])
 @pytest.mark.parametrize("format_name", sorted(set(WRITABLE_FORMATS) - {"mallet"}))
 @given(corpus=corpora())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_round_trip(tmp_path, format_name, zipped, corpus):
     if zipped and format_name in ("npz", "parquet-counts"):
         with pytest.raises(CorpusError, match="compressed already"):
@@ -90,7 +95,12 @@ SOLID = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
 
 
 @given(corpus=corpora(words=SOLID))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_round_trip_of_mallet(tmp_path, corpus):
     corpus = Corpus(np.minimum(corpus.counts.toarray(), 50), corpus.vocabulary, corpus.owners)
     files = write_corpus(corpus, tmp_path / "a.mallet")
