@@ -1,0 +1,89 @@
+"""Documents as compiled code wants them, and the checks that every entrance of this room shares."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["Documents", "check_prior", "check_topics", "read_documents"]
+
+
+class Documents(NamedTuple):
+    """Documents as CSR: document d has words ``words[indptr[d]:indptr[d + 1]]``, as often as ``counts`` say."""
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    n_words: int
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.indptr) - 1
+
+
+def read_documents(X: Any, n_words: int | None = None) -> Documents:
+    """Check a document-word matrix (dense, sparse or a Corpus) and take it apart.
+
+    Weights need not be whole numbers: nothing in inference asks for it.
+
+    Raises
+    ------
+    CorpusError
+        Not two-dimensional, negative, not finite, or not ``n_words`` columns.
+    """
+    # A Corpus is known by what it has: this room does not import that one.
+    matrix = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
+    if not sp.issparse(matrix):
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2:
+        raise CorpusError(
+            f"Expected 2D array (documents x words), got an array of shape {matrix.shape} instead."
+        )
+    counts: Any = sp.csr_matrix(matrix)
+    if n_words is not None and counts.shape[1] != n_words:
+        raise CorpusError(
+            f"X has {counts.shape[1]} features, but {n_words} words are expected: "
+            "count with the vocabulary of the topics."
+        )
+    if not counts.has_canonical_format:
+        counts = counts.copy()
+        counts.sum_duplicates()
+    values: NDArray[np.float64] = np.ascontiguousarray(counts.data, dtype=np.float64)
+    for bad, what in ((~np.isfinite(values), "NaN or infinity"), (values < 0, "Negative values")):
+        if bad.any():
+            row = int(np.searchsorted(counts.indptr, int(np.flatnonzero(bad)[0]), side="right")) - 1
+            raise CorpusError(f"{what} in data passed to X, first in row {row}; counts are numbers from 0.")
+    return Documents(
+        np.ascontiguousarray(counts.indptr, dtype=np.int64),
+        np.ascontiguousarray(counts.indices, dtype=np.int32),
+        values,
+        int(counts.shape[1]),
+    )
+
+
+def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
+    """Check topics of shape (n_topics, n_words) and scale each to sum to 1."""
+    topics = np.asarray(topic_word, dtype=np.float64)
+    if topics.ndim != 2 or 0 in topics.shape:
+        raise ParameterError(f"topic_word must have shape (n_topics, n_words), but has {topics.shape}.")
+    if not np.isfinite(topics).all() or (topics < 0).any():
+        raise ParameterError("topic_word must be finite and not negative.")
+    sums = topics.sum(axis=1, keepdims=True)
+    if not (sums > 0).all():
+        empty = np.flatnonzero(sums[:, 0] <= 0)
+        raise ParameterError(f"each topic needs a word of positive probability; topic {empty[0]} has none.")
+    return topics / sums
+
+
+def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float64]:
+    """Return a prior, one positive number or one for each topic, as an array of shape (n_topics,)."""
+    values = np.asarray(prior, dtype=np.float64)
+    if values.shape not in ((), (n_topics,)):
+        raise ParameterError(f"{name} must be a number or {n_topics} numbers, but has shape {values.shape}.")
+    if not np.isfinite(values).all() or not (values > 0).all():
+        raise ParameterError(f"{name} must be positive and finite, but is {prior!r}.")
+    return np.ascontiguousarray(np.broadcast_to(values, (n_topics,)))
