@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.naive import bound as naive
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.bound import MAX_BITS, Bound, BoundedSum
-from tests.naive import bound as naive
 
 anything = st.floats(allow_nan=False, allow_infinity=False)
 tame = st.floats(-1e3, 1e3, allow_nan=False, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-6)

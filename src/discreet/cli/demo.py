@@ -46,7 +46,7 @@ def demo(
         n_topics=topics,
         max_words=2000,
         vocabulary_share=0.2,
-        vocabulary_method="greedy",
+        vocabulary_method="weighted_gaussian",
         doc_topic_prior=0.1,
         sampling_rate=1.0,
         n_rounds=None,

@@ -37,7 +37,7 @@ def fit(
     ] = None,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
     vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
-    vocabulary_method: Annotated[str, typer.Option(help="greedy, weighted_gaussian, ...")] = "greedy",
+    vocabulary_method: Annotated[str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")] = "weighted_gaussian",
     stop_words: Annotated[
         str | None,
         typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),

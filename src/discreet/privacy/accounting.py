@@ -3,15 +3,14 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 | events | accountants tried |
 | --- | --- |
 | Gaussian only | closed form (:mod:`discreet.privacy.gdp`), exact |
-| Laplace, discrete Laplace | the plain sum; PLD; RDP |
-| Gaussian with those, Poisson samples | PLD; RDP |
+| Laplace, discrete Laplace | the plain sum; PLD |
+| Gaussian with those, Poisson samples | PLD |
 | zCDP with any of those | RDP (a discrete Laplace event enters as its pure epsilon: rho = epsilon^2 / 2) |
 
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
 rest is read. Order does not matter: events are sorted into sums first.
 
-PLD answers are upper bounds (losses are rounded up); they are refined while epsilon is small, and below
-``SMALLEST_PLD`` left to RDP, because the grid would no longer fit into memory.
+PLD answers are upper bounds (losses are rounded to the safe side); the grid is as fine as the losses are small.
 
 References
 ----------
@@ -43,8 +42,8 @@ __all__ = [
 
 Accountant = Literal["pld", "rdp", "moments2016", "strong"]
 ACCOUNTANTS = ("pld", "rdp", "moments2016", "strong")
-#: Below this epsilon privacy-loss distributions would need too fine a grid.
-SMALLEST_PLD = 1e-3
+#: Steps of the grid of losses: the coarsest gives three digits of epsilon, the finest bounds memory.
+_COARSEST_GRID, _FINEST_GRID = 1e-4, 1e-7
 _CLOSED_FORM = "the exact curve of Gaussian mechanisms"
 _PURE = "the sum of pure privacy losses"
 _RDP = "Rényi accounting"
@@ -141,10 +140,10 @@ def _composed(totals: _Totals, delta: float, neighboring: str) -> Cost:
         candidates.append((totals.pure, _PURE))
     lone = len(totals.others) == 1 and totals.others[0][1] == 1
     if left > 0 and not (candidates and lone):
-        rdp = _rdp_epsilon(totals, mu, left, neighboring)
-        candidates.append((rdp, _RDP))
-        if totals.rho == 0 and min(candidates)[0] > SMALLEST_PLD:
-            candidates.append((_pld_epsilon(totals, mu, left, min(candidates)[0], neighboring), _PLD))
+        if totals.rho == 0:
+            candidates.append((_pld_epsilon(totals, mu, left, neighboring), _PLD))
+        if totals.rho > 0 or math.isinf(min(candidates)[0]):
+            candidates.append((_rdp_epsilon(totals, mu, left, neighboring), _RDP))
     epsilon, name = min(candidates)
     return Cost(epsilon, delta, name)
 
@@ -194,13 +193,13 @@ def _orders(totals: _Totals) -> list[float] | None:
     ]
 
 
-def _pld_epsilon(totals: _Totals, mu: float, delta: float, rough: float, neighboring: str) -> float:
+def _pld_epsilon(totals: _Totals, mu: float, delta: float, neighboring: str) -> float:
     from dp_accounting import dp_event as dp
     from dp_accounting.pld import PLDAccountant
 
-    # Each composed event may add up to one grid step to every loss; keep that far below epsilon.
-    interval = 1e-4 if rough > 0.1 else 1e-5
-    accountant = PLDAccountant(_relation(neighboring), value_discretization_interval=interval)
+    # Losses are rounded to a grid, on the safe side; keep its step far below the spread of their sum.
+    step = min(_COARSEST_GRID, max(_FINEST_GRID, _spread(totals, mu) / 100))
+    accountant = PLDAccountant(_relation(neighboring), value_discretization_interval=step)
     if mu > 0:
         accountant.compose(dp.GaussianDpEvent(1 / mu))
     for leaf, count in totals.others:
@@ -208,6 +207,25 @@ def _pld_epsilon(totals: _Totals, mu: float, delta: float, rough: float, neighbo
             return math.inf
         accountant.compose(leaf, count)
     return float(accountant.get_epsilon(delta))
+
+
+def _spread(totals: _Totals, mu: float) -> float:
+    """Return about the standard deviation of the summed privacy loss, by the central limit theorem."""
+    from dp_accounting import dp_event as dp
+
+    squares = mu * mu
+    for leaf, count in totals.others:
+        if isinstance(leaf, dp.PoissonSampledDpEvent):
+            inner: Any = leaf.event
+            squares += count * _sampled_spread(inner.noise_multiplier, leaf.sampling_probability) ** 2
+        else:
+            squares += count * _pure_epsilon(leaf) ** 2
+    return math.sqrt(squares)
+
+
+def _sampled_spread(noise: float, rate: float) -> float:
+    """Gaussian-DP parameter of one of many Poisson-sampled Gaussian releases, in the limit."""
+    return rate * math.sqrt(math.expm1(min(noise**-2, 600.0)))
 
 
 def epsilon_for(
@@ -300,26 +318,25 @@ def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: i
         found = _epsilon_for(math.exp(log_noise), delta, rate, n_rounds, accountant)
         return math.log(found / epsilon) if math.isfinite(found) and found > 0 else math.inf
 
-    if accountant == "pld":  # Rényi accounting is quick and near: start beside its answer
-        start = math.log(_noise_multiplier_for(epsilon, delta, rate, n_rounds, "rdp"))
-    else:
-        start = math.log(math.sqrt(n_rounds) / gdp_mu(epsilon, delta) * max(rate, 1e-3))
+    # Begin where the central limit theorem says; solve q sqrt(T (e^(1/s^2) - 1)) = mu for the noise s.
+    ratio = gdp_mu(epsilon, delta) / (rate * math.sqrt(n_rounds))
+    start = -math.log(math.log1p(ratio * ratio)) / 2
     low = high = start
-    step = 0.1 if accountant == "pld" else 0.5
+    step = 0.02
     at_high = at_low = excess(start)
     while at_high > 0:
         low, at_low = high, at_high
         high += step
         at_high = excess(high)
-        step *= 1.5
-        if high > 50:
+        step *= 2
+        if high > start + 12:
             raise PrivacyError(f"no noise reaches epsilon = {epsilon} at delta = {delta} with {accountant}.")
     while at_low <= 0:
         high, at_high = low, at_low
         low -= step
         at_low = excess(low)
-        step *= 1.5
-        if low < -50:
+        step *= 2
+        if low < start - 12:
             return math.exp(high)
     for turn in range(60):
         if at_high > -5e-4 or high - low < 1e-6:

@@ -1,0 +1,80 @@
+"""Events: JSON there and back through a fixed list of kinds, words, parallel composition."""
+
+import json
+
+import dp_accounting
+import pytest
+
+from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy import events
+
+ALL = [
+    events.gaussian(1.5),
+    events.laplace(0.5),
+    events.discrete_laplace(0.5, 16384),
+    events.zcdp(0.25),
+    events.bounded_range(1.0),
+    events.non_private(),
+    events.with_delta(events.gaussian(2.0), 1e-7),
+    events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20),
+]
+
+
+@pytest.mark.parametrize("event", ALL, ids=str)
+def test_json_round_trip(event):
+    assert events.from_json(json.loads(json.dumps(events.to_json(event)))) == event
+    assert events.in_words(event)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"kind": "gaussian"},
+        {"kind": "gaussian", "noise_multiplier": -1.0},
+        {"kind": "gaussian", "noise_multiplier": True},
+        {"kind": "gaussian", "noise_multiplier": 1.0, "more": 1},
+        {"kind": "os.system", "command": "true"},
+        {"kind": ["gaussian"]},
+        {"kind": "repeated", "count": 2.5, "event": {"kind": "non_private"}},
+        {"kind": "composed", "events": 3},
+        {"kind": "poisson_sampled", "sampling_rate": 2.0, "event": {"kind": "non_private"}},
+    ],
+)
+def test_json_that_is_no_event_is_refused(value):
+    with pytest.raises((PrivacyError, ParameterError)):
+        events.from_json(value)
+
+
+def test_json_that_is_nested_without_end_is_refused():
+    value = {"kind": "non_private"}
+    for _ in range(50):
+        value = {"kind": "composed", "events": [value]}
+    with pytest.raises(PrivacyError):
+        events.from_json(value)
+
+
+def test_leaves_count_repetitions():
+    inner = events.gaussian(2.0)
+    nested = events.composed(events.with_delta(events.composed(inner, 3), 1e-9), 4)
+    found = {type(leaf.event).__name__: leaf.times for leaf in events.leaves(nested)}
+    assert found == {"GaussianDpEvent": 12, "FailureDpEvent": 4}
+
+
+def test_unknown_events_are_refused():
+    sampled = dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.LaplaceDpEvent(1.0))
+    for event in (dp_accounting.UnsupportedDpEvent(), sampled, "gaussian"):
+        with pytest.raises(PrivacyError):
+            list(events.leaves(event))
+
+
+def test_parallel_composition_takes_the_worst():
+    worst = events.parallel([events.gaussian(3.0), events.gaussian(1.0), events.gaussian(2.0)])
+    assert worst == events.gaussian(1.0)
+    assert events.parallel([events.zcdp(0.1), events.zcdp(0.1)]) == events.zcdp(0.1)
+    with pytest.raises(PrivacyError, match="no single worst"):
+        events.parallel([events.gaussian(1.0), events.laplace(1.0)])
+    with pytest.raises(PrivacyError, match="at least one"):
+        events.parallel([])
