@@ -2,16 +2,19 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 
 from discreet import __version__
 from discreet.cli import budget, demo, fit, report, topics, transform
 from discreet.errors import DiscreetError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
+
+# Typer carries its own copy of click since 0.26 and depends on click before; its public names lead to either.
+_UsageError: Any = typer.BadParameter.__base__
+_ClickException: Any = _UsageError.__base__
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -57,12 +60,13 @@ def run(arguments: list[str]) -> int:
     """Run the command with ``arguments`` and return its exit code."""
     try:
         code = app(args=arguments, prog_name="discreet", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return REFUSED
-    except click.ClickException as error:
-        return _refuse(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
+    except _ClickException as error:
+        message = error.format_message()
+        if not arguments:  # bare `discreet` shows its help
+            typer.echo(message, err=True)
+            return REFUSED
+        return _refuse(message)
+    except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted.", INTERRUPTED)
     except DiscreetError as error:
         return _refuse(str(error))
@@ -79,5 +83,5 @@ def run(arguments: list[str]) -> int:
 
 
 def _refuse(message: str, code: int = REFUSED) -> int:
-    click.echo("discreet: " + " ".join(message.split()), err=True)
+    typer.echo("discreet: " + " ".join(message.split()), err=True)
     return code

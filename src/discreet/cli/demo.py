@@ -15,6 +15,7 @@ __all__ = ["demo", "paragraphs"]
 
 #: Shorter paragraphs are salutations and headings.
 SHORTEST_PARAGRAPH = 15
+TOKEN_PATTERN = r"[a-z]{3,}"
 
 
 def demo(
@@ -39,7 +40,7 @@ def demo(
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
     )
-    corpus = Corpus.from_texts(texts, tokenizer=Tokenizer(token_pattern=r"[a-z]{3,}", stop_words="english"))
+    corpus = Corpus.from_texts(texts, tokenizer=Tokenizer(token_pattern=TOKEN_PATTERN, stop_words="english"))
     recipe = Recipe(
         epsilon=epsilon,
         delta=delta,
@@ -55,6 +56,7 @@ def demo(
     )
     with progress(quiet=quiet) as callback:
         release = train(corpus, recipe, open_ledger(recipe, "document", None), callback)
+    release = release.with_settings(token_pattern=TOKEN_PATTERN)
     release.save(out)
     release.to_html(report)
     if not quiet:

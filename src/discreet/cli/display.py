@@ -1,7 +1,7 @@
 """What the command shows while it works. Nothing here can end a fit, and nothing here shows text."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -21,7 +21,7 @@ def console(*, quiet: bool = False) -> Console:
 
 
 @contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Callback]:
+def progress(*, quiet: bool = False) -> Generator[Callback]:
     """Show progress as bars on a terminal, as one plain line a stage elsewhere."""
     if quiet:
         yield lambda stage, done, total: None

@@ -1,7 +1,7 @@
 """`discreet fit`: from private text to a release."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,7 +37,9 @@ def fit(
     ] = None,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
     vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
-    vocabulary_method: Annotated[str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")] = "weighted_gaussian",
+    vocabulary_method: Annotated[
+        str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")
+    ] = "weighted_gaussian",
     stop_words: Annotated[
         str | None,
         typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),
@@ -90,7 +92,7 @@ def fit(
     known = file_format or find_format(corpus)
     if known in TEXT_FORMATS and stop_words is None:
         stop_words = "english"
-    options = {
+    options: dict[str, Any] = {
         "text": text,
         "author": author,
         "vocabulary": vocabulary,
@@ -102,6 +104,8 @@ def fit(
     book = open_ledger(recipe, unit, ledger)
     with progress(quiet=quiet) as callback:
         release = train(documents, recipe, book, callback)
+    if token_pattern is not None:  # `transform` must take new texts apart in the same way
+        release = release.with_settings(token_pattern=token_pattern)
     release.save(out)
     if not quiet:
         print_topics(release, 10, say)

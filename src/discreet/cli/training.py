@@ -1,5 +1,6 @@
 """The main job, as `fit` and `demo` share it: corpus -> private words -> private topics -> release."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,19 @@ def open_ledger(recipe: Recipe, privacy_unit: str, path: Path | None) -> Ledger:
     return Ledger.open(path, recipe.epsilon, recipe.delta, privacy_unit=privacy_unit)
 
 
+def _left_for_topics(recipe: Recipe, ledger: Ledger) -> float:
+    """Return the epsilon for training with which this run costs what was asked for in all.
+
+    Two Gaussian releases cost less together than the sum of their epsilons; what is saved goes to the topics.
+    """
+    rest = (1 - recipe.vocabulary_share) * recipe.epsilon
+    if math.isinf(recipe.epsilon) or recipe.sampling_rate < 1:
+        return rest
+    run = Ledger(recipe.epsilon, recipe.delta, privacy_unit=ledger.privacy_unit)
+    run.reserve(ledger.entries[-1].event, "words")
+    return max(rest, run.remaining().epsilon)
+
+
 def train(corpus: Corpus, recipe: Recipe, ledger: Ledger, callback: Callback) -> Release:
     """Choose words (unless they are public), then fit the topics, both on one ledger."""
     from discreet.central import PrivateCountVectorizer, PrivateLDA
@@ -60,7 +74,7 @@ def train(corpus: Corpus, recipe: Recipe, ledger: Ledger, callback: Callback) ->
         callback("choosing words", 0, 1)
         counts = vectorizer.fit_transform(corpus)
         callback("choosing words", 1, 1)
-        epsilon = (1 - recipe.vocabulary_share) * recipe.epsilon
+        epsilon = _left_for_topics(recipe, ledger)
     model = PrivateLDA(
         recipe.n_topics,
         epsilon=epsilon,

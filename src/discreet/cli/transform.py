@@ -37,7 +37,8 @@ def transform(
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"))
     release = Release.load(model)
-    options = {"text": text, "token_pattern": token_pattern, "vocabulary": release.vocabulary}
+    pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
+    options: dict[str, Any] = {"text": text, "token_pattern": pattern, "vocabulary": release.vocabulary}
     documents = read_corpus(
         corpus, file_format, **{key: value for key, value in options.items() if value is not None}
     )

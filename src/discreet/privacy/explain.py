@@ -202,7 +202,7 @@ def explain_budget(
     if n_documents is not None and n_topics is not None and n_words is not None:
         forecast = learnability(n_words, n_topics, n_documents, mu)
     return BudgetExplanation(
-        guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring, "the budget itself"),
+        guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring),
         mu=mu,
         true_positive_rates={alarm: best_true_positive_rate(mu, alarm) for alarm in FALSE_POSITIVE_RATES},
         posteriors={prior: largest_posterior(mu, prior) for prior in PRIORS},

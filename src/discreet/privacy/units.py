@@ -93,7 +93,7 @@ class Guarantee:
     delta: float
     privacy_unit: str
     neighboring: str
-    accountant: str = "not stated"
+    accountant: str = ""
 
     def __post_init__(self) -> None:
         check_unit(self.privacy_unit, self.neighboring)
@@ -115,7 +115,8 @@ class Guarantee:
             f"Differential privacy with epsilon = {_round_up(self.epsilon)} and delta = {self.delta:g}, "
             f"unit: {self.privacy_unit} ({self.neighboring}). In words: {how} {whose} changes the probability of "
             f"anything that could be released by a factor of at most exp({_round_up(self.epsilon)}), "
-            f"except with probability {self.delta:g}. Found by {self.accountant}."
+            f"except with probability {self.delta:g}."
+            + (f" Found by {self.accountant}." if self.accountant else "")
         )
 
 

@@ -97,7 +97,9 @@ class Release:
         object.__setattr__(self, "vocabulary", words)
         object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         object.__setattr__(self, "configuration", MappingProxyType(_checked_settings(self.configuration)))
-        object.__setattr__(self, "reproducible", bool(self.reproducible))
+        # One seeded step is enough: a vocabulary chosen with a seed marks the topics trained on it, too.
+        seeded = any(self.REPRODUCIBLE in entry.purpose for entry in self.ledger.entries)
+        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
 
     @property
     def determinism(self) -> str:
