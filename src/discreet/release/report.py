@@ -1,0 +1,225 @@
+"""The report: a release as one HTML page that needs no network.
+
+The page is made from the release alone, so it costs no privacy. Words, settings and purposes may come from
+anybody; they are escaped wherever they stand, and the page's own policy (``default-src 'none'``) lets nothing
+run but the one script and the one style sheet whose SHA-256 it names. The same release gives the same bytes.
+"""
+
+import json
+import math
+import os
+import tempfile
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from discreet.errors import ReleaseError
+from discreet.privacy import events
+from discreet.privacy.explain import attack_risk_sentence
+from discreet.privacy.units import Guarantee
+from discreet.release import topic_map
+from discreet.release.record import Release
+from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words, shown
+
+__all__ = ["report", "write_report"]
+
+#: Words of each topic that stand on the page itself, for readers without JavaScript and for print.
+_STATIC_WORDS = 10
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def report(release: Release) -> str:
+    """Return the report of a release as one HTML page.
+
+    Parameters
+    ----------
+    release : Release
+
+    Returns
+    -------
+    str
+        Deterministic: the same release gives the same text.
+    """
+    listing = list_words(release)
+    style, script = _part("report.css"), _part("report.js")
+    page = _template().render(
+        # Our own files, and JSON that is escaped where it is made; everything else is escaped by jinja2.
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data=Markup(_json(listing.data)),
+        width=topic_map.WIDTH,
+        height=topic_map.HEIGHT,
+        n_topics=len(release.topic_word),
+        n_words=len(release.vocabulary),
+        n_listed=len(listing.data["words"]),
+        has_weight=release.word_weight is not None,
+        has_topic_weight=release.topic_weight is not None,
+        noise=_kind_of_noise(release),
+        deviations=f"{STANDARD_DEVIATIONS:g}",
+        topics_a_word=listing.topics_a_word,
+        topics=_topics(release, listing),
+        label=_privacy_label(release),
+    )
+    return page if page.endswith("\n") else page + "\n"
+
+
+def write_report(page: str, path: Path) -> None:
+    """Write a report to a file, whole or not at all; an older file there is replaced.
+
+    Raises
+    ------
+    ReleaseError
+        Where the path is a folder, or its parent does not exist.
+    """
+    path = Path(path).absolute()
+    if path.is_dir():
+        raise ReleaseError(f"cannot write the report: {path} is a folder; name a file in it.")
+    if not path.parent.is_dir():
+        raise ReleaseError(
+            f"cannot write the report: the folder {path.parent} does not exist; make it first."
+        )
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(page.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files that only their owner reads; a report is meant to be read.
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@cache
+def _part(name: str) -> str:
+    return (files("discreet.release") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_part("report.html.j2"))
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _json(value: Any) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element or begin another."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def _kind_of_noise(release: Release) -> str:
+    """Whether the noise is not told, is none, or can be drawn."""
+    if release.topic_word_noise is None:
+        return "not told"
+    return "some" if release.topic_word_noise.any() else "none"
+
+
+def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
+    """What the page itself says of each topic."""
+    circles = topic_map.lay_out(
+        release.topic_word, release.topic_weight, [label[0] for label in listing.labels]
+    )
+    topics: list[dict[str, Any]] = []
+    for number, circle in enumerate(circles):
+        row = release.topic_word[number]
+        chosen = (-row).argsort(kind="stable")[:_STATIC_WORDS].tolist()
+        noise = None if release.topic_word_noise is None else release.topic_word_noise[number]
+        tops = [row[word] + (0.0 if noise is None else STANDARD_DEVIATIONS * noise[word]) for word in chosen]
+        longest = max(*tops, 1e-12)
+        words: list[dict[str, Any]] = []
+        for word in chosen:
+            half = 0.0 if noise is None else STANDARD_DEVIATIONS * float(noise[word])
+            low, high = max(0.0, row[word] - half), row[word] + half
+            words.append(
+                {
+                    "word": shown(release.vocabulary[word]),
+                    "percent": _percent(row[word]),
+                    "noise": None if noise is None or not half else _percent(half),
+                    "solid": listing.above is None or bool(listing.above[number, word]),
+                    "bar": round(100 * row[word] / longest, 2),
+                    "low": round(100 * low / longest, 2),
+                    "high": round(100 * high / longest, 2),
+                }
+            )
+        weight = None if release.topic_weight is None else _percent(release.topic_weight[number])
+        topics.append(
+            {
+                "number": number,
+                "label": listing.labels[number],
+                "name": ", ".join(listing.labels[number]),
+                "circle": circle,
+                "share": weight,
+                "above": None if listing.above is None else int(listing.above[number].sum()),
+                "words": words,
+            }
+        )
+    return topics
+
+
+def _privacy_label(release: Release) -> dict[str, Any]:
+    """What the privacy label says."""
+    ledger = release.ledger
+    guarantee = ledger.guarantee()
+    chosen = any(entry.purpose.startswith("vocabulary") for entry in ledger.entries)
+    reliable = "secure" if not release.reproducible else release.determinism
+    return {
+        "no_privacy": math.isinf(guarantee.epsilon),
+        "reproducible": release.reproducible,
+        "unit": guarantee.privacy_unit,
+        "relation": guarantee.neighboring.replace("_", " "),
+        "epsilon": _epsilon(guarantee),
+        "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
+        "delta": f"{guarantee.delta:g}",
+        "accountant": guarantee.accountant,
+        "in_words": guarantee.in_words(),
+        "risk": attack_risk_sentence(guarantee),
+        "determinism": reliable,
+        "words_chosen": chosen,
+        "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
+        "entries": [(shown_text(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
+        "settings": [
+            (shown_text(name), shown_text(value if isinstance(value, str) else json.dumps(value)))
+            for name, value in release.configuration.items()
+        ],
+    }
+
+
+def shown_text(text: str) -> str:
+    """Return longer text as it can be shown: without control characters or halves of characters."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+def _epsilon(guarantee: Guarantee) -> str:
+    """Write epsilon with four digits, never below its value (but for rounding in its last bits)."""
+    epsilon = guarantee.epsilon
+    if math.isinf(epsilon):
+        return "\u221e"
+    text = f"{epsilon:.4g}"
+    if float(text) < epsilon * (1 - 1e-9):
+        digits = 3 - math.floor(math.log10(epsilon))
+        text = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
+    return text
+
+
+def _percent(share: float) -> str:
+    value = 100 * float(share)
+    if 0 < value < 0.001:
+        return "<0.001\u202f%"
+    digits = 3 if value < 0.1 else 2 if value < 10 else 1
+    return f"{value:.{digits}f}\u202f%"

@@ -1,0 +1,185 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const get = (id) => document.getElementById(id);
+  const SHOWN = 30, MATCHES = 8, CHIPS = 8;
+  const dots = [...document.querySelectorAll("#map .dot")];
+  const cards = [...document.querySelectorAll(".card")];
+  const map = get("map"), search = get("search"), slider = get("lambda"), choose = get("choose");
+  const lower = data.words.map((word) => word.toLocaleLowerCase());
+  let current = -1, sought = -1;
+
+  const make = (tag, className, text) => {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  const draw = (tag, attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const percent = (share) => {
+    const value = 100 * share;
+    if (value > 0 && value < 0.001) return "<0.001\u202f%";
+    return value.toFixed(value < 0.1 ? 3 : value < 10 ? 2 : 1) + "\u202f%";
+  };
+
+  function chart(p, reach, longest, solid) {
+    const at = (value) => (100 * Math.max(0, value)) / longest;
+    const svg = draw("svg", { class: "chart", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
+    svg.append(draw("rect", { class: "bar " + (solid ? "solid" : "hollow"), x: 0, y: 1, width: at(p), height: 8 }));
+    if (reach > 0) {
+      const low = at(p - reach), high = at(p + reach);
+      const caps = low > 0 ? `M${low} 2.5V7.5` : "";
+      svg.append(draw("path", { class: "whisker", d: `M${low} 5H${high}M${high} 2.5V7.5${caps}` }));
+    }
+    return svg;
+  }
+
+  // Relevance as in Sievert and Shirley (2014); at 1 it is the order of the probabilities.
+  function ordered(topic) {
+    const lambda = slider ? Number(slider.value) : 1;
+    const rows = topic.words.map((word, i) => {
+      const p = topic.p[i], noise = topic.noise ? topic.noise[i] : 0;
+      const weight = data.weight ? data.weight[word] : 1;
+      const logarithm = Math.log(Math.max(p, 1e-300));
+      return { word, p, i, reach: data.deviations * noise, relevance: logarithm - (1 - lambda) * Math.log(weight) };
+    });
+    return rows.sort((a, b) => b.relevance - a.relevance || a.i - b.i).slice(0, SHOWN);
+  }
+
+  function listWords() {
+    const topic = data.topics[current];
+    const rows = ordered(topic);
+    if (sought >= 0 && !rows.some((row) => row.word === sought)) {
+      const i = topic.words.indexOf(sought);
+      if (i >= 0) rows.push({ word: sought, p: topic.p[i], i, reach: topic.noise ? data.deviations * topic.noise[i] : 0 });
+    }
+    const longest = Math.max(1e-12, ...rows.map((row) => row.p + row.reach));
+    get("words").replaceChildren(...rows.map((row) => {
+      const solid = !topic.noise || row.p > row.reach;
+      const item = make("li", (solid ? "solid" : "hollow") + (row.word === sought ? " sought" : ""));
+      const button = make("button", "term");
+      button.type = "button";
+      button.title = "Show the topics of this word";
+      button.append(make("bdi", "", data.words[row.word]));
+      button.addEventListener("click", () => { search.value = data.words[row.word]; find(); });
+      const value = make("span", "value", percent(row.p));
+      const spoken = (row.reach > 0 ? " plus or minus " + percent(row.reach) : "") + (solid ? "" : ", may be noise alone");
+      value.append(make("span", "hidden", spoken));
+      item.append(button, chart(row.p, row.reach, longest, solid), value);
+      return item;
+    }));
+    get("axis").textContent = `The longest whisker ends at ${percent(longest)}. ` +
+      `${Math.min(rows.length, SHOWN)} of ${data.total.toLocaleString("en")} words are shown.`;
+  }
+
+  function select(number, focus) {
+    current = (number + data.topics.length) % data.topics.length;
+    const card = cards[current];
+    dots.forEach((dot, i) => {
+      if (i === current) dot.setAttribute("aria-current", "true"); else dot.removeAttribute("aria-current");
+      dot.tabIndex = i === current ? 0 : -1;
+    });
+    cards.forEach((other, i) => other.classList.toggle("chosen", i === current));
+    choose.value = String(current);
+    get("chosen").textContent = `Topic ${current}: ${data.topics[current].name}`;
+    get("about").textContent = card.querySelector("header p").textContent;
+    listWords();
+    if (focus) dots[current].focus();
+  }
+
+  function show(word) {
+    sought = word;
+    map.classList.toggle("searching", word >= 0);
+    for (const dot of dots) { dot.classList.remove("holds"); dot.querySelector(".disc").style.fillOpacity = ""; }
+    if (word >= 0) {
+      const row = data.index[word];
+      for (let i = 0; i < row.length; i += 2) {
+        if (row[i] < 0) continue;
+        dots[row[i]].classList.add("holds");
+        dots[row[i]].querySelector(".disc").style.fillOpacity = String(0.15 + (0.85 * row[i + 1]) / row[1]);
+      }
+    }
+    listWords();
+  }
+
+  function hit(word) {
+    const box = make("div", "hit");
+    box.append(make("bdi", "term", data.words[word]));
+    const row = data.index[word];
+    let solid = 0;
+    for (let i = 0; i < row.length; i += 2) if (row[i] >= 0) solid += 1;
+    // Topics that may hold the word by noise alone are told only where no topic holds it for sure.
+    for (let i = 0, chips = 0; i < row.length && chips < CHIPS; i += 2) {
+      if (solid > 0 && row[i] < 0) continue;
+      if (solid === 0 && chips === 2) break;
+      const topic = row[i] < 0 ? -1 - row[i] : row[i];
+      const chip = make("button", "chip" + (row[i] < 0 ? " hollow" : ""), `Topic ${topic} · ${percent(row[i + 1])}`);
+      chip.type = "button";
+      chip.title = data.topics[topic].name;
+      if (row[i] < 0) chip.append(" (may be noise)");
+      chip.addEventListener("click", () => { select(topic); show(word); });
+      box.append(chip);
+      chips += 1;
+    }
+    if (solid > CHIPS) box.append(make("span", "small muted", `and ${solid - CHIPS} more`));
+    return box;
+  }
+
+  function find() {
+    const query = search.value.trim().toLocaleLowerCase();
+    const hits = get("hits"), found = get("found");
+    if (!query) { hits.replaceChildren(); found.textContent = ""; show(-1); return; }
+    const rank = (word) => (lower[word] === query ? 0 : lower[word].startsWith(query) ? 1 : 2);
+    const matches = [];
+    for (let word = 0; word < lower.length; word += 1) if (lower[word].includes(query)) matches.push(word);
+    matches.sort((a, b) => rank(a) - rank(b) || lower[a].length - lower[b].length || a - b);
+    hits.replaceChildren(...matches.slice(0, MATCHES).map(hit));
+    if (matches.length === 0) found.textContent = `No listed word contains “${search.value.trim()}”. It may still be among the ${data.total.toLocaleString("en")} words of the release.`;
+    else found.textContent = matches.length > MATCHES ? `${MATCHES} of ${matches.length} matching words` : matches.length === 1 ? "1 matching word" : `${matches.length} matching words`;
+    show(matches.length > 0 ? matches[0] : -1);
+  }
+
+  const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  dots.forEach((dot, i) => {
+    dot.addEventListener("click", (event) => { event.preventDefault(); select(i); });
+    dot.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.key in moves) { event.preventDefault(); select(i + moves[event.key], true); }
+      else if (event.key === "Home") { event.preventDefault(); select(0, true); }
+      else if (event.key === "End") { event.preventDefault(); select(dots.length - 1, true); }
+      else if (event.key === " ") { event.preventDefault(); select(i); }
+    });
+  });
+  cards.forEach((card, i) => {
+    const name = card.querySelector("h3 > span:last-child"), button = make("button");
+    button.type = "button";
+    button.append(...name.childNodes);
+    name.append(button);
+    button.addEventListener("click", () => { select(i); get("detail").scrollIntoView({ block: "nearest" }); });
+  });
+  choose.addEventListener("change", () => select(Number(choose.value)));
+  get("previous").addEventListener("click", () => select(current - 1));
+  get("next").addEventListener("click", () => select(current + 1));
+  search.addEventListener("input", find);
+  search.addEventListener("keydown", (event) => { if (event.key === "Escape") { search.value = ""; find(); } });
+  if (slider) slider.addEventListener("input", () => { get("lambda-value").textContent = Number(slider.value).toFixed(2); listWords(); });
+
+  const root = document.documentElement, theme = get("theme");
+  const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme || (systemDark.matches ? "dark" : "light")) === "dark";
+  const label = () => {
+    theme.setAttribute("aria-pressed", String(isDark()));
+  };
+  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
+  systemDark.addEventListener("change", label);
+  label();
+
+  for (const element of document.querySelectorAll(".script")) element.hidden = false;
+  const asked = /^#topic-(\d+)$/.exec(window.location.hash);
+  const first = dots.map((dot) => Number(dot.querySelector(".disc").getAttribute("r")));
+  select(asked && Number(asked[1]) < dots.length ? Number(asked[1]) : first.indexOf(Math.max(...first)));
+})();
