@@ -38,7 +38,13 @@ def ours(epsilon, seed, n_jobs):
 
 def plain_dpsvi(epsilon, seed, n_jobs):
     return PrivateLDA.park2016(
-        N_TOPICS, corrected=True, epsilon=epsilon, delta=DELTA, doc_topic_prior=PRIOR, random_state=seed, n_jobs=n_jobs
+        N_TOPICS,
+        corrected=True,
+        epsilon=epsilon,
+        delta=DELTA,
+        doc_topic_prior=PRIOR,
+        random_state=seed,
+        n_jobs=n_jobs,
     )
 
 
@@ -54,7 +60,9 @@ def measure(make, split, seeds, epsilon, n_jobs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpora", nargs="+", choices=LINES, default=list(LINES))
     parser.add_argument("--epsilons", nargs="+", type=float)
     parser.add_argument("--seeds", type=int, default=3)

@@ -148,25 +148,27 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         n_topics : int, default 50
         corrected : bool, default False
-            Take larger steps (tau_0 = 1 instead of 1024, with which 20 rounds hardly move the topics).
+            The settings that served this algorithm best on news text instead: every fifth document in each of 20
+            rounds (not every twentieth), a norm bound of 10 (50 is far above what a document of a hundred words has,
+            so it only adds noise), and tau_0 = 1 (with 1024, 20 rounds hardly move the topics).
         **changes
             Any parameter of the class, instead of theirs. ``epsilon`` by default is what their noise
             multiplier of 1.24 costs at their delta of 1e-4 by today's accounting.
         """
-        rate, n_rounds, delta = 0.05, 20, 1e-4
+        n_rounds, delta = 20, 1e-4
         settings: dict[str, Any] = {
             "delta": delta,
-            "sampling_rate": rate,
+            "sampling_rate": 0.2 if corrected else 0.05,
             "n_rounds": n_rounds,
             "doc_topic_prior": 1 / n_topics,
             "topic_word_prior": 1 / n_topics,
-            "contribution_bound": 50.0,
+            "contribution_bound": 10.0 if corrected else 50.0,
             "learning_offset": 1.0 if corrected else 1024.0,
             "learning_decay": 0.7,
             "denoise": "zero",
         }
         if "epsilon" not in changes:
-            settings["epsilon"] = epsilon_for(1.24, delta, sampling_rate=rate, n_rounds=n_rounds)
+            settings["epsilon"] = epsilon_for(1.24, delta, sampling_rate=0.05, n_rounds=n_rounds)
         return cls(n_topics, **{**settings, **changes})
 
     def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "PrivateLDA":
