@@ -23,7 +23,7 @@ def demo(
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("report.html"),
     epsilon: Epsilon = 4.0,
     delta: Delta = 1e-6,
-    topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
+    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
     seed: Seed = None,
     threads: Threads = -1,
     quiet: Quiet = False,

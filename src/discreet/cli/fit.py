@@ -8,6 +8,7 @@ import typer
 from discreet.cli.options import (
     Author,
     Delta,
+    Encoding,
     Epsilon,
     FileFormat,
     Quiet,
@@ -27,10 +28,11 @@ def fit(
     out: Annotated[Path, typer.Option(help="New folder for the release.")],
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
-    topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
+    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
     text: Text = None,
     author: Author = None,
     file_format: FileFormat = None,
+    encoding: Encoding = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="Public list of words, one a line. Without it words are chosen privately."),
@@ -97,6 +99,7 @@ def fit(
         "author": author,
         "vocabulary": vocabulary,
         "token_pattern": token_pattern,
+        "encoding": encoding,
         "stop_words": _stop_words(stop_words),
     }
     given = {name: value for name, value in options.items() if value is not None}

@@ -10,6 +10,7 @@ from discreet.errors import ReleaseError
 __all__ = [
     "Author",
     "Delta",
+    "Encoding",
     "Epsilon",
     "FileFormat",
     "Model",
@@ -33,6 +34,7 @@ Author = Annotated[
     str | None,
     typer.Option(help="Field that names whose document it is; then the author is what is protected."),
 ]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, if it is not UTF-8.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Make the run reproducible. The result is then labelled: not for release."),

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet.cli.options import FileFormat, Model, Quiet, Text, Threads, check_output_file
+from discreet.cli.options import Encoding, FileFormat, Model, Quiet, Text, Threads, check_output_file
 from discreet.errors import ReleaseError
 
 __all__ = ["transform"]
@@ -23,6 +23,7 @@ def transform(
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     text: Text = None,
     file_format: FileFormat = None,
+    encoding: Encoding = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
     quiet: Quiet = False,
@@ -38,7 +39,12 @@ def transform(
     check_output_file(out, (".parquet", ".csv", ".jsonl"))
     release = Release.load(model)
     pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
-    options: dict[str, Any] = {"text": text, "token_pattern": pattern, "vocabulary": release.vocabulary}
+    options: dict[str, Any] = {
+        "text": text,
+        "token_pattern": pattern,
+        "encoding": encoding,
+        "vocabulary": release.vocabulary,
+    }
     documents = read_corpus(
         corpus, file_format, **{key: value for key, value in options.items() if value is not None}
     )
