@@ -24,6 +24,12 @@ class Documents(NamedTuple):
         """Number of documents."""
         return len(self.indptr) - 1
 
+    def rows(self, first: int, last: int) -> "Documents":
+        """Documents first to last, sharing memory."""
+        start, end = int(self.indptr[first]), int(self.indptr[last])
+        indptr = self.indptr[first : last + 1] - start
+        return Documents(indptr, self.words[start:end], self.counts[start:end], self.n_words)
+
 
 def read_documents(X: Any, n_words: int | None = None) -> Documents:
     """Check a document-word matrix (dense, sparse or a Corpus) and take it apart.
@@ -49,6 +55,10 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
             f"X has {counts.shape[1]} features, but {n_words} words are expected: "
             "count with the vocabulary of the topics."
         )
+    try:
+        counts.check_format(full_check=True)  # compiled code would read wherever a broken matrix points
+    except ValueError as fault:
+        raise CorpusError(f"the sparse matrix is broken ({fault}); build it again.") from None
     if not counts.has_canonical_format:
         counts = counts.copy()
         counts.sum_duplicates()

@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.lda.digamma import exp_digamma_into
-from discreet.lda.lanes import LANES, WORDS_AT_A_TIME, dirichlet_step, gather, load_document
+from discreet.lda.lanes import FEW, LANES, dirichlet_step, gather, load_document
 
 __all__ = ["add_statistic", "infer_documents"]
 
@@ -73,24 +73,22 @@ def infer_documents(
     longest = 0
     for d in range(first, last):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    rows = np.empty(longest + WORDS_AT_A_TIME, np.int64)
-    padded = np.empty(longest + WORDS_AT_A_TIME, np.float64)
-    shares = np.empty(longest + WORDS_AT_A_TIME, np.float64)
+    rows = np.empty(longest + FEW, np.int64)
+    padded = np.empty(longest + FEW, np.float64)
+    shares = np.empty(longest + FEW, np.float64)
     gathered = np.zeros(width, np.float64)
     at_prior, at_gathered = prior.ctypes.data, gathered.ctypes.data
     at_rows, at_padded, at_shares = rows.ctypes.data, padded.ctypes.data, shares.ctypes.data
     for d in range(first, last):
         start, end = indptr[d], indptr[d + 1]
-        n_groups = load_document(table, words, counts, start, end, rows, padded)
+        n_padded = load_document(table, words, counts, start, end, rows, padded)
         at_gamma, at_weights = gamma.ctypes.data + d * width * 8, weights.ctypes.data + d * width * 8
         for k in range(width):
             gamma[d, k] = 1.0 if k < n_topics else 0.0
             weights[d, k] = 1.0 if k < n_topics else 0.0
         steps = 0
         for _ in range(max_iter):
-            for group in range(n_groups):
-                at = group * WORDS_AT_A_TIME * 8
-                gather(at_weights, at_gathered, at_rows + at, at_padded + at, at_shares + at, n_blocks)
+            gather(at_weights, at_gathered, at_rows, at_padded, at_shares, n_padded, n_blocks)
             change = dirichlet_step(at_prior, at_weights, at_gathered, at_gamma, n_blocks)
             exp_digamma_into(gamma[d], n_topics, weights[d])
             steps += 1
@@ -98,9 +96,7 @@ def infer_documents(
                 break
         n_iter[d] = steps
         if len(quotients) > 0:
-            for group in range(n_groups):
-                at = group * WORDS_AT_A_TIME * 8
-                gather(at_weights, at_gathered, at_rows + at, at_padded + at, at_shares + at, n_blocks)
+            gather(at_weights, at_gathered, at_rows, at_padded, at_shares, n_padded, n_blocks)
             gathered[:] = 0.0
             for i in range(end - start):
                 quotients[start + i] = shares[i]

@@ -8,11 +8,11 @@ repeats
 a sum over topics and then one over words. A compiler may not turn a floating-point sum into vector code,
 because that changes the order of the additions; with fast-math it may, and then the result depends on the
 compiler and the machine. Here the order is *written down*: topic k is added in lane k mod 8, the lanes are
-added pairwise, and four words are taken at a time. Multiplications and additions stay separate, never fused.
+added pairwise, and words follow one another. Multiplications and additions stay separate, never fused.
 So the vectors cost no reproducibility: any processor that rounds as IEEE 754 asks gives the same bits.
 
 Rows are padded with zeros to whole vectors. A word with count 0 adds exactly 0, so that documents are padded
-to whole groups of four words.
+to a multiple of four words; they are taken eight, in the end four, at a time.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 __all__ = [
+    "FEW",
     "FLOOR",
     "LANES",
     "TINY",
-    "WORDS_AT_A_TIME",
     "aligned",
     "dirichlet_step",
     "gather",
@@ -38,7 +38,8 @@ __all__ = [
 ]
 
 LANES = 8
-WORDS_AT_A_TIME = 4
+#: Documents are padded to a multiple of this many words.
+FEW = 4
 #: Keeps quotients finite where a word has probability 0 under every topic; 2**31 / TINY does not overflow.
 TINY = 1e-280
 #: Smallest weight of a topic in a document: numbers near 1e-308 would be slow, and a topic at 0 could not return.
@@ -113,47 +114,76 @@ def _zeros(builder: Any) -> Any:
     return place
 
 
-@_emitted
+def _gather_emitter(n_at_a_time: int) -> Callable[..., Any]:
+    """Make the step on this many words; more at a time load the weights less often."""
+
+    def gather(
+        typingctx: Any, weights: Any, out: Any, rows: Any, counts: Any, quotients: Any, n_blocks: Any
+    ) -> Any:
+        signature = types.void(*[types.int64] * 6)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            weights, out, rows, counts, quotients, n_blocks = args
+
+            def entry(address: Any, i: int, kind: Any) -> Any:
+                at = builder.add(address, ir.Constant(_I64, 8 * i))
+                return builder.inttoptr(at, kind.as_pointer())
+
+            row = [builder.load(entry(rows, i, _I64)) for i in range(n_at_a_time)]
+            sums = [_zeros(builder) for _ in row]
+            with cgutils.for_range(builder, n_blocks, intp=_I64) as loop:
+                weight = _load(builder, weights, loop.index)
+                for address, total in zip(row, sums, strict=True):
+                    product = builder.fmul(weight, _load(builder, address, loop.index))
+                    builder.store(builder.fadd(builder.load(total), product), total)
+            spread: list[Any] = []
+            for i, total in enumerate(sums):
+                likelihood = _add_lanes(builder, builder.load(total))
+                likelihood = builder.fadd(likelihood, ir.Constant(_F64, TINY))
+                quotient = builder.fdiv(builder.load(entry(counts, i, _F64)), likelihood)
+                builder.store(quotient, entry(quotients, i, _F64))
+                spread.append(_splat(builder, quotient))
+            with cgutils.for_range(builder, n_blocks, intp=_I64) as loop:
+                added = _load(builder, out, loop.index)
+                for address, quotient in zip(row, spread, strict=True):
+                    added = builder.fadd(added, builder.fmul(quotient, _load(builder, address, loop.index)))
+                _store(builder, added, out, loop.index)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return gather
+
+
+_gather_few = _emitted(_gather_emitter(FEW))
+_gather_many = _emitted(_gather_emitter(2 * FEW))
+
+
+@njit(cache=True, nogil=True, inline="always", error_model="numpy")
 def gather(
-    typingctx: Any, weights: Any, out: Any, rows: Any, counts: Any, quotients: Any, n_blocks: Any
-) -> Any:
-    """Take four words: quotients[i] = counts[i] / (weights . row i), then out += sum_i quotients[i] * row i.
+    weights: int, out: int, rows: int, counts: int, quotients: int, n_padded: int, n_blocks: int
+) -> None:
+    """Set quotients[i] = counts[i] / (weights . row i), then add sum_i quotients[i] * row i to out.
 
-    All arguments are addresses as integers, but ``n_blocks``, the number of vectors in a row: ``weights``
-    and ``out`` of ``n_blocks`` vectors, ``rows`` of four addresses of rows, ``counts`` and ``quotients`` of
-    four doubles.
+    Parameters
+    ----------
+    weights, out : int
+        Addresses of ``n_blocks`` vectors.
+    rows : int
+        Address of ``n_padded`` addresses of rows.
+    counts, quotients : int
+        Addresses of ``n_padded`` doubles.
+    n_padded : int
+        Words, a multiple of ``FEW``; see :func:`load_document`.
+    n_blocks : int
+        Vectors in a row.
     """
-    signature = types.void(*[types.int64] * 6)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        weights, out, rows, counts, quotients, n_blocks = args
-
-        def entry(address: Any, i: int, kind: Any) -> Any:
-            at = builder.add(address, ir.Constant(_I64, 8 * i))
-            return builder.inttoptr(at, kind.as_pointer())
-
-        row = [builder.load(entry(rows, i, _I64)) for i in range(WORDS_AT_A_TIME)]
-        sums = [_zeros(builder) for _ in row]
-        with cgutils.for_range(builder, n_blocks, intp=_I64) as loop:
-            weight = _load(builder, weights, loop.index)
-            for address, total in zip(row, sums, strict=True):
-                product = builder.fmul(weight, _load(builder, address, loop.index))
-                builder.store(builder.fadd(builder.load(total), product), total)
-        spread: list[Any] = []
-        for i, total in enumerate(sums):
-            likelihood = _add_lanes(builder, builder.load(total))
-            likelihood = builder.fadd(likelihood, ir.Constant(_F64, TINY))
-            quotient = builder.fdiv(builder.load(entry(counts, i, _F64)), likelihood)
-            builder.store(quotient, entry(quotients, i, _F64))
-            spread.append(_splat(builder, quotient))
-        with cgutils.for_range(builder, n_blocks, intp=_I64) as loop:
-            added = _load(builder, out, loop.index)
-            for address, quotient in zip(row, spread, strict=True):
-                added = builder.fadd(added, builder.fmul(quotient, _load(builder, address, loop.index)))
-            _store(builder, added, out, loop.index)
-        return context.get_dummy_value()
-
-    return signature, generate
+    at = 0
+    while at + 2 * FEW <= n_padded:
+        _gather_many(weights, out, rows + 8 * at, counts + 8 * at, quotients + 8 * at, n_blocks)
+        at += 2 * FEW
+    if at < n_padded:
+        _gather_few(weights, out, rows + 8 * at, counts + 8 * at, quotients + 8 * at, n_blocks)
 
 
 @_emitted
@@ -227,14 +257,17 @@ def load_document(
     rows: NDArray[np.int64],
     padded: NDArray[np.float64],
 ) -> int:
-    """Put addresses of the table's rows and the counts of entries start to end in place; return groups of four."""
+    """Put addresses of the table's rows and the counts of entries start to end in place.
+
+    Returns the number of words with padding: words with count 0, up to a multiple of ``FEW``.
+    """
     base, width = table.ctypes.data, table.shape[1] * 8
     n = end - start
-    n_groups = (n + WORDS_AT_A_TIME - 1) // WORDS_AT_A_TIME
+    n_padded = (n + FEW - 1) // FEW * FEW
     for i in range(n):
         rows[i] = base + words[start + i] * width
         padded[i] = counts[start + i]
-    for i in range(n, n_groups * WORDS_AT_A_TIME):
+    for i in range(n, n_padded):
         rows[i] = rows[n - 1]
         padded[i] = 0.0
-    return n_groups
+    return n_padded

@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.lda.lanes import LANES, TINY, WORDS_AT_A_TIME, gather, load_document, mode_step
+from discreet.lda.lanes import FEW, LANES, TINY, gather, load_document, mode_step
 
 __all__ = ["find_modes"]
 
@@ -73,9 +73,9 @@ def find_modes(
     longest = 0
     for d in range(first, last):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    rows = np.empty(longest + WORDS_AT_A_TIME, np.int64)
-    padded = np.empty(longest + WORDS_AT_A_TIME, np.float64)
-    quotients = np.empty(longest + WORDS_AT_A_TIME, np.float64)
+    rows = np.empty(longest + FEW, np.int64)
+    padded = np.empty(longest + FEW, np.float64)
+    quotients = np.empty(longest + FEW, np.float64)
     gathered = np.zeros(width, np.float64)
     pseudo_tokens = 0.0
     for k in range(width):
@@ -84,7 +84,7 @@ def find_modes(
     at_rows, at_padded, at_quotients = rows.ctypes.data, padded.ctypes.data, quotients.ctypes.data
     for d in range(first, last):
         start, end = indptr[d], indptr[d + 1]
-        n_groups = load_document(table, words, counts, start, end, rows, padded)
+        n_padded = load_document(table, words, counts, start, end, rows, padded)
         at_theta = theta.ctypes.data + d * width * 8
         n_tokens = 0.0
         for i in range(end - start):
@@ -93,9 +93,7 @@ def find_modes(
         if n_tokens > 0.0:
             scale = 1.0 / (n_tokens + pseudo_tokens)
             for _ in range(max_iter):
-                for group in range(n_groups):
-                    at = group * WORDS_AT_A_TIME * 8
-                    gather(at_theta, at_gathered, at_rows + at, at_padded + at, at_quotients + at, n_blocks)
+                gather(at_theta, at_gathered, at_rows, at_padded, at_quotients, n_padded, n_blocks)
                 growth = mode_step(at_prior, at_gathered, at_theta, scale, 1.0 + tol, n_blocks)
                 steps += 1
                 if growth <= 0.0 and tol >= 0.0:
@@ -103,9 +101,7 @@ def find_modes(
         if len(n_iter) > 0:
             n_iter[d] = steps
         if len(log_likelihood) > 0:
-            for group in range(n_groups):
-                at = group * WORDS_AT_A_TIME * 8
-                gather(at_theta, at_gathered, at_rows + at, at_padded + at, at_quotients + at, n_blocks)
+            gather(at_theta, at_gathered, at_rows, at_padded, at_quotients, n_padded, n_blocks)
             total = 0.0
             for i in range(end - start):
                 likelihood = padded[i] / quotients[i]
