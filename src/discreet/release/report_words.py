@@ -30,7 +30,7 @@ Indices = NDArray[np.int64]
 LISTED = 100
 STANDARD_DEVIATIONS = 2.0
 _LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
-_EACH = 30
+_EACH = 20
 #: Most probabilities in the search index; with very many words, each lists its strongest topics only.
 _LARGEST_INDEX = 200_000
 _LONGEST = 60

@@ -25,11 +25,13 @@ __all__ = ["HEIGHT", "WIDTH", "Circle", "distances", "lay_out", "scale"]
 Floats = NDArray[np.float64]
 
 #: Size of the drawing, in its own units.
-WIDTH, HEIGHT = 720, 540
+WIDTH, HEIGHT = 720, 600
 _MARGIN, _GAP, _FONT = 46.0, 5.0, 14.0
 #: Share of the drawing that all circles cover together.
 _COVERED = 0.16
 _SMALLEST, _LARGEST = 9.0, 62.0
+#: Longest way a circle is pushed in one round.
+_STEP = 12.0
 
 
 class Circle(NamedTuple):
@@ -93,7 +95,8 @@ def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[st
     """
     n_topics = len(topic_word)
     weight = np.full(n_topics, 1 / n_topics) if topic_weight is None else topic_weight
-    radii = np.clip(np.sqrt(weight * _COVERED * WIDTH * HEIGHT / math.pi), _SMALLEST, _LARGEST)
+    radii = np.sqrt(weight * _COVERED * WIDTH * HEIGHT / math.pi)
+    radii = np.maximum(radii * min(1.0, _LARGEST / float(radii.max())), _SMALLEST)
     # Many topics need small circles, or there is no room between them.
     radii *= min(1.0, math.sqrt(0.4 * WIDTH * HEIGHT / float(np.sum(math.pi * radii**2))))
     points = _push_apart(_fit(scale(distances(topic_word))), radii)
@@ -107,12 +110,19 @@ def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[st
 
 
 def _fit(points: Floats) -> Floats:
-    """Move and scale points into the drawing, both axes alike."""
-    low, high = points.min(0), points.max(0)
+    """Turn, move and scale points into the drawing, both axes alike; distances fix no direction."""
     room = np.array([WIDTH, HEIGHT]) - 2 * _MARGIN
-    spread = high - low
-    factor = min((room[axis] / spread[axis] for axis in range(2) if spread[axis] > 1e-9), default=0.0)
-    return (points - (low + high) / 2) * factor + np.array([WIDTH, HEIGHT]) / 2
+    best, largest = np.zeros_like(points), 0.0
+    for angle in np.radians(range(0, 180, 5)).tolist():
+        cos, sin = math.cos(angle), math.sin(angle)
+        turned = points @ np.array([[cos, sin], [-sin, cos]])
+        low, high = turned.min(0), turned.max(0)
+        spread = high - low
+        factor = min((room[axis] / spread[axis] for axis in range(2) if spread[axis] > 1e-9), default=0.0)
+        # Ties go to the smaller turn, whatever the last bits say.
+        if factor > largest * (1 + 1e-9):
+            best, largest = (turned - (low + high) / 2) * factor, factor
+    return best + np.array([WIDTH, HEIGHT]) / 2
 
 
 def _push_apart(points: Floats, radii: Floats, rounds: int = 400) -> Floats:
@@ -126,12 +136,13 @@ def _push_apart(points: Floats, radii: Floats, rounds: int = 400) -> Floats:
     size = np.array([WIDTH, HEIGHT], dtype=np.float64)
     for _ in range(rounds):
         apart = points[:, None, :] - points[None, :, :]
-        length = np.sqrt((apart**2).sum(-1)) + np.eye(n_topics)
+        length = np.maximum(np.sqrt((apart**2).sum(-1)), 1e-9)
         excess = np.clip(need - length, 0, None) * (1 - np.eye(n_topics))
         if not excess.any():
             break
         move = (apart * (excess / length / 2)[:, :, None]).sum(1)
-        points = np.clip(points + 0.6 * move, edge, size - edge)
+        # Short steps: a heap of circles must not fly into the corners.
+        points = np.clip(points + np.clip(0.6 * move, -_STEP, _STEP), edge, size - edge)
     return np.clip(points, edge, size - edge)
 
 
@@ -141,7 +152,7 @@ def _place_labels(points: Floats, radii: Floats, labels: Sequence[str]) -> list[
     places: list[tuple[float, float, bool]] = [(0.0, 0.0, True)] * len(labels)
     for topic in np.argsort(-radii, kind="stable").tolist():
         (x, y), radius = points[topic].tolist(), float(radii[topic])
-        half, tall = 0.29 * _FONT * len(labels[topic]) + 2, _FONT / 2 + 1
+        half, tall = 0.31 * _FONT * len(labels[topic]) + 2, _FONT / 2 + 1
         below, above = y + radius + tall + 2, y - radius - tall - 2
         beside = radius + half + 4
         options = [(x, below), (x, above), (x + beside, y), (x - beside, y)]

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const get = (id) => document.getElementById(id);
-  const SHOWN = 30, MATCHES = 8, CHIPS = 8;
+  const SHOWN = 20, MATCHES = 8, CHIPS = 8;
   const dots = [...document.querySelectorAll("#map .dot")];
   const cards = [...document.querySelectorAll(".card")];
   const map = get("map"), search = get("search"), slider = get("lambda"), choose = get("choose");
@@ -171,9 +171,7 @@
   const root = document.documentElement, theme = get("theme");
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (systemDark.matches ? "dark" : "light")) === "dark";
-  const label = () => {
-    theme.setAttribute("aria-pressed", String(isDark()));
-  };
+  const label = () => theme.setAttribute("aria-pressed", String(isDark()));
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
   systemDark.addEventListener("change", label);
   label();
