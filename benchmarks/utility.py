@@ -3,9 +3,10 @@
     python benchmarks/utility.py                           # all lines, three seeds
     python benchmarks/utility.py --corpora nyt --seeds 1 --epsilons 1 4
 
-Completion perplexity (lower is better) and NPMI of the ten top words on the training corpus (higher is better), both exact
-measures of the private text: for research, not for release. K = 20, alpha = .1, delta = 1e-5, the most frequent words as public
-vocabulary. Private runs are seeded here so that the table can be repeated.
+Completion perplexity (lower is better) and NPMI of the ten top words on the training corpus (higher is
+better), both exact measures of the private text: for research, not for release. K = 20, alpha = .1, delta =
+1e-5, the most frequent words as public vocabulary. Private runs are seeded here so that the table can be
+repeated.
 """
 
 import argparse
