@@ -179,7 +179,9 @@ def test_zcdp_events():
     assert (
         cost.epsilon > gdp_epsilon(math.sqrt(2 * rho), 1e-6) * 0.999
     )  # a Gaussian of that rho is one example
-    with_laplace = composed_epsilon([events.zcdp(0.1), events.discrete_laplace(0.5, 4)], 1e-6)
+    with_laplace = composed_epsilon(
+        [events.zcdp(0.1), events.bounded_range(0.8), events.discrete_laplace(0.5, 4)], 1e-6
+    )
     assert cost.epsilon < with_laplace.epsilon < math.inf
 
 

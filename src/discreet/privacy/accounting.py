@@ -3,32 +3,43 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 | events | accountants tried |
 | --- | --- |
 | Gaussian only | closed form (:mod:`discreet.privacy.gdp`), exact |
-| Laplace, discrete Laplace | the plain sum; PLD |
-| Gaussian with those, Poisson samples | PLD |
-| zCDP with any of those | RDP (a discrete Laplace event enters as its pure epsilon: rho = epsilon^2 / 2) |
+| pure losses only (Laplace, discrete Laplace, bounded range) | their sum; PLD |
+| Gaussian with those, Poisson samples | closed form plus pure sum; PLD |
+| zCDP with any of those | zCDP closed form, with the pure sum beside it or in it; Rényi accounting |
+
+Where PLD does not apply (a delta too small for its arithmetic), Rényi accounting takes its place.
 
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
-rest is read. Order does not matter: events are sorted into sums first.
-
-PLD answers are upper bounds (losses are rounded to the safe side); the grid is as fine as the losses are small.
+rest is read. Order does not matter: events are sorted into exact sums first. See :mod:`discreet.privacy.curves`
+for why the numerical answers can be trusted.
 
 References
 ----------
-Doroshenko et al., "Connect the dots: tighter discrete approximations of privacy loss distributions",
-arXiv:2207.04380. Mironov, "Rényi differential privacy", arXiv:1702.07476. Bun, Steinke, "Concentrated
-differential privacy", arXiv:1605.02065.
+Dwork, Roth, "The algorithmic foundations of differential privacy", doi:10.1561/0400000042 (plain sums).
+Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
+Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", arXiv:1906.03049.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.calibration import solve
+from discreet.privacy.curves import (
+    GRID_ERROR,
+    Totals,
+    pld_epsilon,
+    pure_epsilon,
+    rdp_epsilon,
+    root_up,
+    sort_events,
+)
 from discreet.privacy.gdp import gdp_delta, gdp_epsilon, gdp_mu
-from discreet.privacy.units import check_delta, check_epsilon
+from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
+from discreet.privacy.zcdp import zcdp_epsilon
 
 __all__ = [
     "Cost",
@@ -42,10 +53,12 @@ __all__ = [
 
 Accountant = Literal["pld", "rdp", "moments2016", "strong"]
 ACCOUNTANTS = ("pld", "rdp", "moments2016", "strong")
-#: Steps of the grid of losses: the coarsest gives three digits of epsilon, the finest bounds memory.
-_COARSEST_GRID, _FINEST_GRID = 1e-4, 1e-7
+#: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
+_ROUNDING = 1e-12
 _CLOSED_FORM = "the exact curve of Gaussian mechanisms"
 _PURE = "the sum of pure privacy losses"
+_SUM = "the sum of pure privacy losses and a closed form"
+_ZCDP = "zero-concentrated accounting"
 _RDP = "Rényi accounting"
 _PLD = "privacy loss distributions"
 
@@ -58,52 +71,6 @@ class Cost(NamedTuple):
     accountant: str
 
 
-class _Totals(NamedTuple):
-    """Events, sorted into what each accountant needs. Sums are exact, so order cannot matter."""
-
-    precision: Fraction  # of all Gaussians: sum of 1 / sigma^2
-    pure: float
-    rho: float
-    failure: float
-    others: tuple[tuple[Any, int], ...]  # Laplace and Poisson-sampled leaves with their counts
-    private: bool
-
-
-def _totals(events: Iterable[Any]) -> _Totals:
-    from dp_accounting import dp_event as dp
-
-    from discreet.privacy.events import FailureDpEvent, leaves
-
-    precision, failures, rhos = Fraction(0), [0.0], [0.0]
-    others: Counter[Any] = Counter()
-    private = True
-    for event in events:
-        for leaf, count in leaves(event):
-            if isinstance(leaf, dp.GaussianDpEvent):
-                precision += count / Fraction(leaf.noise_multiplier) ** 2
-            elif isinstance(leaf, FailureDpEvent):
-                failures += [leaf.delta] * count
-            elif isinstance(leaf, dp.ZCDpEvent):
-                rhos += [leaf.rho] * count
-            elif isinstance(leaf, dp.NonPrivateDpEvent):
-                private = False
-            else:
-                others[leaf] += count
-    pure = math.fsum(_pure_epsilon(leaf) * count for leaf, count in others.items())
-    ordered = tuple(sorted(others.items(), key=repr))
-    return _Totals(precision, pure, math.fsum(rhos), math.fsum(failures), ordered, private)
-
-
-def _pure_epsilon(leaf: Any) -> float:
-    from dp_accounting import dp_event as dp
-
-    if isinstance(leaf, dp.LaplaceDpEvent):
-        return 1 / leaf.noise_multiplier
-    if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
-        return leaf.noise_parameter * leaf.sensitivity
-    return math.inf  # a Poisson-sampled Gaussian has no pure bound
-
-
 def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = "add_or_remove_one") -> Cost:
     """Return the smallest epsilon at ``delta`` that a valid accountant proves for all events together.
 
@@ -114,118 +81,63 @@ def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = 
     delta : float
         The total; mechanisms' own failure probabilities are taken from it.
     neighboring : {"add_or_remove_one", "replace_one"}
-        The relation; Poisson-sampled events are accounted under ``add_or_remove_one`` only.
+        The relation. Under ``replace_one``, Poisson samples are booked as if everybody had been in them.
 
     Returns
     -------
     Cost
         ``epsilon`` is ``inf`` where nothing can be proved at this delta. The name says which accountant won.
     """
-    return _composed(_totals(events), delta, neighboring)
+    if neighboring not in NEIGHBORING:
+        raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
+    return _composed(sort_events(events, neighboring), float(delta), GRID_ERROR)
 
 
 @lru_cache(maxsize=512)
-def _composed(totals: _Totals, delta: float, neighboring: str) -> Cost:
+def _composed(totals: Totals, delta: float, grid_error: float) -> Cost:
     if not totals.private:
         return Cost(math.inf, delta, "no accountant: something was not private")
-    left = delta - totals.failure
-    mu = _sqrt_up(totals.precision)
-    only_gaussian = not totals.others and not totals.rho
-    if left < 0 or (left == 0 and not (mu == 0 and totals.rho == 0)):
+    exactly_left = Fraction(delta) - totals.failure
+    if -_ROUNDING * delta <= exactly_left < 0:
+        exactly_left = Fraction(0)
+    if exactly_left < 0:
         return Cost(math.inf, delta, "no accountant: failure probabilities use up delta")
-    if only_gaussian:
-        return Cost(gdp_epsilon(mu, left), delta, _CLOSED_FORM)
-    candidates: list[tuple[float, str]] = []
-    if mu == 0 and totals.rho == 0 and math.isfinite(totals.pure):
-        candidates.append((totals.pure, _PURE))
-    lone = len(totals.others) == 1 and totals.others[0][1] == 1
-    if left > 0 and not (candidates and lone):
-        if totals.rho == 0:
-            candidates.append((_pld_epsilon(totals, mu, left, neighboring), _PLD))
-        if totals.rho > 0 or math.isinf(min(candidates)[0]):
-            candidates.append((_rdp_epsilon(totals, mu, left, neighboring), _RDP))
+    left = max(0.0, math.nextafter(float(exactly_left), -1.0)) if totals.failure else delta
+    if not (totals.pure or totals.sampled or totals.rho):
+        return Cost(gdp_epsilon(root_up(totals.precision), left), delta, _CLOSED_FORM)
+    candidates = list(_candidates(totals, left, grid_error))
     epsilon, name = min(candidates)
     return Cost(epsilon, delta, name)
 
 
-def _sqrt_up(value: Fraction) -> float:
-    if value == 0:
-        return 0.0
-    # The float quotient is within one rounding of the truth; one step up covers it and the root's own.
-    return math.nextafter(math.sqrt(math.nextafter(float(value), math.inf)), math.inf)
+def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tuple[float, str]]:
+    """Yield what each accountant that applies proves, quick ones first."""
+    pure, mu_of_all = totals.pure_epsilon, root_up(totals.all_precision)
+    if not (mu_of_all or totals.rho):
+        yield pure, _PURE
+        if len(totals.pure) == 1 and totals.pure[0][1] == 1:
+            return
+    # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top.
+    if totals.rho == 0:
+        yield pure + gdp_epsilon(mu_of_all, left), _SUM
+    else:
+        rho = math.fsum([totals.rho, mu_of_all * mu_of_all / 2])
+        yield pure + zcdp_epsilon(rho, left), _SUM if pure else _ZCDP
+        yield zcdp_epsilon(rho + _rho_of_pure(totals), left), _ZCDP
+    if left <= 0:
+        return
+    losses = pld_epsilon(totals, left, grid_error=grid_error)
+    yield losses, _PLD
+    if math.isinf(losses):
+        yield rdp_epsilon(totals, left), _RDP
 
 
-def _relation(neighboring: str) -> Any:
-    from dp_accounting import NeighboringRelation
-
-    return NeighboringRelation[neighboring.upper()]
-
-
-def _rdp_epsilon(totals: _Totals, mu: float, delta: float, neighboring: str) -> float:
-    from dp_accounting import dp_event as dp
-    from dp_accounting.rdp import RdpAccountant
-
-    accountant = RdpAccountant(_orders(totals), _relation(neighboring))
-    rho = totals.rho + mu * mu / 2
-    if rho > 0:
-        accountant.compose(dp.ZCDpEvent(rho))
-    for leaf, count in totals.others:
-        if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
-            accountant.compose(dp.ZCDpEvent(_pure_epsilon(leaf) ** 2 / 2), count)
-        elif accountant.supports(leaf):
-            accountant.compose(leaf, count)
-        else:
-            return math.inf
-    return float(accountant.get_epsilon(delta))
-
-
-def _orders(totals: _Totals) -> list[float] | None:
-    """Rényi orders: all of the library's, but those where its series for sampled Gaussians fails to converge."""
-    from dp_accounting import dp_event as dp
-    from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
-
-    inner: list[Any] = [leaf.event for leaf, _ in totals.others if isinstance(leaf, dp.PoissonSampledDpEvent)]
-    sampled = [event.noise_multiplier for event in inner]
-    if not sampled:
-        return None
-    return [
-        order for order in DEFAULT_RDP_ORDERS if order >= 2 and (min(sampled) >= 1 or order == int(order))
-    ]
-
-
-def _pld_epsilon(totals: _Totals, mu: float, delta: float, neighboring: str) -> float:
-    from dp_accounting import dp_event as dp
-    from dp_accounting.pld import PLDAccountant
-
-    # Losses are rounded to a grid, on the safe side; keep its step far below the spread of their sum.
-    step = min(_COARSEST_GRID, max(_FINEST_GRID, _spread(totals, mu) / 100))
-    accountant = PLDAccountant(_relation(neighboring), value_discretization_interval=step)
-    if mu > 0:
-        accountant.compose(dp.GaussianDpEvent(1 / mu))
-    for leaf, count in totals.others:
-        if not accountant.supports(leaf):
-            return math.inf
-        accountant.compose(leaf, count)
-    return float(accountant.get_epsilon(delta))
-
-
-def _spread(totals: _Totals, mu: float) -> float:
-    """Return about the standard deviation of the summed privacy loss, by the central limit theorem."""
-    from dp_accounting import dp_event as dp
-
-    squares = mu * mu
-    for leaf, count in totals.others:
-        if isinstance(leaf, dp.PoissonSampledDpEvent):
-            inner: Any = leaf.event
-            squares += count * _sampled_spread(inner.noise_multiplier, leaf.sampling_probability) ** 2
-        else:
-            squares += count * _pure_epsilon(leaf) ** 2
-    return math.sqrt(squares)
-
-
-def _sampled_spread(noise: float, rate: float) -> float:
-    """Gaussian-DP parameter of one of many Poisson-sampled Gaussian releases, in the limit."""
-    return rate * math.sqrt(math.expm1(min(noise**-2, 600.0)))
+def _rho_of_pure(totals: Totals) -> float:
+    """Return the zCDP of the pure losses: epsilon^2 / 2 each, range^2 / 8 for draws of bounded range."""
+    return math.fsum(
+        count * pure_epsilon(leaf) ** 2 / (8 if hasattr(leaf, "log_ratio") else 2)
+        for leaf, count in totals.pure
+    )
 
 
 def epsilon_for(
@@ -264,7 +176,9 @@ def epsilon_for(
 
 
 @lru_cache(maxsize=4096)
-def _epsilon_for(noise: float, delta: float, rate: float, n_rounds: int, accountant: str) -> float:
+def _epsilon_for(
+    noise: float, delta: float, rate: float, n_rounds: int, accountant: str, grid_error: float = GRID_ERROR
+) -> float:
     from discreet.privacy import events, historic
 
     if accountant == "moments2016":
@@ -272,10 +186,10 @@ def _epsilon_for(noise: float, delta: float, rate: float, n_rounds: int, account
     if accountant == "strong":
         return historic.strong_composition_epsilon(noise, delta, rate, n_rounds)
     event = events.composed(events.poisson_sampled(rate, events.gaussian(noise)), n_rounds)
+    totals = sort_events([event])
     if accountant == "rdp":
-        totals = _totals([event])
-        return _rdp_epsilon(totals, _sqrt_up(totals.precision), delta, "add_or_remove_one")
-    return composed_epsilon([event], delta).epsilon
+        return rdp_epsilon(totals, delta)
+    return _composed(totals, delta, grid_error).epsilon
 
 
 def noise_multiplier_for(
@@ -305,52 +219,36 @@ def noise_multiplier_for(
     _check_run(sampling_rate, n_rounds, accountant)
     if math.isinf(epsilon):
         return 0.0
-    if sampling_rate == 1 and accountant == "pld":
-        return math.sqrt(n_rounds) / gdp_mu(epsilon, delta) * (1 + 1e-15)
     return _noise_multiplier_for(epsilon, delta, float(sampling_rate), n_rounds, accountant)
 
 
 @lru_cache(maxsize=512)
 def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: int, accountant: str) -> float:
-    """Regula falsi on log epsilon against log noise, which is nearly straight: few calls of the accountant."""
+    mu = gdp_mu(epsilon, delta)
+    if rate == 1 and accountant == "pld":
+        noise = math.sqrt(n_rounds) / mu
+        while _epsilon_for(noise, delta, rate, n_rounds, accountant) > epsilon:
+            noise *= 1 + 2.0**-50  # the root and the quotient above were rounded
+        return noise
 
-    def excess(log_noise: float) -> float:
-        found = _epsilon_for(math.exp(log_noise), delta, rate, n_rounds, accountant)
+    def excess(log_noise: float, grid_error: float = GRID_ERROR) -> float:
+        found = _epsilon_for(math.exp(log_noise), delta, rate, n_rounds, accountant, grid_error)
         return math.log(found / epsilon) if math.isfinite(found) and found > 0 else math.inf
 
     # Begin where the central limit theorem says; solve q sqrt(T (e^(1/s^2) - 1)) = mu for the noise s.
-    ratio = gdp_mu(epsilon, delta) / (rate * math.sqrt(n_rounds))
-    start = -math.log(math.log1p(ratio * ratio)) / 2
-    low = high = start
-    step = 0.02
-    at_high = at_low = excess(start)
-    while at_high > 0:
-        low, at_low = high, at_high
-        high += step
-        at_high = excess(high)
-        step *= 2
-        if high > start + 12:
-            raise PrivacyError(f"no noise reaches epsilon = {epsilon} at delta = {delta} with {accountant}.")
-    while at_low <= 0:
-        high, at_high = low, at_low
-        low -= step
-        at_low = excess(low)
-        step *= 2
-        if low < start - 12:
-            return math.exp(high)
-    for turn in range(60):
-        if at_high > -5e-4 or high - low < 1e-6:
-            break
-        share = at_low / (at_low - at_high) if math.isfinite(at_low) else 0.5
-        # Aim a little to the safe side; every third turn halve, so that the interval must shrink.
-        middle = low + (high - low) * (0.5 if turn % 3 == 2 else min(max(share, 0.02), 0.98))
-        middle = min(middle + 1e-4, high - 1e-9 * (high - low)) if turn % 3 != 2 else middle
-        value = excess(middle)
-        if value > 0:
-            low, at_low = middle, value
-        else:
-            high, at_high = middle, value
-    return math.exp(high)
+    ratio = mu / (rate * math.sqrt(n_rounds))
+    start, slope = -math.log(math.log1p(ratio * ratio)) / 2, 1.5
+    if accountant == "pld":  # first on a coarse grid, which takes milliseconds
+        start = solve(lambda x: excess(x, 30 * GRID_ERROR), start, tolerance=2e-3)
+        here, beside = (excess(x, 30 * GRID_ERROR) for x in (start, start + 0.02))
+        slope = (here - beside) / 0.02
+    try:
+        return math.exp(solve(excess, start, tolerance=8e-4, slope=slope))
+    except ArithmeticError:
+        raise PrivacyError(
+            f"no noise reaches epsilon = {epsilon} at delta = {delta} with {accountant}; use a larger epsilon "
+            'or accountant="pld".'
+        ) from None
 
 
 def _check_run(sampling_rate: float, n_rounds: int, accountant: str) -> None:

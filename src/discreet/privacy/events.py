@@ -1,12 +1,17 @@
 """Events: what a mechanism did, as records that the accountants understand.
 
-They are dp-accounting's frozen records, made here so that each kind has one constructor, plus one record of
+They are dp-accounting's frozen records, made here so that each kind has one constructor, plus two records of
 ours: a mechanism's own failure probability (:class:`FailureDpEvent`), which is added on top of the composed
-curve. JSON in and out goes through a fixed list of kinds.
+curve, and a draw of bounded range (:class:`BoundedRangeDpEvent`). JSON in and out goes through a fixed list of
+kinds.
+
+All noise is stated relative to the sensitivity under the ledger's own relation, so an event means the same
+whether units are added, removed or replaced.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import attrs
@@ -15,6 +20,7 @@ from dp_accounting import dp_event as dp
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = [
+    "BoundedRangeDpEvent",
     "FailureDpEvent",
     "Leaf",
     "bounded_range",
@@ -22,6 +28,7 @@ __all__ = [
     "discrete_laplace",
     "from_json",
     "gaussian",
+    "gaussian_precision",
     "in_words",
     "laplace",
     "leaves",
@@ -35,6 +42,7 @@ __all__ = [
 
 Event = Any
 _DEEPEST = 8
+_MOST_REPETITIONS = 2**53
 
 
 @attrs.frozen
@@ -42,6 +50,13 @@ class FailureDpEvent(dp.DpEvent):
     """Something that fails outright with probability ``delta``, and otherwise costs nothing."""
 
     delta: float
+
+
+@attrs.frozen
+class BoundedRangeDpEvent(dp.DpEvent):
+    """One draw whose log-likelihood ratio between neighbours spans at most ``log_ratio`` over all outcomes."""
+
+    log_ratio: float
 
 
 class Leaf(NamedTuple):
@@ -63,6 +78,8 @@ def laplace(epsilon: float) -> Event:
 
 def discrete_laplace(epsilon: float, sensitivity: int) -> Event:
     """Discrete Laplace noise of scale ``sensitivity / epsilon`` on integers of that L1 sensitivity."""
+    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
+        raise ParameterError(f"sensitivity must be a positive whole number, but is {sensitivity!r}.")
     return dp.DiscreteLaplaceDpEvent(_positive(epsilon, "epsilon") / sensitivity, sensitivity)
 
 
@@ -72,8 +89,11 @@ def zcdp(rho: float) -> Event:
 
 
 def bounded_range(log_ratio: float) -> Event:
-    """One draw of range ``log_ratio`` (exponential mechanism, Gibbs draw): zCDP with rho = range^2 / 8."""
-    return dp.ZCDpEvent(_positive(log_ratio, "log_ratio") ** 2 / 8)
+    """One draw of range ``log_ratio`` (exponential mechanism, Gibbs draw).
+
+    It is both pure (epsilon = range) and zCDP with rho = range^2 / 8; the accountants use what is smaller.
+    """
+    return BoundedRangeDpEvent(_positive(log_ratio, "log_ratio"))
 
 
 def poisson_sampled(sampling_rate: float, event: Event) -> Event:
@@ -85,14 +105,18 @@ def poisson_sampled(sampling_rate: float, event: Event) -> Event:
 
 def composed(event: Event, count: int) -> Event:
     """``event``, ``count`` times."""
-    if count < 1:
-        raise ParameterError(f"the number of repetitions must be at least 1, but is {count}.")
+    if not 1 <= count <= _MOST_REPETITIONS:
+        raise ParameterError(
+            f"the number of repetitions must be at least 1 (and below 2^53), but is {count}."
+        )
     return event if count == 1 else dp.SelfComposedDpEvent(event, int(count))
 
 
 def with_delta(event: Event, delta: float) -> Event:
     """``event``, which may besides fail outright with probability ``delta``."""
-    return dp.ComposedDpEvent([event, FailureDpEvent(_positive(delta, "delta"))])
+    if not _positive(delta, "delta") < 1:
+        raise ParameterError(f"delta must be below 1, but is {delta!r}.")
+    return dp.ComposedDpEvent([event, FailureDpEvent(float(delta))])
 
 
 def non_private() -> Event:
@@ -101,24 +125,40 @@ def non_private() -> Event:
 
 
 def parallel(events: Sequence[Event]) -> Event:
-    """Return the cost of events on *disjoint* units: the worst one, where that is clear.
+    """Return the cost of events on *disjoint* sets of units: the worst one, where that is clear.
 
     Raises
     ------
     PrivacyError
-        Where the events are not all Gaussian, or all Laplace of one kind, or all equal: then no single one
-        is the worst at every delta, and they must be booked one after the other.
+        Where the events are not all equal, or all made of Gaussian ones (and failure probabilities), or all
+        one Laplace event each: then no single one is the worst at every delta, and they must be booked one
+        after the other.
     """
     if not events:
         raise PrivacyError("parallel composition needs at least one event.")
-    kinds = {type(event) for event in events}
-    if kinds in ({dp.GaussianDpEvent}, {dp.LaplaceDpEvent}):
-        return min(events, key=lambda event: event.noise_multiplier)
     if all(event == events[0] for event in events):
         return events[0]
-    raise PrivacyError(
-        "parallel composition of different kinds of events has no single worst one; reserve them one by one."
-    )
+    if all(type(event) is dp.LaplaceDpEvent for event in events):
+        return min(events, key=lambda event: event.noise_multiplier)
+    parts = [list(leaves(event)) for event in events]
+    gaussians = [[leaf for leaf in part if isinstance(leaf.event, dp.GaussianDpEvent)] for part in parts]
+    failures = [[leaf for leaf in part if isinstance(leaf.event, FailureDpEvent)] for part in parts]
+    if any(len(part) > len(g) + len(f) for part, g, f in zip(parts, gaussians, failures, strict=True)):
+        raise PrivacyError(
+            "parallel composition of different kinds of events has no single worst one; reserve them one by one."
+        )
+    worst = [*max(gaussians, key=gaussian_precision), *max(failures, key=_failure)]
+    made = [composed(leaf.event, leaf.times) for leaf in worst]
+    return made[0] if len(made) == 1 else dp.ComposedDpEvent(made)
+
+
+def gaussian_precision(found: Iterable[Leaf]) -> Fraction:
+    """Return the exact sum of 1 / noise_multiplier^2 over Gaussian leaves."""
+    return sum((leaf.times / Fraction(leaf.event.noise_multiplier) ** 2 for leaf in found), Fraction(0))
+
+
+def _failure(found: Iterable[Leaf]) -> Fraction:
+    return sum((leaf.times * Fraction(leaf.event.delta) for leaf in found), Fraction(0))
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
@@ -151,6 +191,7 @@ _KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
     dp.LaplaceDpEvent: ("laplace", ("noise_multiplier",)),
     dp.DiscreteLaplaceDpEvent: ("discrete_laplace", ("noise_parameter", "sensitivity")),
     dp.ZCDpEvent: ("zcdp", ("rho",)),
+    BoundedRangeDpEvent: ("bounded_range", ("log_ratio",)),
     FailureDpEvent: ("failure", ("delta",)),
     dp.NonPrivateDpEvent: ("non_private", ()),
 }
@@ -198,6 +239,8 @@ def from_json(value: Any, *, _depth: int = 0) -> Event:
             raise KeyError(kind)
         numbers = [_positive(fields[name], name) for name in names]
         if kind == "discrete_laplace":
+            if numbers[1] != int(numbers[1]):
+                raise PrivacyError("a ledger's integer sensitivity must be whole; the ledger is damaged.")
             numbers[1] = int(numbers[1])
         return make(*numbers)
     except (KeyError, TypeError):
@@ -226,16 +269,14 @@ def _leaf_in_words(event: Event) -> str:
         return f"discrete Laplace noise, epsilon {event.noise_parameter * event.sensitivity:.4g}"
     if isinstance(event, dp.ZCDpEvent):
         return f"zCDP, rho {event.rho:.4g}"
+    if isinstance(event, BoundedRangeDpEvent):
+        return f"a draw of range {event.log_ratio:.4g}"
     if isinstance(event, FailureDpEvent):
         return f"failure probability {event.delta:.3g}"
     return "no privacy"
 
 
 def _positive(value: Any, name: str) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (math.isfinite(value) and value > 0)
-    ):
-        raise ParameterError(f"{name} must be positive and finite, but is {value!r}.")
-    return value
+    if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= sys.float_info.max:
+        return float(value)
+    raise ParameterError(f"{name} must be positive and finite, but is {value!r}.")

@@ -5,13 +5,16 @@ Gaussian releases with noise multipliers :math:`\sigma_i`, chosen adaptively, co
 
 .. math:: \delta(\epsilon) = \Phi(-\epsilon/\mu + \mu/2) - e^\epsilon \, \Phi(-\epsilon/\mu - \mu/2).
 
-Answers are rounded to the safe side: an epsilon or delta is never below, a mu never above the true one, up to
-the relative error of SciPy's normal distribution.
+Answers are rounded to the safe side: an epsilon or a delta is never below, a mu never above the true one. Both
+terms are computed as logarithms; their rounding errors are bounded (arguments: three roundings, each worth the
+hazard :math:`\varphi/\Phi(x) \le \max(-x, 0) + 1`; SciPy's ``log_ndtr``: eight units in the last place, the worst
+of thousands of points against 50-digit arithmetic is 6), and each term is moved by its bound before they are
+subtracted. What that costs is a relative 1e-12 of epsilon at usual values, and more only where mu is tiny.
 
 References
 ----------
-Balle, Wang, "Improving the Gaussian mechanism for differential privacy", arXiv:1805.06530. Dong, Roth, Su,
-"Gaussian differential privacy", arXiv:1905.02383.
+Balle, Wang, "Improving the Gaussian mechanism for differential privacy", arXiv:1805.06530.
+Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 """
 
 import math
@@ -21,47 +24,60 @@ from scipy.special import log_ndtr
 
 __all__ = ["gdp_delta", "gdp_epsilon", "gdp_mu"]
 
-_SAFETY = 1e-10
+_ULP = 2.0**-52
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
-    """Return the delta of mu-Gaussian differential privacy at ``epsilon``.
+    """Return the delta of mu-Gaussian differential privacy at ``epsilon``, rounded up.
 
     Parameters
     ----------
     mu : float
         Not negative; sensitivity over standard deviation of one release.
     epsilon : float
-        Not negative.
     """
-    if mu == 0 or math.isinf(epsilon):
+    if mu == 0 or epsilon == math.inf:
         return 0.0
     if math.isinf(mu):
         return 1.0
-    upper = float(log_ndtr(-epsilon / mu + mu / 2))
-    lower = epsilon + float(log_ndtr(-epsilon / mu - mu / 2))
-    return 0.0 if lower >= upper else -math.exp(upper) * math.expm1(lower - upper)
+    first, second = -epsilon / mu + mu / 2, -epsilon / mu - mu / 2
+    if math.isinf(first):  # mu is so small that the ratio overflows
+        return 0.0 if epsilon > 0 else 1.0
+    upper, lower = float(log_ndtr(first)), float(log_ndtr(second))
+    size = abs(epsilon) / mu + mu / 2
+    upper += _error(first, size, upper)
+    lower += epsilon - _error(second, size, lower) - _ULP * (abs(epsilon) + abs(lower))
+    if lower >= upper:
+        return 0.0
+    return min(1.0, -math.exp(upper) * math.expm1(lower - upper) * (1 + 4 * _ULP))
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Return the epsilon of mu-Gaussian differential privacy at ``delta``, rounded up."""
+    """Return the epsilon of mu-Gaussian differential privacy at ``delta``, rounded up.
+
+    Parameters
+    ----------
+    mu : float
+        Not negative.
+    delta : float
+        From 0 to 1; at 0 the answer is infinite (or 0, where mu is 0).
+    """
     if mu == 0:
         return 0.0
     if math.isinf(mu) or delta <= 0:
         return math.inf
     if gdp_delta(mu, 0.0) <= delta:
         return 0.0
-    high = max(mu * mu, mu, 1e-12)
+    high = max(mu * mu, mu)
     while gdp_delta(mu, high) > delta:
         high *= 2
-    _, epsilon = _bisect(lambda value: gdp_delta(mu, value) > delta, 0.0, high)
-    return epsilon * (1 + _SAFETY)
+    return _bisect(lambda value: gdp_delta(mu, value) > delta, 0.0, high)[1]
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu whose Gaussian release satisfies (epsilon, delta), rounded down.
 
-    ``epsilon = inf`` gives ``inf``.
+    ``epsilon = inf`` gives ``inf``. ``gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon`` always holds.
     """
     if math.isinf(epsilon):
         return math.inf
@@ -69,7 +85,16 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     while gdp_delta(high, epsilon) <= delta:
         high *= 2
     mu, _ = _bisect(lambda value: gdp_delta(value, epsilon) <= delta, 0.0, high)
-    return mu * (1 - 4 * _SAFETY)
+    shrink = _ULP
+    while gdp_delta(mu, epsilon) > delta or gdp_epsilon(mu, delta) > epsilon:  # the last digits are bumpy
+        mu *= 1 - shrink
+        shrink *= 2
+    return mu
+
+
+def _error(x: float, size: float, log_phi: float) -> float:
+    """Bound the error of log Phi(x), x being the sum of two quotients that add up to ``size`` in absolute value."""
+    return _ULP * (3 * size * (max(-x, 0.0) + 1) + 8 * (abs(log_phi) + 1))
 
 
 def _bisect(left_of: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
