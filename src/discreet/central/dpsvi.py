@@ -21,16 +21,15 @@ References ---------- Park, Foulds, Chaudhuri, Welling, "Private topic modeling"
 learning for latent Dirichlet allocation", NIPS 2010.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet._threads import balanced_cuts, count_threads, share_out
 from discreet.central.denoise import posterior_mean
 from discreet.central.gate import BITS
+from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units
 from discreet.lda.digamma import exp_digamma_into
 from discreet.privacy.bernoulli import bernoulli
@@ -144,8 +143,6 @@ def _sampled_sum(
     expectation = _exp_expected_log(topics)
     widest = int(np.diff(units.entry_starts).max(initial=1))
     room = max(int(np.diff(units.indptr).max(initial=1)), min(widest, units.n_words), 1)
-    n_threads = count_threads(n_jobs)
-    cuts = balanced_cuts(units.entry_starts, n_threads).tolist()
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
         out = np.zeros(topics.shape, np.int64)
@@ -165,11 +162,7 @@ def _sampled_sum(
         )
         return out
 
-    parts = share_out(work, pairwise(cuts), n_threads)
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+    return sum_over_pieces(work, units, n_jobs)
 
 
 def _exp_expected_log(topics: Floats) -> Floats:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import PrivacyError
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
@@ -24,6 +25,8 @@ __all__ = ["BITS", "Gate", "Noisy"]
 #: A contribution spreads over up to half a million cells (pairs of words); with the usual 14 bits the rounding toward
 #: zero would take a few percent of a long document's weight. Four more bits leave it below a thousandth.
 BITS = 18
+#: How far the float shares of a schedule may add up to more than 1, before rounding noise up takes it back.
+_SLACK = Fraction(1, 10**9)
 
 
 class Noisy(NamedTuple):
@@ -70,6 +73,11 @@ class Gate:
             Share of the reserved precision.
         purpose : str
             Part of the noise's key.
+
+        Raises
+        ------
+        PrivacyError
+            Where less is left of the reservation than the share.
         """
         bound = self.bound
         mechanism = GaussianMechanism(bound, self._noise_for(share))
@@ -82,9 +90,17 @@ class Gate:
     def _noise_for(self, share: float) -> float:
         if self.noise_multiplier == 0:
             return 0.0
-        precision = Fraction(share) / Fraction(self.noise_multiplier) ** 2
-        precision = min(precision, self.reservation.precision_left)
-        return noise_multiplier_of(precision)
+        if not (math.isfinite(share) and share > 0):
+            raise PrivacyError(f"a release needs a positive share of the reservation, but asked for {share}.")
+        reserved = 1 / Fraction(self.noise_multiplier) ** 2
+        precision, left = Fraction(share) * reserved, self.reservation.precision_left
+        # Float shares that add up to 1 may be off in the last digits: what is left is then taken as it is.
+        if precision > left + _SLACK * reserved or left <= 0:
+            raise PrivacyError(
+                f"a release asked for a share of {share:.6g} of the reservation, but {float(left / reserved):.6g} is "
+                "left; shares of all releases must add up to 1 at most."
+            )
+        return noise_multiplier_of(min(precision, left))
 
 
 def noise_multiplier_of(precision: Fraction) -> float:

@@ -14,15 +14,14 @@ Kernels copy a document's rows of the topics twice, by word and by topic, so tha
 and none adds up along itself: vector code without reordering sums, the same bytes on every run.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet._threads import balanced_cuts, count_threads, share_out
 from discreet.central.gate import BITS
+from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units
 from discreet.privacy.bound import place_l2
 
@@ -76,8 +75,6 @@ def round_sum(
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     weights = np.ascontiguousarray(word_weights, dtype=np.float64)
     longest = _most_entries(units)
-    n_threads = count_threads(n_jobs)
-    cuts = balanced_cuts(units.entry_starts, n_threads).tolist()
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
         out = np.zeros(topics.shape, np.int64)
@@ -98,11 +95,7 @@ def round_sum(
         )
         return out
 
-    parts = share_out(work, pairwise(cuts), n_threads)
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+    return sum_over_pieces(work, units, n_jobs)
 
 
 def _most_entries(units: Units) -> int:

@@ -17,15 +17,14 @@ The chosen words and weights come from earlier releases. Sums are integers, so a
 number of threads gives the same bytes.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet._threads import balanced_cuts, count_threads, share_out
 from discreet.central.gate import BITS
+from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units
 from discreet.privacy.bound import place_l2
 
@@ -45,7 +44,7 @@ def unigram_sum(units: Units, n_jobs: int | None = None) -> NDArray[np.int64]:
         _unigram(units.starts, units.indptr, units.words, units.counts, *cuts, BITS, out)
         return out
 
-    return _sum_over_pieces(work, units, n_jobs)
+    return sum_over_pieces(work, units, n_jobs)
 
 
 def cooccurrence_sum(
@@ -77,17 +76,7 @@ def cooccurrence_sum(
         kernel(units.starts, units.indptr, units.words, units.counts, *cuts, place_of, weights, BITS, out)
         return out
 
-    return _sum_over_pieces(work, units, n_jobs)
-
-
-def _sum_over_pieces(work: Any, units: Units, n_jobs: int | None) -> NDArray[np.int64]:
-    n_threads = count_threads(n_jobs)
-    cuts = balanced_cuts(units.entry_starts, n_threads).tolist()
-    parts = share_out(work, pairwise(cuts), n_threads)
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+    return sum_over_pieces(work, units, n_jobs)
 
 
 @njit(cache=True, nogil=True)

@@ -59,7 +59,7 @@ def group_units(counts: Any, owners: NDArray[np.int64] | None) -> Units:
         order = _by_owner_and_content(counts, owners)
         counts = counts[order]
         sorted_owners = owners[order]
-        first = np.flatnonzero(np.r_[True, sorted_owners[1:] != sorted_owners[:-1]])
+        first = np.flatnonzero(np.r_[n_documents > 0, sorted_owners[1:] != sorted_owners[:-1]])
         starts = np.r_[first, n_documents].astype(np.int64)
     return Units(
         starts,

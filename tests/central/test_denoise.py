@@ -1,0 +1,59 @@
+"""The denoiser: equal to the direct formula, and better than what it reads."""
+
+import numpy as np
+import pytest
+
+from discreet.central.denoise import LIFTS, UNIGRAM_LIFTS, posterior_mean
+from tests.naive import central as naive
+
+
+def sample(n, seed, deviation=0.7):
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(0.2, 2.0, n)
+    lift = np.where(rng.random(n) < 0.7, 0.0, rng.lognormal(1, 1, n))
+    noise = np.full(n, deviation) * rng.uniform(0.5, 1.5, n)
+    return base * lift, base * lift + noise * rng.standard_normal(n), base, noise
+
+
+@pytest.mark.parametrize("lifts", [LIFTS, UNIGRAM_LIFTS])
+def test_equal_to_the_direct_formula(lifts):
+    _, noisy, base, noise = sample(60, 0)
+    fast = posterior_mean(noisy, base, noise, lifts)
+    slow = naive.posterior_mean(noisy, base, noise, lifts)
+    np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)
+
+
+def test_shapes_broadcast_and_large_inputs_are_cut_in_parts():
+    _, noisy, base, noise = sample(45_000, 1)
+    flat = posterior_mean(noisy, base, noise)
+    assert flat.shape == (45_000,)
+    square = posterior_mean(noisy.reshape(300, 150), base.reshape(300, 150), noise.reshape(300, 150))
+    np.testing.assert_array_equal(square.ravel(), flat)
+    row = posterior_mean(noisy[:150].reshape(10, 15), np.ones(15), np.full((10, 1), 0.5))
+    assert row.shape == (10, 15)
+
+
+def test_closer_to_the_truth_than_noise_clipped_at_zero():
+    truth, noisy, base, noise = sample(5000, 2)
+    read = posterior_mean(noisy, base, noise)
+    assert ((read - truth) ** 2).mean() < 0.75 * ((np.maximum(noisy, 0) - truth) ** 2).mean()
+    assert (read >= 0).all()
+
+
+def test_little_noise_changes_little():
+    truth, _, base, _ = sample(1000, 3)
+    read = posterior_mean(truth, base, np.full(1000, 1e-6))
+    np.testing.assert_allclose(read, truth, rtol=1e-3, atol=1e-4)
+
+
+def test_cells_without_a_base_are_zero():
+    noisy = np.array([5.0, 5.0, -3.0])
+    assert posterior_mean(noisy, np.array([0.0, 1.0, 0.0]), np.ones(3))[[0, 2]].tolist() == [0, 0]
+    assert posterior_mean(noisy, np.zeros(3), np.ones(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("value", [1e12, -1e12, 0.0])
+def test_extreme_values_stay_finite(value):
+    read = posterior_mean(np.array([value, 1.0]), np.array([1e-9, 1e9]), np.array([1e-12, 1e12]))
+    assert np.isfinite(read).all()
+    assert (read >= 0).all()

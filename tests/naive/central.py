@@ -1,0 +1,143 @@
+"""The central setting, slow and obvious: plain loops over units, dictionaries, doubles, formulas as in the papers."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+from scipy.special import digamma
+
+from discreet.central.gate import BITS
+from tests.naive.bound import place_l2
+
+
+def by_unit(counts, owners=None):
+    """List of units, each a list of documents, each a dictionary word -> count."""
+    dense = counts.toarray()
+    documents = [{int(w): int(row[w]) for w in np.flatnonzero(row)} for row in dense]
+    if owners is None:
+        return [[document] for document in documents]
+    groups = defaultdict(list)
+    for owner, document in zip(owners.tolist(), documents, strict=True):
+        groups[owner].append(document)
+    return [groups[owner] for owner in sorted(groups)]
+
+
+def place(vector, normalise=True):
+    """One unit's vector on the lattice; an array of Python integers' values."""
+    flat = [float(value) for value in np.ravel(vector)]
+    return np.array(place_l2(flat, BITS, normalise), dtype=np.int64).reshape(np.shape(vector))
+
+
+def add_up(vectors, shape, *, put=place):
+    total = np.zeros(shape, np.int64)
+    for vector in vectors:
+        total += put(vector)
+    return total
+
+
+def unigram_vector(unit, n_words):
+    vector = np.zeros(n_words)
+    for document in unit:
+        for word, count in document.items():
+            vector[word] += math.sqrt(count)
+    return vector
+
+
+def cooccurrence_vector(unit, chosen, weights):
+    square = np.zeros((len(chosen), len(chosen)))
+    for document in unit:
+        y = np.array([document.get(int(w), 0) * weight for w, weight in zip(chosen, weights, strict=True)])
+        square += np.outer(y, y)
+    return square[np.triu_indices(len(chosen), 1)]
+
+
+def em_theta(document, theta, topics, prior, n_steps):
+    """theta_k <- alpha + theta_k sum_w c_w phi_wk / (theta . phi_w), until it changes by less than a hundredth."""
+    theta = np.array(theta, dtype=float)
+    for step in range(n_steps):
+        gains = np.zeros(len(theta))
+        for word, count in document.items():
+            gains += count * topics[word] / (1e-20 + theta @ topics[word])
+        new = prior + theta * gains
+        change = np.abs(new - theta).sum()
+        theta = new
+        if step > 0 and change < 0.01 * theta.sum():
+            break
+    return theta
+
+
+def start_theta(document, n_topics, prior):
+    return np.full(n_topics, len(document) / n_topics + prior)
+
+
+def round_vector(unit, thetas, topics, weights, prior, n_steps):
+    """A unit's statistic and its documents' new thetas."""
+    vector = np.zeros(topics.shape)
+    new = []
+    for document, old in zip(unit, thetas, strict=True):
+        if not document:
+            new.append(np.array(old, dtype=float))
+            continue
+        theta = em_theta(document, old, topics, prior, n_steps)
+        new.append(theta)
+        for word, count in document.items():
+            responsibility = theta * topics[word] / (theta @ topics[word])
+            vector[word] += weights[word] * math.sqrt(count) * responsibility
+    return vector, new
+
+
+def expected_log(parameters):
+    """exp(E[log beta]) for columns that are Dirichlet(parameters)."""
+    return np.exp(digamma(parameters) - digamma(parameters.sum(0)))
+
+
+def dpsvi_vector(unit, parameters, prior, n_steps=50, tolerance=1e-3):
+    """Variational E-step of each document; the sum of counts times responsibilities."""
+    beta = expected_log(parameters)
+    n_topics = beta.shape[1]
+    vector = np.zeros(beta.shape)
+    for document in unit:
+        gamma = np.ones(n_topics)
+        for _ in range(n_steps):
+            weight = np.exp(digamma(gamma))
+            new = np.full(n_topics, prior)
+            for word, count in document.items():
+                new += weight * count * beta[word] / (weight @ beta[word])
+            change = np.abs(new - gamma).sum()
+            gamma = new
+            if change < tolerance * n_topics:
+                break
+        weight = np.exp(digamma(gamma))
+        for word, count in document.items():
+            vector[word] += count * weight * beta[word] / (weight @ beta[word])
+    return vector
+
+
+def posterior_mean(noisy, base, noise, lifts, *, width=0.12, iterations=25):
+    """The denoiser, cell by cell: the mixture's weights by expectation-maximisation, then the mean."""
+    n = len(noisy)
+    density = np.zeros((n, len(lifts)))
+    for i in range(n):
+        for j, lift in enumerate(lifts):
+            variance = noise[i] ** 2 + (base[i] * width * lift) ** 2
+            gap = noisy[i] - base[i] * lift
+            density[i, j] = math.exp(-gap * gap / (2 * variance)) / math.sqrt(variance)
+    weights = np.exp(-(np.log(np.maximum(lifts, 0.05)) ** 2) / 4)
+    weights /= weights.sum()
+    for _ in range(iterations):
+        responsibilities = density * weights
+        responsibilities /= responsibilities.sum(1, keepdims=True)
+        weights = responsibilities.mean(0)
+    answer = np.zeros(n)
+    for i in range(n):
+        chance = density[i] * weights
+        chance /= chance.sum()
+        for j, lift in enumerate(lifts):
+            centre, spread = base[i] * lift, (base[i] * width * lift) ** 2
+            answer[i] += chance[j] * (centre + spread / (spread + noise[i] ** 2) * (noisy[i] - centre))
+    return np.maximum(answer, 0)
+
+
+def group(counts, owners):
+    """Units as sorted lists of documents, for comparison with ``group_units``."""
+    return [sorted(sorted(document.items()) for document in unit) for unit in by_unit(counts, owners)]
