@@ -25,7 +25,7 @@ from discreet.privacy.explain import attack_risk_sentence
 from discreet.privacy.units import Guarantee
 from discreet.release import topic_map
 from discreet.release.record import Release
-from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words, shown
+from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words, printable, shown
 
 __all__ = ["report", "write_report"]
 
@@ -177,7 +177,6 @@ def _privacy_label(release: Release) -> dict[str, Any]:
     ledger = release.ledger
     guarantee = ledger.guarantee()
     chosen = any(entry.purpose.startswith("vocabulary") for entry in ledger.entries)
-    reliable = "secure" if not release.reproducible else release.determinism
     return {
         "no_privacy": math.isinf(guarantee.epsilon),
         "reproducible": release.reproducible,
@@ -189,20 +188,15 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "accountant": guarantee.accountant,
         "in_words": guarantee.in_words(),
         "risk": attack_risk_sentence(guarantee),
-        "determinism": reliable,
+        "determinism": release.determinism,
         "words_chosen": chosen,
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
-        "entries": [(shown_text(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
+        "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
-            (shown_text(name), shown_text(value if isinstance(value, str) else json.dumps(value)))
+            (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
             for name, value in release.configuration.items()
         ],
     }
-
-
-def shown_text(text: str) -> str:
-    """Return longer text as it can be shown: without control characters or halves of characters."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _epsilon(guarantee: Guarantee) -> str:

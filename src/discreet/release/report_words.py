@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.release.record import Release
 
-__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words", "shown"]
+__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words", "printable", "shown"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -95,9 +95,14 @@ def list_words(release: Release) -> Listing:
     return Listing(candidates, labels, above, data, depth)
 
 
+def printable(text: str) -> str:
+    """Return text without control characters and halves of characters."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
 def shown(word: str) -> str:
-    """Return a word as it can be shown: no control characters or halves of characters, and not endless."""
-    clean = _UNPRINTABLE.sub("\ufffd", word)
+    """Return a word as it can be shown: printable, not endless, and not nothing."""
+    clean = printable(word)
     if len(clean) > _LONGEST:
         clean = clean[: _LONGEST - 1] + "\u2026"
     return clean if clean.strip() else f"\u201c{clean}\u201d"

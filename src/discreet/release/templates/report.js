@@ -76,6 +76,13 @@
       `${Math.min(rows.length, SHOWN)} of ${data.total.toLocaleString("en")} words are shown.`;
   }
 
+  // The name of the topic that is chosen, pointed at or focused lies above all circles.
+  function call(number) {
+    const name = dots[number].querySelector(".name"), called = get("called");
+    for (const at of ["x", "y"]) called.setAttribute(at, name.getAttribute(at));
+    called.textContent = name.textContent;
+  }
+
   function select(number, focus) {
     current = (number + data.topics.length) % data.topics.length;
     const card = cards[current];
@@ -85,6 +92,7 @@
     });
     cards.forEach((other, i) => other.classList.toggle("chosen", i === current));
     choose.value = String(current);
+    call(current);
     get("chosen").textContent = `Topic ${current}: ${data.topics[current].name}`;
     get("about").textContent = card.querySelector("header p").textContent;
     listWords();
@@ -146,6 +154,8 @@
   const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   dots.forEach((dot, i) => {
     dot.addEventListener("click", (event) => { event.preventDefault(); select(i); });
+    for (const event of ["mouseenter", "focus"]) dot.addEventListener(event, () => call(i));
+    for (const event of ["mouseleave", "blur"]) dot.addEventListener(event, () => call(current));
     dot.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
       if (event.key in moves) { event.preventDefault(); select(i + moves[event.key], true); }
@@ -176,7 +186,7 @@
   systemDark.addEventListener("change", label);
   label();
 
-  for (const element of document.querySelectorAll(".script")) element.hidden = false;
+  for (const element of document.querySelectorAll(".script")) element.removeAttribute("hidden");
   const asked = /^#topic-(\d+)$/.exec(window.location.hash);
   const first = dots.map((dot) => Number(dot.querySelector(".disc").getAttribute("r")));
   select(asked && Number(asked[1]) < dots.length ? Number(asked[1]) : first.indexOf(Math.max(...first)));
