@@ -8,8 +8,10 @@ expectation-maximisation on the marginal likelihood: a nonparametric maximum-lik
 
 This sees released values only, so it costs nothing.
 
-Reference --------- Robbins, "An empirical Bayes approach to statistics", 1956. Koenker, Mizera, "Convex
-optimization, shape constraints, compound decisions, and empirical Bayes rules", JASA 2014,
+References
+----------
+Robbins, "An empirical Bayes approach to statistics", 1956.
+Koenker, Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules", JASA 2014,
 doi:10.1080/01621459.2013.869224.
 """
 

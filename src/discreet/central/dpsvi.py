@@ -11,12 +11,16 @@ cell, and
 
 .. math:: \lambda \leftarrow (1 - \rho_t)\,\lambda + \rho_t\,(\eta + s / q), \qquad \rho_t = (\tau_0 + t)^{-\kappa} .
 
-Guarantee --------- *Unit, neighbours*: a document, or all documents of an author, added or removed.
+Guarantee
+---------
+*Unit, neighbours*: a document, or all documents of an author, added or removed.
 *Released*: the noisy sums (hence lambda). *Sensitivity*: B in L2, because each *unit* is clipped, before the
 sum, and the sum is divided by the expected size, never by the realised one. *Event*: T Poisson-sampled
 Gaussian events. An empty sample is noised and booked like any other.
 
-References ---------- Park, Foulds, Chaudhuri, Welling, "Private topic modeling", arXiv:1609.04120;
+References
+----------
+Park, Foulds, Chaudhuri, Welling, "Private topic modeling", arXiv:1609.04120;
 "Variational Bayes in private settings", JAIR 68, 2020, doi:10.1613/jair.1.11763. Hoffman, Blei, Bach, "Online
 learning for latent Dirichlet allocation", NIPS 2010.
 """

@@ -8,9 +8,11 @@ that each looks like one topic, positive part. Then projected Adam steps on F, w
 Everything here sees released values only. Linear algebra runs on one BLAS thread, so that the same input
 gives the same bytes on a machine whatever its number of cores.
 
-References ---------- Kaiser, "The varimax criterion for analytic rotation in factor analysis", 1958,
-doi:10.1007/BF02289233. Kingma, Ba, "Adam", arXiv:1412.6980. Arora et al., "Learning topic models: going
-beyond SVD", arXiv:1204.1956 (why co-occurrences suffice).
+References
+----------
+Kaiser, "The varimax criterion for analytic rotation in factor analysis", 1958, doi:10.1007/BF02289233.
+Kingma, Ba, "Adam", arXiv:1412.6980.
+Arora et al., "Learning topic models: going beyond SVD", arXiv:1204.1956 (why co-occurrences suffice).
 """
 
 import numpy as np

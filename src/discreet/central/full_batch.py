@@ -8,7 +8,9 @@ reserved precision:
 2. the co-occurrence of the M most probable words: factorised into starting topics;
 3. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
 
-Guarantee --------- *Unit, neighbours*: a document, or all documents of an author, added or removed.
+Guarantee
+---------
+*Unit, neighbours*: a document, or all documents of an author, added or removed.
 *Released*: everything above, and whatever is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in
 L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
 and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to

@@ -19,7 +19,7 @@ from discreet.central.gate import Gate
 from discreet.central.private_lda_check import check_data, check_parameters
 from discreet.central.schedule import plan
 from discreet.central.units import Units, group_units
-from discreet.errors import ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.privacy import events
 from discreet.privacy.accounting import epsilon_for, gdp_mu, noise_multiplier_for
 from discreet.privacy.explain import HOPELESS, Learnability, learnability
@@ -84,11 +84,17 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_features_in_ : int
         Number of words.
 
-    Notes ----- *Guarantee*: ``release_`` as a whole satisfies (epsilon, delta)-differential privacy for
-    adding or removing one unit; if the ledger was shared, the release states the cost of everything booked on
-    it. ``transform`` is exact and private.
+    Notes
+    -----
+    *Guarantee*: ``release_`` as a whole satisfies (epsilon, delta)-differential privacy for adding or removing one
+    unit; if the ledger was shared, the release states the cost of everything booked on it. ``transform`` is exact,
+    so what it returns is as private as the documents it is given.
 
     The cost is booked before ``X`` is read. If X turns out to be bad, it stays booked.
+
+    Every call of ``fit`` is a release of its own. Fits without a ``ledger`` each get a new one, which knows nothing
+    of the others: whoever tries several settings on one text (a grid search, say) and publishes more than one
+    result, or picks the best, should give them one ledger, so that their costs add up.
 
     Examples
     --------
@@ -236,7 +242,12 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         from discreet.lda import fold_in
 
         check_is_fitted(self, "release_")
-        counts = check_counts(X, n_words=self.n_features_in_)
+        counts = check_counts(X)
+        if counts.shape[1] != self.n_features_in_:
+            raise CorpusError(
+                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input; count with the vocabulary of the release."
+            )
         return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
 
     @property
