@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         gdp_mu,
         noise_multiplier_for,
     )
+    from discreet.privacy.battery import check_private_estimator
     from discreet.privacy.bernoulli import bernoulli
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.explain import explain_budget, learnability
@@ -39,6 +40,7 @@ _HOMES = {
     "bernoulli": "bernoulli",
     "check_delta": "units",
     "check_epsilon": "units",
+    "check_private_estimator": "battery",
     "composed_epsilon": "accounting",
     "discrete_laplace": "laplace",
     "epsilon_for": "accounting",
@@ -64,6 +66,7 @@ __all__ = [
     "bernoulli",
     "check_delta",
     "check_epsilon",
+    "check_private_estimator",
     "composed_epsilon",
     "discrete_laplace",
     "epsilon_for",
