@@ -1,0 +1,166 @@
+"""Compiled heart of the frozen sweep: a range of documents, three of them interleaved.
+
+``frozen_plain`` is the same in plain Python, for the same numbers and the same bits.
+"""
+
+from typing import Any
+
+from numba import njit, uint64
+
+from discreet.lda import simd
+from discreet.lda.counter_stream import mix, stream_at
+
+# an intrinsic's first argument, the typing context, is numba's own affair
+draw: Any = simd.draw
+add_to: Any = simd.add_to
+prefetch: Any = simd.prefetch
+
+__all__ = ["AHEAD", "STREAMS", "draw_documents"]
+
+#: Documents in flight. A token's draw waits for the last one of its document; two more documents fill the wait.
+STREAMS = 3
+#: Rows of the table are asked for this many tokens before they are used.
+AHEAD = 6
+
+
+@njit(inline="always")
+def _enter(indptr: Any, topics: Any, d: Any, counts: Any) -> None:
+    one = counts.dtype.type(1)
+    for k in range(counts.shape[0]):
+        counts[k] = 0
+    for i in range(indptr[d], indptr[d + 1]):
+        counts[topics[i]] += one
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw_documents(
+    indptr: Any,
+    words: Any,
+    topics: Any,
+    table: Any,
+    prior: Any,
+    n_topics: int,
+    key: Any,
+    bits: Any,
+    first: int,
+    last: int,
+    changes: Any,
+    workspace: Any,
+    blocks: Any,
+) -> None:
+    """Draw the topic of every token of documents ``first`` to ``last`` anew, in order, from a fixed table.
+
+    Parameters
+    ----------
+    indptr : array of shape (n_documents + 1,), int64
+        Where documents begin.
+    words : array of shape (n_tokens,), int32
+        Rows of the table.
+    topics : array of shape (n_tokens,), uint16
+        Is changed in place.
+    table : array of shape (n_words, width), float32 or float64
+        A positive weight for each topic, zeros in the padding; rows aligned to 64 bytes.
+    prior : array of shape (width,), same type
+        alpha, zeros in the padding; aligned.
+    n_topics : int
+        Topics without padding.
+    key : uint64
+        The sweep's key.
+    bits : array of shape (n_tokens,), uint64
+        Random words to use, one for each token; or empty: document d's own stream is used.
+    first, last : int
+        Documents to work on.
+    changes : array of shape (n_words, width), int32
+        Receives -1 where a token leaves and +1 where it arrives.
+    workspace : array of shape (4, width), same type as the table
+        Scratch space; aligned.
+    blocks : tuple
+        See ``simd``.
+    """
+    counts0 = workspace[0]
+    counts1 = workspace[1]
+    counts2 = workspace[2]
+    sums = workspace[3]
+    n_blocks = counts0.nbytes >> 6
+    one = counts0.dtype.type(1)
+    given = len(bits) > 0
+    top = n_topics - 1
+    end = indptr[last] - 1
+    i0 = i1 = i2 = e0 = e1 = e2 = b0 = b1 = b2 = 0
+    s0 = s1 = s2 = uint64(0)
+    d = first
+    while True:
+        while i0 >= e0 and d < last:
+            _enter(indptr, topics, d, counts0)
+            b0 = i0 = indptr[d]
+            e0 = indptr[d + 1]
+            s0 = mix(key ^ mix(d))
+            d += 1
+        while i1 >= e1 and d < last:
+            _enter(indptr, topics, d, counts1)
+            b1 = i1 = indptr[d]
+            e1 = indptr[d + 1]
+            s1 = mix(key ^ mix(d))
+            d += 1
+        while i2 >= e2 and d < last:
+            _enter(indptr, topics, d, counts2)
+            b2 = i2 = indptr[d]
+            e2 = indptr[d + 1]
+            s2 = mix(key ^ mix(d))
+            d += 1
+        together = min(e0 - i0, e1 - i1, e2 - i2)
+        if together <= 0:
+            break
+        for _ in range(together):
+            w0 = uint64(words[i0])
+            w1 = uint64(words[i1])
+            w2 = uint64(words[i2])
+            prefetch(table, words[min(i0 + AHEAD, end)], n_blocks, blocks)
+            prefetch(table, words[min(i1 + AHEAD, end)], n_blocks, blocks)
+            prefetch(table, words[min(i2 + AHEAD, end)], n_blocks, blocks)
+            r0 = bits[i0] if given else stream_at(s0, i0 - b0)
+            r1 = bits[i1] if given else stream_at(s1, i1 - b1)
+            r2 = bits[i2] if given else stream_at(s2, i2 - b2)
+            o0 = uint64(topics[i0])
+            o1 = uint64(topics[i1])
+            o2 = uint64(topics[i2])
+            add_to(counts0, o0, -one)
+            add_to(counts1, o1, -one)
+            add_to(counts2, o2, -one)
+            # min: only a table that is not positive and finite could lead past the last topic
+            k0 = uint64(min(draw(counts0, prior, table, w0, r0, sums, n_blocks, blocks), top))
+            k1 = uint64(min(draw(counts1, prior, table, w1, r1, sums, n_blocks, blocks), top))
+            k2 = uint64(min(draw(counts2, prior, table, w2, r2, sums, n_blocks, blocks), top))
+            add_to(counts0, k0, one)
+            add_to(counts1, k1, one)
+            add_to(counts2, k2, one)
+            topics[i0] = k0
+            topics[i1] = k1
+            topics[i2] = k2
+            changes[w0, o0] -= 1
+            changes[w1, o1] -= 1
+            changes[w2, o2] -= 1
+            changes[w0, k0] += 1
+            changes[w1, k1] += 1
+            changes[w2, k2] += 1
+            i0 += 1
+            i1 += 1
+            i2 += 1
+    for stream in range(STREAMS):  # at most two documents are left
+        if stream == 0:
+            i, e, b, s, counts = i0, e0, b0, s0, counts0
+        elif stream == 1:
+            i, e, b, s, counts = i1, e1, b1, s1, counts1
+        else:
+            i, e, b, s, counts = i2, e2, b2, s2, counts2
+        while i < e:
+            w = uint64(words[i])
+            r = bits[i] if given else stream_at(s, i - b)
+            o = uint64(topics[i])
+            add_to(counts, o, -one)
+            k = uint64(min(draw(counts, prior, table, w, r, sums, n_blocks, blocks), top))
+            add_to(counts, k, one)
+            topics[i] = k
+            changes[w, o] -= 1
+            changes[w, k] += 1
+            i += 1

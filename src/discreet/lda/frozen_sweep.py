@@ -1,0 +1,223 @@
+r"""Exact Gibbs sweep from a frozen word-topic table.
+
+In a sweep over all tokens the table :math:`\phi` stays as it was at the start; only the counts of the document
+itself change from token to token. Token i of document d, a word w, gets topic k with probability
+
+.. math:: p(z_{di} = k) \propto (n_{dk}^{-di} + \alpha_k)\, \phi_{wk}, \qquad
+          \phi_{wk} = \frac{c_{wk} + \beta}{c_k + V \beta}.
+
+Given the table, documents are independent and each has its own stream of random numbers: any number of threads
+draws the same topics. Counts are integers, and changes are added up exactly.
+
+Frozen counts include the token itself on the word side; the live sampler leaves it out. The chain is therefore
+not the textbook's, and its stationary law is near, not equal, to the posterior (the gap goes with the weight of
+one token in its topic). What *is* exact is each draw, given the table: that is what private training counts.
+
+How exact: in single precision (``n_bits=24``) each probability is off by at most :math:`(n + 6)\, 2^{-23}`, n the
+number of blocks of 16 topics; in double precision (``n_bits=53``) by :math:`(n + 6)\, 2^{-52}`, n blocks of 8.
+Where all products and sums are whole numbers below :math:`2^{53}`, only the division of the uniform number's
+:math:`2^{53}` values among topics is left, :math:`2^{-52}`.
+
+Guarantee: none by itself. With ``table`` a noisy table, ``n_bits=53`` and ``bits`` from a secure source, one sweep is
+the Gibbs draw of private training, whose loss depends on the range of that table.
+
+Reference
+---------
+Griffiths, Steyvers, "Finding scientific topics", PNAS 2004, doi:10.1073/pnas.0307752101 (the sampler);
+Newman, Asuncion, Smyth, Welling, "Distributed algorithms for topic models", JMLR 10 (2009) (frozen counts).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from discreet._threads import share_out
+from discreet.errors import ParameterError
+from discreet.lda.counter_stream import JIT, sweep_key
+from discreet.lda.simd import MOST_UNROLLED
+from discreet.lda.state import Info, State, Tokens, aligned_zeros, begin, padded, pieces
+
+if JIT:
+    from discreet.lda.frozen_kernel import draw_documents
+else:
+    from discreet.lda.frozen_plain import draw_documents
+
+__all__ = ["Workspace", "build_table", "init", "step", "sweep", "workspace"]
+
+#: Starts a chain: ``init(tokens, n_topics, seed)``.
+init = begin
+
+_KINDS = {24: np.float32, 53: np.float64}
+_NO_BITS = np.empty(0, np.uint64)
+
+
+class Workspace(NamedTuple):
+    """Memory that sweeps use over and over; holds nothing between them that matters."""
+
+    #: (n_words, width) float32 or float64.
+    table: NDArray[Any]
+    #: (n_threads, 4, width), same type.
+    scratch: NDArray[Any]
+    #: (n_threads - 1, n_words, width) int32.
+    changes: NDArray[np.int32]
+
+
+def workspace(n_words: int, n_topics: int, *, n_bits: int = 24, n_threads: int = 1) -> Workspace:
+    """Allocate a workspace: n_words * width * (4 or 8 + 4 * (n_threads - 1)) bytes, width = n_topics padded to 16s."""
+    if n_bits not in _KINDS:
+        raise ParameterError(f"n_bits must be 24 (single precision) or 53 (double), but is {n_bits}.")
+    kind, width = _KINDS[n_bits], padded(n_topics)
+    return Workspace(
+        aligned_zeros((n_words, width), kind),
+        aligned_zeros((n_threads, 4, width), kind),
+        aligned_zeros((n_threads - 1, n_words, width), np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill(counts: Any, totals: Any, beta: Any, first: int, last: int, table: Any) -> None:
+    n_words, n_topics = counts.shape[0], len(totals)
+    scale = np.empty(n_topics, table.dtype)
+    prior = table.dtype.type(beta)
+    for k in range(n_topics):
+        scale[k] = n_words / (totals[k] + n_words * beta)
+    for w in range(first, last):
+        for k in range(n_topics):
+            table[w, k] = (table.dtype.type(counts[w, k]) + prior) * scale[k]
+
+
+def build_table(
+    word_topic: NDArray[np.int32],
+    n_topics: int,
+    topic_word_prior: float,
+    table: NDArray[Any],
+    n_threads: int = 1,
+) -> None:
+    """Fill ``table`` with n_words * (c + beta) / (c_k + V beta): in proportion to phi, and of a size near 1."""
+    totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64)
+    cuts = np.linspace(0, len(table), n_threads + 1).astype(int).tolist()
+
+    def fill(i: int) -> None:
+        _fill(word_topic, totals, topic_word_prior, cuts[i], cuts[i + 1], table)
+
+    share_out(fill, range(n_threads), n_threads)
+
+
+def sweep(
+    tokens: Tokens,
+    topics: NDArray[np.uint16],
+    table: NDArray[Any],
+    doc_topic_prior: NDArray[np.float64],
+    key: Any,
+    changes: NDArray[np.int32],
+    memory: Workspace,
+    *,
+    bits: NDArray[np.uint64] = _NO_BITS,
+    n_threads: int = 1,
+) -> None:
+    """Draw every token's topic once from a given table.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        The documents.
+    topics : array of shape (n_tokens,), uint16
+        Is changed in place.
+    table : array of shape (n_words, width), float32 or float64
+        Positive and finite for each topic, zeros in the padding; rows start at multiples of 64 bytes. A row may
+        have any scale that keeps its products with counts in range.
+    doc_topic_prior : array of shape (n_topics,)
+        alpha, positive.
+    key : uint64
+        ``sweep_key(seed, sweep)``; without effect where ``bits`` are given.
+    changes : array of shape (n_words, width), int32
+        The changes of the counts are added to it.
+    memory : Workspace
+        For the same type and at least as many threads.
+    bits : array of shape (n_tokens,), uint64, optional
+        Uniform random words to use, one a token; a secure source's where the draw is part of a promise.
+    n_threads : int
+        Threads; topics and changes do not depend on it.
+    """
+    n_topics, width = len(doc_topic_prior), table.shape[1]
+    prior = aligned_zeros((width,), table.dtype.type)
+    prior[:n_topics] = doc_topic_prior
+    n_blocks = width * table.dtype.itemsize // 64
+    blocks = (0,) * n_blocks if n_blocks <= MOST_UNROLLED else ()
+
+    def draw(piece: tuple[int, int, int]) -> None:
+        i, first, last = piece
+        draw_documents(
+            tokens.indptr,
+            tokens.words,
+            topics,
+            table,
+            prior,
+            n_topics,
+            key,
+            bits,
+            first,
+            last,
+            changes if i == 0 else memory.changes[i - 1],
+            memory.scratch[i],
+            blocks,
+        )
+
+    share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
+    if n_threads > 1:
+        _gather(changes, memory.changes[: n_threads - 1], n_threads)
+
+
+@njit(cache=True, nogil=True)
+def _add_up(total: Any, parts: Any, first: int, last: int) -> None:
+    for p in range(parts.shape[0]):
+        for w in range(first, last):
+            for k in range(total.shape[1]):
+                total[w, k] += parts[p, w, k]
+                parts[p, w, k] = 0
+
+
+def _gather(total: NDArray[np.int32], parts: NDArray[np.int32], n_threads: int) -> None:
+    """Add the threads' changes to the total and clear them."""
+    cuts = np.linspace(0, len(total), n_threads + 1).astype(int).tolist()
+    share_out(lambda i: _add_up(total, parts, cuts[i], cuts[i + 1]), range(n_threads), n_threads)
+
+
+def step(
+    state: State,
+    tokens: Tokens,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    *,
+    memory: Workspace | None = None,
+    n_threads: int = 1,
+) -> tuple[State, Info]:
+    """Do one sweep.
+
+    Parameters
+    ----------
+    state : State
+        Is left as it was.
+    tokens : Tokens
+        The documents that the state is about.
+    doc_topic_prior : array of shape (n_topics,)
+        alpha.
+    topic_word_prior : float
+        beta.
+    memory : Workspace, optional
+        To be used again; its type decides the precision. Without it single precision.
+    n_threads : int
+        Threads; the new state does not depend on it.
+    """
+    n_topics = len(doc_topic_prior)
+    memory = memory or workspace(tokens.n_words, n_topics, n_threads=n_threads)
+    build_table(state.word_topic, n_topics, topic_word_prior, memory.table, n_threads)
+    topics = state.topics.copy()
+    word_topic = aligned_zeros(state.word_topic.shape, np.int32)
+    word_topic[:] = state.word_topic
+    key = sweep_key(state.seed, state.sweep)
+    sweep(tokens, topics, memory.table, doc_topic_prior, key, word_topic, memory, n_threads=n_threads)
+    n_moved = int(np.count_nonzero(topics != state.topics))
+    return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)

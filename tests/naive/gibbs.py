@@ -1,0 +1,159 @@
+"""Slow, obvious twins of the Gibbs sweeps: exact probabilities in fractions, whole joint laws by enumeration."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from scipy.special import gammaln
+
+MASK = 2**64 - 1
+
+
+def splitmix(x):
+    """The finalizer of SplitMix64, from its paper."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def topic_order(n_topics, width, lanes):
+    """Topics as the vector kernel lays them along the unit interval: by lane, then by block."""
+    order = np.arange(width).reshape(-1, lanes).T.ravel()
+    return [int(k) for k in order if k < n_topics]
+
+
+def exact_weights(counts, prior, row, n_topics):
+    """(n_k + alpha_k) phi_k, as fractions of the numbers that the machine holds."""
+    return [
+        (Fraction(float(counts[k])) + Fraction(float(prior[k]))) * Fraction(float(row[k]))
+        for k in range(n_topics)
+    ]
+
+
+def invert(weights, order, uniform):
+    """Inverse of the distribution function; also how far u is from the next boundary, as a share of the total."""
+    total = sum(weights)
+    passed, found, nearest = Fraction(0), order[-1], uniform
+    searching = True
+    for k in order:
+        passed += weights[k]
+        nearest = min(nearest, abs(uniform - passed / total))
+        if searching and uniform < passed / total:
+            found, searching = k, False
+    return found, nearest
+
+
+def frozen_joint(documents, table, alpha, start, stale_own_token=False):
+    """Joint law of the topics of all tokens after one frozen sweep from ``start``: {topics: probability}.
+
+    ``stale_own_token`` plants a mistake: the token's old topic still counts in its document.
+    """
+    n_topics = table.shape[1]
+    law = {tuple(start): 1.0}
+    i = 0
+    for words in documents:
+        first = i
+        for word in words:
+            new_law: dict[tuple[int, ...], float] = {}
+            for topics, probability in law.items():
+                counts = np.bincount(topics[first : first + len(words)], minlength=n_topics).astype(float)
+                if not stale_own_token:
+                    counts[topics[i]] -= 1
+                weights = (counts + alpha) * table[word]
+                for k, share in enumerate(weights / weights.sum()):
+                    moved = (*topics[:i], k, *topics[i + 1 :])
+                    new_law[moved] = new_law.get(moved, 0.0) + probability * share
+            law = new_law
+            i += 1
+    return law
+
+
+def posterior(documents, n_words, alpha, beta):
+    """Posterior of the topics of all tokens, parameters integrated out: {topics: probability}."""
+    n_topics, n_tokens = len(alpha), sum(map(len, documents))
+    flat = [w for words in documents for w in words]
+    logs = {}
+    for topics in product(range(n_topics), repeat=n_tokens):
+        value, i = 0.0, 0
+        for words in documents:
+            counts = np.bincount(topics[i : i + len(words)], minlength=n_topics)
+            value += gammaln(counts + alpha).sum()
+            i += len(words)
+        table = np.zeros((n_topics, n_words))
+        np.add.at(table, (list(topics), flat), 1)
+        value += gammaln(table + beta).sum() - gammaln(table.sum(axis=1) + n_words * beta).sum()
+        logs[topics] = value
+    largest = max(logs.values())
+    weights = {topics: np.exp(value - largest) for topics, value in logs.items()}
+    total = sum(weights.values())
+    return {topics: weight / total for topics, weight in weights.items()}
+
+
+def live_sweep(documents, n_words, topics, alpha, beta, uniforms):
+    """One sweep of the textbook's sampler, counts taken anew for every token."""
+    topics = list(topics)
+    flat = [(d, w) for d, words in enumerate(documents) for w in words]
+    for i, (d, w) in enumerate(flat):
+        others = [(flat[j], topics[j]) for j in range(len(flat)) if j != i]
+        weights = []
+        for k in range(len(alpha)):
+            in_document = sum(e == d and z == k for (e, _), z in others)
+            of_word = sum(v == w and z == k for (_, v), z in others)
+            of_topic = sum(z == k for _, z in others)
+            weights.append((in_document + alpha[k]) * (of_word + beta) / (of_topic + n_words * beta))
+        target, k = uniforms[i] * sum(weights), 0
+        while k < len(alpha) - 1 and sum(weights[: k + 1]) <= target:
+            k += 1
+        topics[i] = k
+    return topics
+
+
+def mh_sweep(documents, n_words, topics, proposals, alpha, beta, uniform):
+    """One Metropolis-Hastings sweep as WarpLDA has it; ``uniform(phase, token)`` in [0, 1), token in phase order.
+
+    Topics and proposals are lists in document order; ``proposals`` is None in the first sweep. Returns both.
+    """
+    topics = list(topics)
+    n_topics = len(alpha)
+    flat = [(d, w) for d, words in enumerate(documents) for w in words]
+    by_word = sorted(range(len(flat)), key=lambda i: (flat[i][1], i))
+
+    def pick(own, prior, share):
+        place = share * (len(own) + sum(prior))
+        if place < len(own):
+            return own[int(place)]
+        place -= len(own)
+        k = 0
+        while k < n_topics - 1 and place >= sum(prior[: k + 1]):
+            k += 1
+        return k
+
+    totals = [topics.count(k) + n_words * beta for k in range(n_topics)]
+    new_proposals = [0] * len(flat)
+    place = {i: j for j, i in enumerate(by_word)}
+    for w in range(n_words):
+        tokens = [i for i in by_word if flat[i][1] == w]
+        row = [sum(topics[i] == k for i in tokens) + beta for k in range(n_topics)]
+        if proposals is not None:
+            for i in tokens:
+                old, new = topics[i], proposals[i]
+                ratio = (row[new] / totals[new]) / (row[old] / totals[old])
+                topics[i] = new if uniform(0, place[i]) < ratio else old
+        own = [topics[i] for i in tokens]
+        for i in tokens:
+            new_proposals[i] = pick(own, [beta] * n_topics, uniform(1, place[i]))
+    totals = [topics.count(k) + n_words * beta for k in range(n_topics)]
+    proposals = new_proposals
+    new_proposals = [0] * len(flat)
+    for d in range(len(documents)):
+        tokens = [i for i in range(len(flat)) if flat[i][0] == d]
+        for i in tokens:
+            others = [topics[j] for j in tokens if j != i]
+            old, new = topics[i], proposals[i]
+            here = (others.count(old) + alpha[old]) / totals[old]
+            there = (others.count(new) + alpha[new]) / totals[new]
+            topics[i] = new if uniform(2, i) < there / here else old
+        own = [topics[i] for i in tokens]
+        for i in tokens:
+            new_proposals[i] = pick(own, list(alpha), uniform(3, i))
+    return topics, new_proposals
