@@ -5,41 +5,35 @@ r"""The ledger: what was promised in all, and what was spent of it. Booked befor
 mechanisms draw on it (``use``) when they release something. What is reserved and never used stays spent: a
 crash cannot give budget back.
 
-Why adaptive shares are safe ---------------------------- A reservation of one Gaussian event with noise
-multiplier :math:`\sigma` may be used for several Gaussian releases whose noise multipliers :math:`\sigma_i`
-are chosen on the way, looking at what was released before, as long as :math:`\sum_i \sigma_i^{-2} \le
-\sigma^{-2}`. That is a filter for Gaussian differential privacy; the sum is kept as an exact fraction.
+Why adaptive shares are safe
+----------------------------
+A reservation of one Gaussian event with noise multiplier :math:`\sigma` may be used for several Gaussian releases
+whose noise multipliers :math:`\sigma_i` are chosen on the way, looking at what was released before, as long as
+:math:`\sum_i \sigma_i^{-2} \le \sigma^{-2}`. That is a filter for Gaussian differential privacy; the sum is kept as
+an exact fraction.
 
-References ---------- Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", arXiv:1605.08294. Smith,
-Thakurta, "Fully adaptive composition for Gaussian differential privacy", arXiv:2210.17520.
+References
+----------
+Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", arXiv:1605.08294.
+Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy", arXiv:2210.17520.
 """
 
 import math
+import os
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, SupportsIndex
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy import ledger_file
-from discreet.privacy.accounting import Cost, composed_epsilon, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting import Cost, composed_epsilon, largest_gaussian, within
+from discreet.privacy.booking import Entry, check_purpose, refusal
 from discreet.privacy.reservation import Reservation
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
 
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
-
-#: Relative slack when a total is compared with the budget: sums of floats such as 0.1 + 0.2 against 0.3.
-_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One booking: an event, and what it was for."""
-
-    event: Any
-    purpose: str
 
 
 class Ledger:
@@ -55,9 +49,14 @@ class Ledger:
     path : path, optional
         Keep the ledger in this file, shared by all processes that name it; see :meth:`open`.
 
-    Notes ----- Safe to share between threads, and between processes where it has a path. ``copy.copy``,
-    ``copy.deepcopy`` and scikit-learn's ``clone`` return the same ledger, because a copy would be a second
-    budget for the same text. A pickled ledger comes back closed (or, with a path, opened from its file).
+    Notes
+    -----
+    Safe to share between threads, and between processes where it has a path. ``copy.copy``, ``copy.deepcopy`` and
+    scikit-learn's ``clone`` return the same ledger, because a copy would be a second budget for the same text. A
+    pickled ledger comes back closed (or, with a path, opened from its file), and a forked process cannot book on
+    a ledger that has no path.
+
+    Two ledgers are equal when budget, unit, relation and bookings are.
     """
 
     def __init__(
@@ -76,16 +75,17 @@ class Ledger:
         self._neighboring = neighboring
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.RLock()
+        self._process = os.getpid()
         self._closed = False
         self._path = None
         if path is not None:
-            self._path = Path(path)
+            self._path = Path(path).resolve()  # through links, so that all names of a file are one ledger
             with ledger_file.locked(self._path):
                 if self._path.exists():
                     raise PrivacyError(
                         f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it."
                     )
-                ledger_file.write(self._path, self.to_json())
+                ledger_file.write(self._path, self._json(()))
 
     @classmethod
     def open(
@@ -95,7 +95,7 @@ class Ledger:
         delta: float | None = None,
         *,
         privacy_unit: str | None = None,
-        neighboring: str = "add_or_remove_one",
+        neighboring: str | None = None,
     ) -> "Ledger":
         """Open the ledger kept in a file; make it where the file is absent and a budget is given.
 
@@ -112,20 +112,25 @@ class Ledger:
         PrivacyError
             Where the file is absent and no budget is given, is damaged, or protects another unit.
         """
-        path = Path(path)
+        path = Path(path).resolve()
         if not path.exists():
             if epsilon is None or delta is None:
                 raise PrivacyError(f"there is no ledger at {path}; give epsilon and delta to make one.")
-            unit = privacy_unit or "document"
-            return cls(epsilon, delta, privacy_unit=unit, neighboring=neighboring, path=path)
+            new = cls(
+                epsilon,
+                delta,
+                privacy_unit=privacy_unit or "document",
+                neighboring=neighboring or "add_or_remove_one",
+            )
+            with ledger_file.locked(path):
+                if not path.exists():  # else another process was quicker: go on with its ledger
+                    ledger_file.write(path, new.to_json())
         ledger = cls.from_json(ledger_file.read(path))
-        if privacy_unit is not None and (ledger.privacy_unit, ledger.neighboring) != (
-            privacy_unit,
-            neighboring,
-        ):
+        unit, relation = privacy_unit or ledger.privacy_unit, neighboring or ledger.neighboring
+        if (ledger.privacy_unit, ledger.neighboring) != (unit, relation):
             raise PrivacyError(
                 f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
-                f"protect {privacy_unit} ({neighboring}); use one unit for one ledger."
+                f"protect {unit} ({relation}); use one unit for one ledger."
             )
         ledger._path = path
         return ledger
@@ -187,58 +192,90 @@ class Ledger:
         PrivacyError
             Where the ledger is closed, or the event is of a kind that is not accounted for.
         """
-        if self._closed:
-            raise PrivacyError(
-                "this ledger is the closed record of a release; book on the ledger that made it, or on a new one."
-            )
-        if not isinstance(purpose, str) or not purpose:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise PrivacyError("purpose must say in a few words what is booked, but is empty.")
+        self._check_open()
+        check_purpose(purpose)
         reservation = Reservation(event, purpose)
-        with self._exclusively():
-            wanted = (*self._entries, Entry(event, purpose))
-            total = self._cost(wanted)
-            if total.epsilon > self._epsilon * (1 + _ROUNDING):
-                raise BudgetExceeded(self._refusal(purpose, total))
-            if self._path is not None:
-                ledger_file.write(self._path, self._json(wanted))
-            self._entries = wanted
+        self._book(event, purpose)
         return reservation
 
-    def reserve_parallel(self, parts: Sequence[Any], purpose: str) -> Reservation:
-        """Book events that are computed from *disjoint* sets of units, at the cost of the worst of them.
+    def reserve_parallel(self, parts: Sequence[Any], purpose: str) -> tuple[Reservation, ...]:
+        """Book events on *disjoint* sets of units, at the cost of the worst of them.
 
-        The caller vouches that no unit is in two of the sets, and that a unit's set depends on that unit
-        alone. The reservation covers one release of the worst event; make one reservation for each set of
-        calls.
+        Every unit is in one set only, so adding or removing it changes one release only, and what is promised
+        to it is what that release promises.
+
+        Parameters
+        ----------
+        parts : sequence of events
+            One for each set. The caller vouches that no unit is in two of the sets, and that a unit's set
+            depends on that unit alone (its year, its clinic; not its place in the file). Under ``replace_one`` the
+            replacement must stay in its set.
+        purpose : str
+            As for :meth:`reserve`.
+
+        Returns
+        -------
+        tuple of Reservation
+            One for each set, in the order of ``parts``.
+
+        Raises
+        ------
+        BudgetExceeded
+            Where the worst event does not fit. Nothing is booked.
+        PrivacyError
+            Where no event is clearly the worst (see :func:`discreet.privacy.events.parallel`).
         """
         from discreet.privacy import events
 
-        return self.reserve(events.parallel(parts), f"{purpose} (worst of {len(parts)} disjoint parts)")
+        self._check_open()
+        check_purpose(purpose)
+        worst = events.parallel(parts)
+        reservations = tuple(
+            Reservation(event, f"{purpose}, part {number} of {len(parts)}")
+            for number, event in enumerate(parts, 1)
+        )
+        self._book(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")
+        return reservations
+
+    def _book(self, event: Any, purpose: str) -> None:
+        with self._exclusively():
+            wanted = (*self._entries, Entry(event, purpose))
+            total = self._cost(wanted)
+            if not within(total.epsilon, self._epsilon):
+                raise BudgetExceeded(refusal(wanted, self._epsilon, total, self.remaining().epsilon))
+            if self._path is not None:
+                ledger_file.write(self._path, self._json(wanted))
+            self._entries = wanted
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PrivacyError(
+                "this ledger is a closed record (of a release, or pickled); book on the ledger that made it. One that "
+                "several processes may book on is kept in a file: Ledger.open."
+            )
+        if self._path is None and os.getpid() != self._process:
+            raise PrivacyError(
+                "this ledger was made in another process, which would not see the booking; keep it in a file that "
+                "both open (Ledger.open)."
+            )
 
     def spent(self) -> Cost:
         """Return what all bookings cost together, at the budget's delta."""
         return self._cost(self.entries)
 
     def remaining(self) -> Cost:
-        """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to."""
+        """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
+
+        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved. Exact where all
+        bookings are Gaussian; otherwise up to 0.1 % too small. 0 where nothing is left.
+        """
         entries = self.entries
         if math.isinf(self._epsilon):
             return Cost(math.inf, self._delta, "no limit")
-        from discreet.privacy import events
-
-        def fits(mu: float) -> bool:
-            total = self._cost((*entries, Entry(events.gaussian(1 / mu), "?")))
-            return total.epsilon <= self._epsilon * (1 + _ROUNDING)
-
-        low, high = 0.0, gdp_mu(self._epsilon, self._delta)
-        if fits(high):
-            low = high
-        for _ in range(14):
-            if high - low <= 1e-3 * high:
-                break
-            middle = (low + high) / 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return Cost(gdp_epsilon(low, self._delta), self._delta, "one more Gaussian release")
+        found = largest_gaussian(
+            [entry.event for entry in entries], self._epsilon, self._delta, neighboring=self._neighboring
+        )
+        return Cost(found, self._delta, "one more Gaussian release")
 
     def guarantee(self) -> Guarantee:
         """Return the promise that everything booked so far amounts to."""
@@ -291,20 +328,23 @@ class Ledger:
             [entry.event for entry in entries], self._delta, neighboring=self._neighboring
         )
 
-    def _refusal(self, purpose: str, total: Cost) -> str:
-        left = self.remaining().epsilon
-        return (
-            f"the budget of epsilon = {self._epsilon:g} (delta = {self._delta:g}) does not cover {purpose!r}: all "
-            f"bookings together would come to {total.epsilon:.4g}; about {left:.3g} is left. Lower this epsilon "
-            "(or its delta), or give the ledger a larger budget before anything else is spent."
-        )
-
     def _refresh(self) -> None:
-        if self._path is not None and self._path.exists():
-            self._entries = Ledger.from_json(ledger_file.read(self._path))._entries
+        if self._path is None or not self._path.exists():
+            return
+        found = Ledger.from_json(ledger_file.read(self._path))
+        budget = (self._epsilon, self._delta, self._privacy_unit, self._neighboring)
+        if (found._epsilon, found._delta, found._privacy_unit, found._neighboring) != budget:
+            raise PrivacyError(f"the ledger file {self._path} was replaced by another ledger; put it back.")
+        if found._entries[: len(self._entries)] != self._entries:
+            raise PrivacyError(
+                f"the ledger file {self._path} lacks bookings that it held before; restore the newer one."
+            )
+        self._entries = found._entries
 
     @contextmanager
     def _exclusively(self) -> Generator[None]:
+        if os.getpid() != self._process:  # another thread may have held the lock when this process was forked
+            self._lock, self._process = threading.RLock(), os.getpid()
         with self._lock:
             if self._path is None:
                 yield
@@ -334,18 +374,13 @@ class Ledger:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self.to_json() == other.to_json()
 
-    __hash__ = object.__hash__
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
 
     def __repr__(self) -> str:
         closed = ", closed" if self._closed else ""
         return (
             f"Ledger(epsilon={self._epsilon:g}, delta={self._delta:g}, privacy_unit={self._privacy_unit!r}, "
             f"{len(self._entries)} booked{closed})"
-        )
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError(
-            "a Ledger is neither true nor false; ask `ledger is None`, or ledger.remaining().epsilon > 0."
         )
 
 

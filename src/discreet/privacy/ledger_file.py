@@ -7,6 +7,7 @@ beside it.
 
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from discreet.errors import PrivacyError
 
 __all__ = ["SCHEMA", "Fields", "check", "locked", "read", "seal", "write"]
 
-SCHEMA = "discreet.ledger/1"
+_NAME = "discreet.ledger/"
+SCHEMA = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
 
 
@@ -55,9 +57,12 @@ def check(value: Any) -> Fields:
     checksum = content.pop("checksum", None)
     schema = content.get("schema")
     if schema != SCHEMA:
+        if isinstance(schema, str) and schema.startswith(_NAME):
+            advice = "open it with the version of discreet that wrote it."
+        else:
+            advice = "give the path of a file that a Ledger wrote."
         raise PrivacyError(
-            f"expected a ledger of schema {SCHEMA}, but it says {str(schema)[:40]!r}; open it with the version of "
-            "discreet that wrote it."
+            f"expected a ledger of schema {SCHEMA}, but it says {str(schema)[:40]!r}; {advice}"
         )
     if checksum != _checksum(content):
         raise PrivacyError(
@@ -90,14 +95,20 @@ def read(path: Path) -> Any:
 
 def write(path: Path, value: dict[str, Any]) -> None:
     """Write a ledger so that it is on the disk, whole, when this returns."""
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    if len(text.encode()) > _LARGEST_FILE:
+        raise PrivacyError(
+            f"the ledger {path} would be larger than {_LARGEST_FILE >> 20} MiB; book repetitions as one event "
+            "(discreet.privacy.events.composed)."
+        )
     handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        temporary.chmod(_mode(path))
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -109,14 +120,27 @@ def write(path: Path, value: dict[str, Any]) -> None:
         os.close(folder)
 
 
+def _mode(path: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of a new one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0o644
+
+
 @contextmanager
 def locked(path: Path) -> Generator[None]:
     """Keep other processes out while a ledger file is read, extended and written."""
     import fcntl
 
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield  # closing the file lets go of the lock, also when the process dies
+    try:
+        with path.with_name(f".{path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield  # closing the file lets go of the lock, also when the process dies
+    except OSError as error:
+        raise PrivacyError(
+            f"the ledger {path} cannot be kept there: {error.strerror}; give another path."
+        ) from error
 
 
 def _checksum(content: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """What one booking allows: mechanisms draw on it when they release something."""
 
+import os
 import threading
 from collections import Counter
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 from discreet.errors import PrivacyError
 
@@ -12,6 +13,9 @@ __all__ = ["Reservation"]
 
 class Reservation:
     """What one booking allows. Made by :meth:`Ledger.reserve`; mechanisms call :meth:`use`.
+
+    Safe to share between threads. It cannot be copied, pickled, or used in a forked process: what is drawn there
+    would not be missing here.
 
     Attributes
     ----------
@@ -27,6 +31,7 @@ class Reservation:
         self.event = event
         self.purpose = purpose
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._precision = Fraction(0)
         self._left: Counter[Any] = Counter()
         self._unlimited = False
@@ -53,6 +58,11 @@ class Reservation:
 
         from discreet.privacy import events
 
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                f"the reservation for {self.purpose!r} was made in another process; reserve in this one, on a "
+                "ledger that is kept in a file (Ledger.open)."
+            )
         if self._unlimited:
             return
         needed, precision = Counter[Any](), Fraction(0)
@@ -74,6 +84,9 @@ class Reservation:
     def precision_left(self) -> Fraction:
         """Sum of 1 / noise_multiplier^2 that Gaussian releases may still draw."""
         return self._precision
+
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
+        raise PrivacyError("a reservation cannot be copied or pickled: it could be spent twice.")
 
     def __repr__(self) -> str:
         return f"Reservation({self.purpose!r})"
