@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._threads import balanced_cuts, count_threads, share_out
 from discreet.errors import ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
-from discreet.lda.estep import infer_documents
 from discreet.lda.lanes import FLOOR, aligned, pad_table
 from discreet.lda.mode import find_modes
+from discreet.lda.variational import infer
 
 __all__ = ["fold_in", "log_likelihood", "query_statistic"]
 
@@ -91,27 +91,7 @@ def fold_in(
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
     n_threads = count_threads(n_jobs)
     if method == "variational":
-        table = pad_table(topics)
-        gamma, weights = (aligned((documents.n_documents, table.shape[1])) for _ in range(2))
-        n_iter = np.empty(documents.n_documents, np.int32)
-        nothing = np.empty(0)
-        padded = _pad(prior, table.shape[1])
-
-        def infer(piece: tuple[int, int]) -> None:
-            infer_documents(
-                table,
-                *documents[:3],
-                padded,
-                max_iter,
-                tol,
-                *piece,
-                gamma,
-                weights,
-                nothing,
-                n_iter,
-            )
-
-        share_out(infer, _pieces(documents, n_threads), n_threads)
+        gamma = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)[0]
         doc_topic = np.ascontiguousarray(gamma[:, : len(topics)])
     else:
         likely = method == "maximum_likelihood"
@@ -119,6 +99,8 @@ def fold_in(
         pseudo = np.zeros(len(topics)) if likely else prior
         doc_topic, _ = _modes(topics, documents, pseudo, start, max_iter, tol, n_threads, with_value=False)
         doc_topic[doc_topic <= FLOOR] = 0.0
+        # Not one word that any topic could produce: as if there were no words.
+        doc_topic[~doc_topic.any(axis=1)] = start
     return doc_topic / doc_topic.sum(axis=1, keepdims=True)
 
 
