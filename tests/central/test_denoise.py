@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.naive import central as naive
 
 from discreet.central.denoise import LIFTS, UNIGRAM_LIFTS, posterior_mean
-from tests.naive import central as naive
 
 
 def sample(n, seed, deviation=0.7):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.naive.central_checks import independent, noise_has_scale
 
 from discreet import Ledger
 from discreet.central.gate import BITS, Gate, noise_multiplier_of
@@ -14,7 +15,6 @@ from discreet.errors import PrivacyError
 from discreet.privacy import events, mechanism
 from discreet.privacy.accounting import noise_multiplier_for
 from discreet.privacy.stream import SecureStream
-from tests.naive.central_checks import independent, noise_has_scale
 
 TOTAL = np.random.default_rng(0).integers(0, 2**24, (200, 20))
 

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
-from discreet.central.gate import BITS
-from discreet.central.rounds import initial_theta, round_sum
-from discreet.central.units import group_units
 from tests.naive import central as naive
 from tests.naive.central_checks import (
     corpora,
@@ -15,6 +11,10 @@ from tests.naive.central_checks import (
     random_counts,
     units_fit_the_lattice,
 )
+
+from discreet.central.gate import BITS
+from discreet.central.rounds import initial_theta, round_sum
+from discreet.central.units import group_units
 
 K, PRIOR = 3, 0.1
 

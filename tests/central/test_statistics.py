@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
-from discreet.central.gate import BITS
-from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.units import group_units
 from tests.naive import central as naive
 from tests.naive.central_checks import (
     corpora,
@@ -15,6 +11,10 @@ from tests.naive.central_checks import (
     random_counts,
     units_fit_the_lattice,
 )
+
+from discreet.central.gate import BITS
+from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.units import group_units
 
 CHOSEN = np.array([0, 1, 3, 4])
 WEIGHTS = np.array([0.7, 1.3, 1.0, 2.1])
@@ -69,9 +69,9 @@ def test_one_unit_moves_a_sum_by_at_most_one(name, corpus):
 
 def test_a_unit_that_is_not_empty_uses_its_bound():
     counts = random_counts(30, 5, 0, mean=2)
-    for name in STATISTICS:
+    for statistic in STATISTICS.values():
         for row in range(30):
-            total = STATISTICS[name](counts[row]).astype(float)
+            total = statistic(counts[row]).astype(float)
             assert np.linalg.norm(total) / 2**BITS == pytest.approx(1 if total.any() else 0, abs=1e-4)
 
 

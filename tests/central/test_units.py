@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-
-from discreet.central.units import group_units
 from tests.naive import central as naive
 from tests.naive.central_checks import corpora, csr
+
+from discreet.central.units import group_units
 
 
 def unpack(units):

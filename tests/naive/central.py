@@ -5,9 +5,9 @@ from collections import defaultdict
 
 import numpy as np
 from scipy.special import digamma
+from tests.naive.bound import place_l2
 
 from discreet.central.gate import BITS
-from tests.naive.bound import place_l2
 
 
 def by_unit(counts, owners=None):

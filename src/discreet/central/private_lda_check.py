@@ -46,9 +46,11 @@ def check_parameters(model: Any, X: Any, owners: Any) -> None:
 
 def _faults_of_the_promise(model: Any, X: Any, owners: Any) -> list[str]:
     faults: list[str] = []
+    # A bound that is no number is told of with the other parameters.
+    bound = model.n_units_lower_bound if _is_whole(model.n_units_lower_bound) else None
     for check in (
         lambda: check_epsilon(model.epsilon),
-        lambda: check_delta(model.delta, n_units_lower_bound=model.n_units_lower_bound),
+        lambda: check_delta(model.delta, n_units_lower_bound=bound),
     ):
         try:
             check()
@@ -134,16 +136,36 @@ def check_data(
 
 
 def _check_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
-    array = np.asarray(owners)
+    # A list of text and NaN, made an array, would hold the text "nan".
+    array = owners if hasattr(owners, "dtype") else np.asarray(owners, dtype=object)
+    array = np.asarray(array)
     if array.shape != (n_documents,):
         raise CorpusError(
             f"owners must name one author for each of {n_documents} documents, but has shape {array.shape}."
         )
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
-    # Names, or numbers of another kind: equal means one author.
-    _, codes = np.unique(array.astype(str), return_inverse=True)
-    return codes.astype(np.int64)
+    names = [_name(owner) for owner in array.tolist()]
+    # Nobody could be anybody: counting all of these as one author, or each as another, would promise protection
+    # to people whose other documents stand under their name.
+    missing = [row for row, name in enumerate(names) if not name]
+    if missing:
+        raise CorpusError(
+            f"owners must name an author for each document, but {len(missing)} have none (the first in row "
+            f"{missing[0]}); name them, or leave those documents out."
+        )
+    code_of = {name: code for code, name in enumerate(sorted(set(names)))}
+    return np.array([code_of[name] for name in names], dtype=np.int64)
+
+
+def _name(owner: Any) -> str:
+    """Write an author down so that equal names are equal: 7, 7.0 and "7" are one author. Nobody is ""."""
+    if isinstance(owner, str):
+        return owner
+    if isinstance(owner, numbers.Real) and owner == owner and not math.isinf(owner) and owner == int(owner):  # noqa: PLR0124
+        return str(int(owner))
+    written = str(owner)
+    return "" if written in ("None", "nan", "<NA>", "NaT") else written
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:

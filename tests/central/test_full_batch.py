@@ -1,0 +1,153 @@
+"""The algorithm's steps from releases to topics: post-processing, and which sums it asks for."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+from tests.naive import central as naive
+from tests.naive.central_checks import independent, noise_has_scale, random_counts
+
+from discreet import Ledger
+from discreet.central import full_batch
+from discreet.central.gate import BITS, Gate, Noisy
+from discreet.central.schedule import plan
+from discreet.central.units import group_units
+from discreet.privacy import events
+from discreet.privacy.accounting import gdp_mu, noise_multiplier_for
+from discreet.privacy.stream import SecureStream
+
+K, PRIOR = 3, 0.1
+
+
+class Recorder:
+    """A gate that keeps what passed through it."""
+
+    def __init__(self, gate):
+        self.gate, self.n_jobs, self.passed = gate, gate.n_jobs, []
+
+    def release(self, total, share, purpose):
+        noisy = self.gate.release(total, share, purpose)
+        self.passed.append((purpose, total.copy(), share, noisy))
+        return noisy
+
+
+def make_gate(epsilon, seed=0):
+    noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, 1e-5)
+    event = events.gaussian(noise) if noise else events.non_private()
+    reservation = Ledger(epsilon, 1e-5).reserve(event, "test")
+    return Recorder(Gate(reservation, noise, "document", SecureStream(seed), None))
+
+
+def run(counts, owners, epsilon, seed=0):
+    units, gate = group_units(counts, owners), make_gate(epsilon, seed)
+    mu = gdp_mu(epsilon, 1e-5)
+    schedule = plan(full_batch.count_units(units, gate), mu, counts.shape[1])
+    state = full_batch.init(units, K, PRIOR, schedule, gate)
+    for _ in schedule.round_shares:
+        state, _ = full_batch.step(state, units, PRIOR, schedule, gate)
+    return state, gate, schedule
+
+
+COUNTS = random_counts(300, 40, 0, mean=0.5)
+OWNERS = np.arange(300) // 3
+
+
+@pytest.mark.parametrize("epsilon", [4.0, math.inf])
+def test_what_is_released_and_with_which_shares(epsilon):
+    _, gate, schedule = run(COUNTS, None, epsilon)
+    rounds = [f"round {t}" for t in range(len(schedule.round_shares))]
+    assert [purpose for purpose, *_ in gate.passed] == ["count", "unigram", "co-occurrence", *rounds]
+    shapes = [total.shape for _, total, _, _ in gate.passed]
+    pairs = schedule.start_words * (schedule.start_words - 1) // 2
+    assert shapes == [(1,), (40,), (pairs,), *[(40, K)] * len(rounds)]
+    if epsilon == 4:
+        left = gate.gate.reservation.precision_left * gate.gate.noise_multiplier**2
+        assert 0 <= left < 1e-6
+
+
+def test_noise_of_every_release_is_as_promised_and_its_own():
+    _, gate, _ = run(COUNTS, OWNERS, 4.0, seed=5)
+    noises = {purpose: noisy.values - total / 2**BITS for purpose, total, _, noisy in gate.passed}
+    for purpose, _, share, noisy in gate.passed[1:]:
+        promised = noise_multiplier_for(4.0, 1e-5) / math.sqrt(share)
+        assert noisy.noise == pytest.approx(promised, rel=1e-6)
+        assert noise_has_scale(noises[purpose], promised) > 1e-3
+    assert independent(noises["round 0"], noises["round 1"]) > 1e-3
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_sums_are_the_naive_twins_from_released_numbers(owned):
+    """Every sum can be computed anew from the corpus and what was released before it."""
+    owners = OWNERS if owned else None
+    _, gate, schedule = run(COUNTS, owners, 4.0)
+    units = naive.by_unit(COUNTS, owners)
+    passed = {purpose: (total, noisy) for purpose, total, _, noisy in gate.passed}
+    assert passed["count"][0].tolist() == [len(units) * 2**BITS]
+    total, noisy = passed["unigram"]
+    np.testing.assert_allclose(
+        total, naive.add_up((naive.unigram_vector(u, 40) for u in units), 40), atol=300
+    )
+    unigram = full_batch.read_unigram(noisy)
+    chosen = np.sort(np.argsort(-unigram, kind="stable")[: schedule.start_words])
+    weights = (unigram[chosen] / unigram[chosen].mean()) ** -0.25
+    total, noisy = passed["co-occurrence"]
+    vectors = (naive.cooccurrence_vector(u, chosen, weights) for u in units)
+    np.testing.assert_allclose(total, naive.add_up(vectors, total.shape), atol=300)
+    topics = full_batch.starting_topics(noisy, unigram, chosen, weights, K)
+    omega = np.minimum((unigram * 40) ** -0.25, 30)
+    thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
+    expected = np.zeros((40, K), np.int64)
+    for unit, theta in zip(units, thetas, strict=True):
+        expected += naive.place(naive.round_vector(unit, theta, topics, omega, PRIOR, 15)[0])
+    np.testing.assert_allclose(passed["round 0"][0] / 2**BITS, expected / 2**BITS, atol=2e-3)
+
+
+def test_topics_are_probabilities():
+    for epsilon in (0.5, 4.0, math.inf):
+        state, *_ = run(COUNTS, None, epsilon)
+        np.testing.assert_allclose(state.word_topic.sum(0), 1)
+        assert (state.word_topic > 0).all()
+        assert state.topic_weight.sum() == pytest.approx(1)
+        assert full_batch.noise_in_topics(state).shape == (K, 40)
+
+
+def test_running_mean_is_weighted_by_precision_and_forgets():
+    state = run(COUNTS, None, 4.0)[0]
+    weights = np.linspace(0.5, 2, 40)
+    values = np.abs(np.random.default_rng(0).normal(5, 1, (40, K)))
+    after = full_batch.read_round(state, Noisy(values, 0.3), weights, 0.5)
+    level = values / weights[:, None]
+    sigma = 0.3 / weights / level.sum()
+    level = level / level.sum()
+    for word in range(40):
+        old, new = 0.5 * state.precision[word], 1 / sigma[word] ** 2
+        assert after.precision[word] == pytest.approx(old + new)
+        expected = (old * state.joint[word] + new * level[word]) / (old + new)
+        np.testing.assert_allclose(after.joint[word], expected)
+        variance = (old**2 * state.variance[word] + new**2 * sigma[word] ** 2) / (old + new) ** 2
+        assert after.variance[word] == pytest.approx(variance)
+
+
+def test_a_hopelessly_noisy_round_still_gives_topics():
+    state = run(COUNTS, None, 4.0)[0]
+    for values in (np.full((40, K), -100.0), np.zeros((40, K))):
+        after = full_batch.read_round(state, Noisy(values, 50.0), np.ones(40), 0.5)
+        np.testing.assert_allclose(after.word_topic.sum(0), 1)
+    assert np.isfinite(full_batch.read_unigram(Noisy(np.full(40, -5.0), 1.0))).all()
+
+
+def test_post_processing_takes_no_private_argument():
+    """Functions that read releases are not handed units; so they cannot look at one."""
+    for function in (full_batch.read_unigram, full_batch.starting_topics):
+        assert "units" not in inspect.signature(function).parameters
+
+
+def test_reading_a_round_does_not_look_at_theta():
+    state = run(COUNTS, None, 4.0)[0]
+    noisy = Noisy(np.abs(np.random.default_rng(0).normal(5, 1, (40, K))), 0.3)
+    blind = state._replace(theta=np.full_like(state.theta, np.nan))
+    one, other = (full_batch.read_round(s, noisy, np.ones(40), 0.5) for s in (state, blind))
+    for name in ("word_topic", "joint", "variance", "precision", "topic_weight"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert np.isfinite(full_batch.noise_in_topics(blind)).all()
