@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from discreet.central.denoise import posterior_mean
 from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
-from discreet.central.units import Units
+from discreet.central.units import Units, content_order
 from discreet.lda.digamma import exp_digamma_into
 from discreet.privacy.bernoulli import bernoulli
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
@@ -105,7 +105,8 @@ def step(
     )
     name = f"round {state.round}"
     rate = settings.sampling_rate
-    chosen = bernoulli(rate, units.n_units, stream.spawn(f"{name}, sample"))
+    chosen = np.empty(units.n_units, np.bool_)
+    chosen[content_order(units)] = bernoulli(rate, units.n_units, stream.spawn(f"{name}, sample"))
     total = _sampled_sum(units, chosen, state.topics, settings, bound, n_jobs)
     mechanism = GaussianMechanism(bound, settings.noise_multiplier, rate)
     noisy = mechanism.release(

@@ -160,10 +160,10 @@ def _check_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
 
 def _name(owner: Any) -> str:
     """Write an author down so that equal names are equal: 7, 7.0 and "7" are one author. Nobody is ""."""
-    if isinstance(owner, str):
-        return owner
-    if isinstance(owner, numbers.Real) and owner == owner and not math.isinf(owner) and owner == int(owner):  # noqa: PLR0124
-        return str(int(owner))
+    if isinstance(owner, str | int):
+        return str(owner)
+    if isinstance(owner, numbers.Real) and math.isfinite(owner) and float(owner).is_integer():
+        return str(int(float(owner)))
     written = str(owner)
     return "" if written in ("None", "nan", "<NA>", "NaT") else written
 

@@ -1,0 +1,100 @@
+"""Seeded runs give the same bytes for any order, sharding and number of threads; who is the author of what."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from tests.naive.central_checks import block_corpus, csr
+
+from discreet import PrivateLDA
+from discreet.central.units import content_order, group_units
+from discreet.errors import CorpusError
+
+COUNTS, _ = block_corpus(400, seed=3)
+OWNERS = np.random.default_rng(1).integers(0, 150, 400)
+KINDS = {
+    "full batch": {},
+    "no privacy": {"epsilon": np.inf},
+    "DP-SVI": {"sampling_rate": 0.3, "n_rounds": 4},
+    "DP-SVI without privacy": {"sampling_rate": 0.3, "n_rounds": 4, "epsilon": np.inf},
+}
+
+
+def bytes_of(counts, owners, n_jobs=None, **changes):
+    unit = "document" if owners is None else "author"
+    settings = {"epsilon": 3.0, "random_state": 5, "allow_unlearnable": True, **changes}
+    release = PrivateLDA(4, privacy_unit=unit, n_jobs=n_jobs, **settings).fit(counts, owners=owners).release_
+    parts = (release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise)
+    return [part.tobytes() for part in parts] + [release.n_units_noisy]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("owned", [False, True])
+def test_same_bytes_for_any_order_sharding_and_threads(kind, owned):
+    owners = OWNERS if owned else None
+    reference = bytes_of(COUNTS, owners, **KINDS[kind])
+    assert bytes_of(COUNTS, owners, 2, **KINDS[kind]) == reference
+    assert bytes_of(COUNTS, owners, 4, **KINDS[kind]) == reference
+    rng = np.random.default_rng(2)
+    for _ in range(2):
+        order = rng.permutation(400)
+        assert bytes_of(COUNTS[order], owners[order] if owned else None, 2, **KINDS[kind]) == reference
+    shards = np.array_split(np.arange(400), 7)
+    shuffled = [shards[i] for i in rng.permutation(7)]
+    together = sp.vstack([COUNTS[shard] for shard in shuffled])
+    assert bytes_of(together, owners[np.concatenate(shuffled)] if owned else None, **KINDS[kind]) == reference
+    if owned:  # what an author is called does not matter
+        assert (
+            bytes_of(COUNTS, np.array([f"author {7919 * owner % 151}" for owner in owners]), **KINDS[kind])
+            == reference
+        )
+    assert bytes_of(COUNTS, owners, **{**KINDS[kind], "random_state": 6}) != reference or "no privacy" in kind
+
+
+def coins_by_position(units):
+    """Planted: what DP-SVI would do if each unit had the coin of its place in the corpus."""
+    return np.arange(units.n_units)
+
+
+def test_coins_by_position_are_caught(monkeypatch):
+    order = np.random.default_rng(2).permutation(400)
+    monkeypatch.setattr("discreet.central.dpsvi.content_order", coins_by_position)
+    assert bytes_of(COUNTS[order], None, **KINDS["DP-SVI"]) != bytes_of(COUNTS, None, **KINDS["DP-SVI"])
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_content_order_is_a_permutation_that_follows_content(owned):
+    counts = csr(np.random.default_rng(4).poisson(0.3, (300, 6)))  # many equal documents, some empty
+    owners = np.random.default_rng(5).integers(0, 60, 300) if owned else None
+
+    def in_order(counts, owners):
+        units = group_units(counts, owners)
+        places = content_order(units)
+        assert sorted(places.tolist()) == list(range(units.n_units))
+        documents = [counts[row].toarray().tobytes() for row in range(counts.shape[0])]
+        groups = (
+            [[i] for i in range(len(documents))]
+            if owners is None
+            else [np.flatnonzero(owners == owner).tolist() for owner in np.unique(owners)]
+        )
+        return [sorted(documents[i] for i in groups[place]) for place in places]
+
+    order = np.random.default_rng(6).permutation(300)
+    assert in_order(counts, owners) == in_order(counts[order], owners[order] if owned else None)
+
+
+@pytest.mark.parametrize("kind", [list, lambda owners: np.array(owners, dtype=object), pd.Series])
+@pytest.mark.parametrize("nobody", [None, float("nan"), "", pd.NA, pd.NaT])
+def test_documents_of_nobody_are_refused(nobody, kind):
+    owners = kind(["a", nobody, "b", nobody])
+    with pytest.raises(CorpusError, match=r"2 have none \(the first in row 1\)"):
+        PrivateLDA(2, privacy_unit="author", allow_unlearnable=True).fit(np.ones((4, 3), int), owners=owners)
+
+
+def test_equal_names_are_one_author():
+    counts = np.random.default_rng(0).integers(0, 4, (6, 5))
+    whole = np.array([3, 1, 3, 2, 1, 1])
+    reference = bytes_of(csr(counts), whole)
+    for owners in (whole.astype(float), whole.astype(str), [3, 1.0, "3", 2, "1", 1], whole.astype(np.uint8)):
+        assert bytes_of(csr(counts), owners) == reference
+    assert bytes_of(csr(counts), np.array([3, 1, 3, 2, 1, 4])) != reference
