@@ -1,6 +1,7 @@
 """DP-SVI: the clipped sum over a Poisson sample, its noise, and the update."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_the_update_is_the_formula_with_the_expected_size(monkeypatch):
     passed = recorded(monkeypatch)
     settings = make(learning_offset=3.0)
     states, _ = steps(random_counts(80, 10, 7), settings, 3)
-    for t, (before, after) in enumerate(zip(states[:-1], states[1:], strict=True)):
+    for t, (before, after) in enumerate(pairwise(states)):
         mechanism, _, noisy = passed[t]
         assert mechanism.event() == events.poisson_sampled(0.5, events.gaussian(1.5))
         level = np.maximum(noisy * 4.0 / 2**BITS / 0.5, 0)

@@ -1,104 +1,198 @@
-"""scikit-learn's checks of an estimator.
+"""PrivateLDA among scikit-learn's estimators; what it learns, from planted topics and from news."""
 
-They fit real numbers, which are no counts and are refused; so ``OnCounts`` turns the numbers of each check into
-counts first. With that every check passes but for those named here, each with its reason.
-"""
-
-from unittest import SkipTest
+import math
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.naive.central_checks import block_corpus, overlap, random_counts
 
-from discreet import PrivateLDA
-from discreet.errors import CorpusError
-
-
-def counted(X):
-    """Ten times what a check passes, rounded; what is no number stays as it is, and so do NaN, inf and signs."""
-    if sp.issparse(X):
-        counts = X.tocsr(copy=True)
-        counts.data = np.rint(10 * counts.data)
-        return counts.asformat(X.format)
-    values = np.asarray(X)
-    try:
-        return np.rint(10 * values.astype(np.float64)) if values.dtype.kind in "iufO" else X
-    except TypeError:
-        return X
+from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, Release
+from discreet.central import dpsvi
+from discreet.evaluate import completion_perplexity
+from discreet.evaluate import unigram as unigram_model
+from discreet.privacy.stream import SecureStream
 
 
-class OnCounts(PrivateLDA):
+class Rounded(PrivateLDA):
+    """Counts from scikit-learn's data, which are not counts: real numbers that are fine are rounded down.
+
+    With this most of scikit-learn's checks run; without it, they would only see that fractions are refused.
+    """
+
     def fit(self, X, y=None, *, owners=None, vocabulary=None):
-        return super().fit(counted(X), y, owners=owners, vocabulary=vocabulary)
+        return super().fit(_whole(X), y, owners=owners, vocabulary=vocabulary)
 
     def transform(self, X):
-        return super().transform(counted(X))
+        return super().transform(_whole(X))
 
 
-SEEDED = OnCounts(n_topics=2, epsilon=4.0, allow_unlearnable=True, random_state=0)
-ESTIMATORS = [
-    SEEDED,
-    clone(SEEDED).set_params(random_state=None),
-    clone(SEEDED).set_params(sampling_rate=0.5, n_rounds=3),
-    clone(SEEDED).set_params(epsilon=np.inf),
-]
-#: Nothing is expected to fail on counts.
-EXPECTED_FAILURES: dict[str, str] = {}
+def _whole(X):
+    if sp.issparse(X):
+        values = X.tocsr()
+        return values.floor() if values.dtype.kind == "f" and (values.data >= 0).all() else X
+    values = np.asarray(X)
+    if values.dtype.kind == "O":
+        values = values.astype(float)
+    fine = values.dtype.kind == "f" and np.isfinite(values).all() and (values >= 0).all()
+    return np.floor(values) if fine else values
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_scikit_learn_checks_on_counts(estimator, check):
+FRACTIONS = "the check's data hold fractions, and PrivateLDA takes counts only; runs below on rounded data"
+REFUSED = (
+    "check_dict_unchanged check_dont_overwrite_parameters check_dtype_object check_estimator_sparse_array "
+    "check_estimator_sparse_matrix check_estimator_sparse_tag check_estimators_dtypes "
+    "check_estimators_fit_returns_self check_estimators_nan_inf check_estimators_overwrite_params "
+    "check_estimators_pickle check_f_contiguous_array_estimator check_fit2d_1feature check_fit2d_1sample "
+    "check_fit2d_predict1d check_fit_score_takes_y check_fit_check_is_fitted check_fit_idempotent "
+    "check_methods_sample_order_invariance "
+    "check_methods_subset_invariance check_n_features_in check_n_features_in_after_fitting "
+    "check_pipeline_consistency check_readonly_memmap_input check_transformer_data_not_an_array "
+    "check_transformer_general check_transformer_preserve_dtypes"
+).split()
+
+
+@parametrize_with_checks(
+    [PrivateLDA(n_topics=2, epsilon=math.inf, random_state=0)],
+    expected_failed_checks=lambda estimator: dict.fromkeys(REFUSED, FRACTIONS),
+)
+def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-#: Checks that a scikit-learn without optional parts skips, and those it skips because of the estimator's tags.
-SKIPPED = {
-    "check_array_api_input": "needs SCIPY_ARRAY_API",
-    "check_pipeline_consistency": "noise from the system differs from fit to fit",
-    "check_transformer_general": "noise from the system differs from fit to fit",
-    "check_transformer_data_not_an_array": "noise from the system differs from fit to fit",
-}
+@parametrize_with_checks(
+    [
+        Rounded(n_topics=2, epsilon=4.0, allow_unlearnable=True, random_state=0),
+        Rounded(n_topics=2, epsilon=math.inf, sampling_rate=0.5, random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: {},
+)
+def test_scikit_learns_checks_on_rounded_data(estimator, check):
+    """All of them pass, those that are expected to fail above among them."""
+    check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=["seeded", "secure"])
-def test_only_named_checks_are_skipped(estimator):
-    """A check that skips itself proves nothing; whoever reads the green line above should know which."""
-    skipped = set()
-    for model, check in estimator_checks_generator(estimator):
-        name = getattr(check, "func", check).__name__
-        if name not in SKIPPED:
-            continue
-        try:
-            check(model)
-        except SkipTest:
-            skipped.add(name)
-    if estimator.random_state is None:
-        assert skipped <= set(SKIPPED)
-    else:
-        assert skipped <= {"check_array_api_input"}
+# ---- in company
 
 
-def test_the_checks_own_numbers_are_refused_as_no_counts():
-    with pytest.raises(CorpusError, match=r"counts that are not whole numbers \(row 0, 1"):
-        PrivateLDA(n_topics=2, allow_unlearnable=True).fit(np.full((5, 4), 0.5))
+def test_clones_keep_the_ledger_itself():
+    ledger = Ledger(2, 1e-5)
+    model = PrivateLDA(ledger=ledger)
+    assert clone(model).ledger is ledger
+    assert clone(make_pipeline(model))[-1].ledger is ledger
+    fitted = PrivateLDA(2, epsilon=1, delta=1e-5, ledger=ledger, allow_unlearnable=True)
+    clone(fitted).fit(random_counts(50, 5, 0))
+    assert len(ledger.entries) == 1
 
 
-def test_another_number_of_words_is_refused_as_scikit_learn_words_it():
-    model = clone(SEEDED).fit(np.ones((20, 4)))
-    with pytest.raises(CorpusError, match="X has 3 features, but OnCounts is expecting 4 features as input"):
-        model.transform(np.ones((2, 3)))
+def test_before_fit_there_is_nothing():
+    model = PrivateLDA()
+    assert not hasattr(model, "components_")
+    with pytest.raises(NotFittedError):
+        model.transform([[1]])
 
 
-def test_parameters_survive_clone_and_search():
-    counts = np.random.default_rng(0).poisson(1.0, (300, 8))
-    model = PrivateLDA(n_topics=2, epsilon=8.0, random_state=3, allow_unlearnable=True)
-    assert clone(model).get_params() == model.get_params()
-    assert make_pipeline(model).fit_transform(counts).shape == (300, 2)
-    assert model.get_feature_names_out().tolist() == ["privatelda0", "privatelda1"]
-    # Every candidate and fold is a fit of its own on a ledger of its own: searching costs, and the docs say so.
-    search = GridSearchCV(model, {"n_topics": [2, 3]}, cv=2, scoring=lambda fitted, X: fitted.n_topics)
-    assert search.fit(counts).best_params_ == {"n_topics": 3}
+def make_texts(n, seed=0):
+    rng = np.random.default_rng(seed)
+    blocks = [[f"{topic}{i}" for i in range(12)] for topic in ("sea", "law", "war")]
+    return [" ".join(rng.choice(blocks[rng.integers(3)], 20)) for _ in range(n)]
+
+
+def test_a_pipeline_shares_one_ledger(tmp_path):
+    """The example of README.md, with a seed."""
+    texts = make_texts(1500)
+    ledger = Ledger(epsilon=2, delta=1e-6, privacy_unit="document")
+    pipe = make_pipeline(
+        PrivateCountVectorizer(epsilon=0.5, ledger=ledger, random_state=0),
+        PrivateLDA(n_topics=3, epsilon=1.5, ledger=ledger, random_state=0),
+    ).fit(texts)
+    release = pipe[-1].release_
+    assert release.vocabulary == tuple(pipe[0].get_feature_names_out())
+    assert len(ledger.entries) == len(release.ledger.entries) >= 2
+    assert ledger.spent().epsilon <= 2
+    assert release.ledger.spent() == ledger.spent()
+    assert "unit: document" in release.guarantee
+    release.save(tmp_path / "model")
+    words = Release.load(tmp_path / "model").top_words(5)
+    assert words == release.top_words(5)
+    for topic in words:  # planted blocks come out
+        assert len({word[:3] for word in topic}) == 1
+    shares = pipe.transform(texts[:10])
+    assert shares.shape == (10, 3)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    assert pipe[-1].get_feature_names_out().tolist() == ["privatelda0", "privatelda1", "privatelda2"]
+
+
+def test_set_output_gives_a_frame():
+    pandas = pytest.importorskip("pandas")
+    counts = random_counts(100, 10, 0)
+    model = PrivateLDA(2, epsilon=4, allow_unlearnable=True, random_state=0).set_output(transform="pandas")
+    frame = model.fit(counts).transform(counts)
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == ["privatelda0", "privatelda1"]
+
+
+def test_columns_of_a_frame_are_the_words():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(random_counts(100, 3, 0).toarray(), columns=["b", "a", "c"])
+    model = PrivateLDA(2, epsilon=4, allow_unlearnable=True, random_state=0).fit(frame)
+    assert model.release_.vocabulary == ("b", "a", "c")
+
+
+# ---- what it learns
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return block_corpus(5000, n_topics=5, words_a_topic=30, length=40)
+
+
+def test_planted_topics_are_found(planted):
+    counts, truth = planted
+    model = PrivateLDA(5, epsilon=4.0, random_state=0).fit(counts)
+    assert overlap(model.components_, truth) > 0.87
+    assert set(np.argmax(np.minimum(model.components_[:, None], truth[None]).sum(2), axis=1)) == set(range(5))
+    nothing = PrivateLDA(5, epsilon=0.02, random_state=0, allow_unlearnable=True).fit(counts)
+    assert overlap(nothing.components_, truth) < 0.6  # the measure can tell
+
+
+def test_planted_topics_are_found_for_authors(planted):
+    counts, truth = planted
+    model = PrivateLDA(5, epsilon=4.0, privacy_unit="author", random_state=0)
+    model.fit(counts, owners=np.arange(5000) // 2)
+    assert overlap(model.components_, truth) > 0.85
+    assert model.release_.n_units_noisy == pytest.approx(2500, rel=0.1)
+
+
+def test_dp_svi_improves_on_its_start(planted):
+    counts, truth = planted
+    settings = {"sampling_rate": 0.2, "n_rounds": 20, "contribution_bound": 10.0}
+    model = PrivateLDA(5, epsilon=4.0, random_state=0, **settings).fit(counts)
+    start = dpsvi.init(150, dpsvi.Settings(5, *[None] * 9), SecureStream(0).spawn("topics")).topics
+    start = start.T / start.T.sum(1, keepdims=True)
+    assert overlap(model.components_, truth) > overlap(start, truth) + 0.2
+    assert completion_perplexity(model.components_, counts) < 0.9 * completion_perplexity(start, counts)
+
+
+def test_topics_of_the_news(shared_data):
+    """The figure that the algorithm is held to: nyt, 2,000 words, 20 topics, epsilon = 4."""
+    folder = shared_data / "nyt"
+    if not folder.is_dir():
+        pytest.skip(f"no corpus at {folder}")
+    counts = sp.load_npz(folder / "counts.npz").tocsr()
+    part = np.array((folder / "split.txt").read_text().split())
+    train, test = counts[part == "train"], counts[part == "test"]
+    frequency = np.asarray((train > 0).sum(0)).ravel()
+    kept = np.sort(np.argsort(-frequency, kind="stable")[:2000])
+    train, test = (half[:, kept].tocsr() for half in (train, test))
+    train, test = (half[np.asarray(half.sum(1)).ravel() > 5] for half in (train, test))
+    model = PrivateLDA(20, epsilon=4.0, delta=1e-5, random_state=0).fit(train)
+    line = completion_perplexity(unigram_model(train), test)
+    perplexity = completion_perplexity(model.components_, test)
+    assert perplexity < 1005 * 1.02
+    assert perplexity < 0.82 * line
+    assert line == pytest.approx(1295, rel=0.02)
