@@ -139,8 +139,8 @@ def test_extreme_uniforms_never_draw_a_topic_of_weight_zero(kind, n_topics):
     assert (table[np.arange(n), topics] > 0).all()
 
 
-def test_uniform_numbers_right_below_a_lane_end_stay_in_the_lane():
-    """All draws within a few units of the last place of a lane's end, where rounding could step over."""
+def draws_of_weight_zero(kernel):
+    """All draws within a few units of the last place of a lane's end, where rounding could step over it."""
     rng = np.random.default_rng(3)
     n_topics, n = 40, 3000
     table = some_table(rng, n, n_topics, np.float32)
@@ -149,8 +149,17 @@ def test_uniform_numbers_right_below_a_lane_end_stay_in_the_lane():
     share /= share[:, -1:]
     ends = share[np.arange(n), rng.integers(0, 8, n)]
     bits = ((ends * 2.0**24).astype(np.int64) + rng.integers(-2, 3, n)).clip(0, 2**24 - 1).astype(np.uint64)
-    topics, _ = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits << np.uint64(40))
-    assert (table[np.arange(n), topics] > 0).all()
+    bits <<= np.uint64(40)
+    topics, _ = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits, kernel=kernel)
+    return int((table[np.arange(n), topics] == 0).sum())
+
+
+def test_uniform_numbers_right_below_a_lane_end_stay_in_the_lane(monkeypatch):
+    assert draws_of_weight_zero(draw_documents) == 0
+    assert draws_of_weight_zero(frozen_plain.draw_documents) == 0
+    # without the ceiling on the remainder, the same draws do step over
+    monkeypatch.setattr(frozen_plain.np, "nextafter", lambda x, y: np.float32(np.inf))
+    assert draws_of_weight_zero(frozen_plain.draw_documents) > 0
 
 
 def test_rows_that_are_not_positive_do_not_lead_out_of_bounds():

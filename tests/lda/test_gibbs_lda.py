@@ -1,0 +1,219 @@
+"""GibbsLDA: scikit-learn's contract, recovery of planted topics, the same bytes for any number of threads."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from discreet.corpus import Corpus
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda import GibbsLDA, fold_in, gibbs_lda
+from discreet.lda.state import begin
+
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@parametrize_with_checks(
+    [GibbsLDA(2, n_sweeps=5, random_state=0, sampler=s) for s in ("live", "frozen", "mh")],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def planted(n_documents, length, n_topics, n_words, overlap, seed=0):
+    """Documents from Dirichlet mixtures; a topic's own words have 1 - overlap of its mass, 1: it has no own words."""
+    rng = np.random.default_rng(seed)
+    topics = overlap * rng.dirichlet(np.full(n_words, 0.1), n_topics)
+    for k, own in enumerate(np.array_split(np.arange(n_words), n_topics)):
+        topics[k, own] += (1 - overlap) * rng.dirichlet(np.ones(len(own)))
+    weights = rng.dirichlet(np.full(n_topics, 0.1), n_documents)
+    counts = np.array([rng.multinomial(max(1, rng.poisson(length)), p) for p in weights @ topics])
+    return topics, weights, counts
+
+
+def distance(topics, model):
+    """Mean Hellinger distance after the best matching."""
+    apart = cdist(np.sqrt(topics), np.sqrt(model.topic_word_)) / np.sqrt(2)
+    return apart[linear_sum_assignment(apart)].mean()
+
+
+REGIMES = {
+    "blocks": {"n_documents": 400, "length": 60, "n_topics": 5, "n_words": 100, "overlap": 0.0},
+    "short texts": {"n_documents": 4000, "length": 6, "n_topics": 8, "n_words": 80, "overlap": 0.05},
+    "overlapping": {"n_documents": 800, "length": 120, "n_topics": 10, "n_words": 300, "overlap": 1.0},
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+@pytest.mark.parametrize("sampler", ["live", "frozen", "mh"])
+def test_planted_topics_are_found(regime, sampler):
+    """The best of three chains: any one may merge two topics and stay there."""
+    topics, weights, counts = planted(**REGIMES[regime])
+    n_topics = len(topics)
+    chains = [
+        GibbsLDA(n_topics, topic_word_prior=0.1, n_sweeps=200, sampler=sampler, random_state=seed).fit(counts)
+        for seed in range(3)
+    ]
+    model = min(chains, key=lambda chain: distance(topics, chain))
+    found = distance(topics, model)
+    assert found < {"blocks": 0.075, "short texts": 0.125, "overlapping": 0.165}[regime]
+    assert distance(topics, clone(model).set_params(n_sweeps=1).fit(counts)) > 2 * found
+
+    def right(topic_of_document):
+        return (topic_of_document == weights[:400].argmax(axis=1)).mean()
+
+    order = linear_sum_assignment(cdist(np.sqrt(topics), np.sqrt(model.topic_word_)))[1]
+    by_truth = right(fold_in(topics, counts[:400]).argmax(axis=1))
+    assert right(model.transform(counts[:400])[:, order].argmax(axis=1)) > by_truth - 0.04
+
+
+@pytest.mark.parametrize("sampler", ["live", "frozen", "mh"])
+def test_the_same_bytes_for_any_number_of_threads(sampler):
+    _, _, counts = planted(300, 40, 6, 90, 0.1)
+    models = [
+        GibbsLDA(6, n_sweeps=10, sampler=sampler, random_state=11, n_jobs=n_jobs).fit(counts)
+        for n_jobs in (None, 1, 2, 4)
+    ]
+    assert len({m.topic_word_counts_.tobytes() for m in models}) == 1
+    others = [clone(m).partial_fit(counts[:150]).partial_fit(counts[150:]) for m in models]
+    assert len({m.topic_word_counts_.tobytes() for m in others}) == 1
+    other_seed = GibbsLDA(6, n_sweeps=10, sampler=sampler, random_state=12).fit(counts)
+    assert (other_seed.topic_word_counts_ != models[0].topic_word_counts_).any()
+
+
+@pytest.mark.parametrize("sampler", ["live", "frozen", "mh"])
+def test_counts_are_those_of_the_corpus(sampler):
+    _, _, counts = planted(80, 30, 4, 50, 0.1)
+    model = GibbsLDA(4, n_sweeps=3, sampler=sampler, random_state=1).fit(counts)
+    np.testing.assert_array_equal(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0))
+    assert (model.topic_word_counts_ >= 0).all()
+    np.testing.assert_allclose(model.components_, model.topic_word_counts_ + 0.01)
+    np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
+    assert model.topic_word_.dtype == model.components_.dtype == np.float64
+    assert list(model.get_feature_names_out()) == [f"gibbslda{k}" for k in range(4)]
+    model.partial_fit(counts[:10])
+    np.testing.assert_array_equal(
+        model.topic_word_counts_.sum(axis=0), counts.sum(axis=0) + counts[:10].sum(axis=0)
+    )
+    assert model.n_sweeps_ == 6
+
+
+def test_batches_learn_what_earlier_ones_began():
+    topics, _, counts = planted(1200, 60, 5, 100, 0.0)
+    model = GibbsLDA(5, n_sweeps=40, random_state=3)
+    for batch in np.array_split(counts, 6):
+        model.partial_fit(batch)
+    assert distance(topics, model) < 0.15
+    alone = GibbsLDA(5, n_sweeps=40, random_state=3).fit(counts[-200:])
+    assert distance(topics, model) < distance(topics, alone)
+
+
+def test_auto_chooses_by_the_number_of_topics():
+    X = np.eye(6, dtype=int)
+    few = GibbsLDA(gibbs_lda.MOST_EXACT_TOPICS, n_sweeps=1).fit(X)
+    many = GibbsLDA(gibbs_lda.MOST_EXACT_TOPICS + 1, n_sweeps=1).fit(X)
+    assert (few.sampler_, many.sampler_) == ("frozen", "mh")
+
+
+def test_seeds():
+    _, _, counts = planted(60, 20, 3, 30, 0.1)
+
+    def fit(state):
+        return GibbsLDA(3, n_sweeps=3, random_state=state).fit(counts)
+
+    free = fit(None)
+    assert free.seed_ != fit(None).seed_
+    for state in (5, np.random.RandomState(5), np.random.default_rng(5), free.seed_):
+        model = fit(state)
+        again = fit(model.seed_)
+        np.testing.assert_array_equal(model.topic_word_counts_, again.topic_word_counts_)
+    np.testing.assert_array_equal(free.topic_word_counts_, model.topic_word_counts_)
+
+
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array, sp.coo_matrix, np.asarray, "corpus"])
+def test_all_kinds_of_matrices_are_one(container):
+    _, _, counts = planted(60, 20, 3, 30, 0.1)
+    if container == "corpus":
+        X = Corpus(sp.csr_matrix(counts), tuple(f"w{i}" for i in range(30)))
+    else:
+        X = container(counts.astype(float))
+    model = GibbsLDA(3, n_sweeps=3, random_state=1).fit(X)
+    plain = GibbsLDA(3, n_sweeps=3, random_state=1).fit(counts)
+    np.testing.assert_array_equal(model.topic_word_counts_, plain.topic_word_counts_)
+    np.testing.assert_array_equal(model.transform(X), plain.transform(counts))
+
+
+def test_documents_without_words_and_words_without_documents():
+    counts = np.zeros((5, 7), int)
+    counts[2, 3] = 4
+    for sampler in ("live", "frozen", "mh"):
+        model = GibbsLDA(3, n_sweeps=2, sampler=sampler, random_state=0).fit(counts)
+        assert model.topic_word_counts_.sum() == 4
+        np.testing.assert_allclose(model.transform(counts)[0], 1 / 3)
+    with pytest.raises(CorpusError, match="no tokens at all"):
+        GibbsLDA(2).fit(np.zeros((3, 4), int))
+
+
+def test_priors_for_each_topic():
+    _, _, counts = planted(300, 30, 3, 30, 0.1)
+    prior = np.array([5.0, 0.05, 0.05])
+    for sampler in ("live", "frozen", "mh"):
+        model = GibbsLDA(3, n_sweeps=60, sampler=sampler, doc_topic_prior=prior, random_state=2).fit(counts)
+        sizes = model.topic_word_counts_.sum(axis=1)
+        assert sizes[0] == sizes.max()
+
+
+def test_all_bad_parameters_are_named_at_once():
+    with pytest.raises(ParameterError) as caught:
+        GibbsLDA(0, n_sweeps=-1, topic_word_prior=0, sampler="fast").fit([[1, 2]])
+    for name in ("n_topics", "n_sweeps", "topic_word_prior", "sampler"):
+        assert name in str(caught.value)
+    for bad in ({"doc_topic_prior": [1.0, 2.0]}, {"doc_topic_prior": -1}, {"n_jobs": 0}):
+        with pytest.raises(ParameterError, match=next(iter(bad))):
+            GibbsLDA(3, **bad).fit([[1, 2]])
+    with pytest.raises(CorpusError, match=r"whole numbers, but row 1 of X holds 0\.5"):
+        GibbsLDA(2).fit([[1, 2], [0.5, 1]])
+    with pytest.raises(NotFittedError):
+        GibbsLDA(2).transform([[1, 2]])
+    with pytest.raises(NotFittedError):
+        _ = GibbsLDA(2).topic_word_
+    model = GibbsLDA(2, n_sweeps=1).fit([[1, 2]]).set_params(n_topics=3)
+    with pytest.raises(ParameterError, match="the model has 2 topics: call fit"):
+        model.partial_fit([[1, 2]])
+
+
+def test_progress_is_told():
+    told = []
+    GibbsLDA(2, n_sweeps=3, sampler="mh").fit([[1, 2]], callback=lambda *what: told.append(what))
+    assert told == [("sweep", 1, 3), ("sweep", 2, 3), ("sweep", 3, 3)]
+
+
+def test_a_model_keeps_nothing_of_single_documents():
+    model = GibbsLDA(3, n_sweeps=2).fit(np.random.default_rng(0).poisson(1.0, (500, 20)))
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            assert value.shape == (3, 20), name
+        else:
+            assert isinstance(value, int | float | str | None), name
+
+
+def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
+    """The counts of earlier batches must count in every draw: without them a batch finds its own numbering."""
+    topics, _, counts = planted(600, 60, 5, 100, 0.05)
+    model = GibbsLDA(5, n_sweeps=30, random_state=8).partial_fit(counts[:500])
+    whole = distance(topics, model.partial_fit(counts[500:]))
+    forgetful = GibbsLDA(5, n_sweeps=30, random_state=8).partial_fit(counts[:500])
+
+    def begin_without(tokens, n_topics, seed, before, n_threads):
+        return begin(tokens, n_topics, seed, None, n_threads)
+
+    earlier = forgetful.topic_word_counts_.copy()
+    monkeypatch.setattr(gibbs_lda, "begin", begin_without)
+    forgetful.partial_fit(counts[500:])
+    forgetful.topic_word_counts_ += earlier
+    assert distance(topics, forgetful) > 2 * whole
