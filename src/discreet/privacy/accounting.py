@@ -105,7 +105,7 @@ def largest_gaussian(events: Iterable[Any], epsilon: float, delta: float, *, nei
 
     def fits(precision: Fraction) -> bool:
         beside = totals._replace(precision=totals.precision + precision)
-        return within(_composed(beside, delta, GRID_ERROR).epsilon, epsilon)
+        return _composed(beside, delta, GRID_ERROR).epsilon <= epsilon
 
     def fits_calibrated(wanted: float) -> bool:
         return fits(1 / Fraction(noise_multiplier_for(wanted, delta)) ** 2)

@@ -20,12 +20,8 @@ class Entry:
 
 
 def check_purpose(purpose: Any) -> None:
-    """Raise ``PrivacyError`` unless ``purpose`` is text that can be written down."""
-    try:
-        good = isinstance(purpose, str) and bool(purpose.encode().strip())
-    except UnicodeEncodeError:
-        good = False
-    if not good:
+    """Raise ``PrivacyError`` unless ``purpose`` is text."""
+    if not isinstance(purpose, str) or not purpose.strip():
         raise PrivacyError(f"purpose must say in a few words what is booked, but is {purpose!r}.")
 
 

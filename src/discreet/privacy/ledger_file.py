@@ -95,8 +95,8 @@ def read(path: Path) -> Any:
 
 def write(path: Path, value: dict[str, Any]) -> None:
     """Write a ledger so that it is on the disk, whole, when this returns."""
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    if len(text.encode()) > _LARGEST_FILE:
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"  # plain ASCII
+    if len(text) > _LARGEST_FILE:
         raise PrivacyError(
             f"the ledger {path} would be larger than {_LARGEST_FILE >> 20} MiB; book repetitions as one event "
             "(discreet.privacy.events.composed)."

@@ -1,0 +1,443 @@
+"""The ledger: booked before use, exact at the edge, and one budget whatever copies, threads and processes do."""
+
+import concurrent.futures
+import copy
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+
+from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.privacy import events, ledger_file
+from discreet.privacy.accounting import composed_epsilon, gdp_mu, noise_multiplier_for
+from discreet.privacy.ledger import Cost, Ledger, Reservation
+
+
+def release_of(epsilon, delta=1e-6):
+    return events.gaussian(noise_multiplier_for(epsilon, delta))
+
+
+# ---- what fits and what does not
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-3, 50), st.floats(1e-12, 0.1))
+def test_a_release_of_the_whole_budget_fits_and_a_hair_more_does_not(epsilon, delta):
+    ledger = Ledger(epsilon, delta)
+    assert ledger.remaining().epsilon == epsilon
+    ledger.reserve(release_of(epsilon, delta), "all of it")
+    assert ledger.spent().epsilon <= epsilon  # without any tolerance
+    assert ledger.remaining().epsilon < 1e-3 * epsilon
+    with pytest.raises(BudgetExceeded):
+        Ledger(epsilon, delta).reserve(release_of(epsilon * 1.0001, delta), "a hair more")
+
+
+def test_decimals_fit_as_they_are_typed():
+    ledger = Ledger(0.3, 1e-6)
+    assert 0.1 + 0.2 > 0.3  # in floating point
+    ledger.reserve(events.discrete_laplace(0.1, 16), "one")
+    ledger.reserve(events.discrete_laplace(0.2, 16), "two")
+    with pytest.raises(BudgetExceeded):
+        Ledger(0.3, 1e-6).reserve(events.discrete_laplace(0.3000001, 16), "too much")
+    failing = Ledger(1, 1e-6)
+    for _ in range(10):
+        failing.reserve(events.with_delta(events.discrete_laplace(0.01, 16), 1e-7), "a tenth of delta each")
+    with pytest.raises(BudgetExceeded):
+        failing.reserve(events.with_delta(events.discrete_laplace(0.01, 16), 1e-10), "more delta")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(2, 100), min_size=1, max_size=4), st.floats(0.5, 8))
+def test_what_remains_can_be_reserved_and_then_nothing_remains(noises, epsilon):
+    ledger = Ledger(epsilon, 1e-6)
+    for noise in noises:
+        try:
+            ledger.reserve(events.gaussian(noise), "first")
+        except BudgetExceeded:
+            return
+    left = ledger.remaining()
+    assert left.delta == 1e-6
+    if left.epsilon > 0:
+        ledger.reserve(release_of(left.epsilon), "the rest")
+    assert ledger.spent().epsilon <= epsilon
+    assert gdp_mu(max(ledger.remaining().epsilon, 1e-300), 1e-6) < 1e-3
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.25])
+def test_words_and_topics_share_a_budget(share):
+    # The first example of the README: words at 0.5 and topics at 1.5 from a budget of 2.
+    words = events.with_delta(events.discrete_laplace(0.5, 2**14), share * 1e-6)
+    ledger = Ledger(2, 1e-6)
+    ledger.reserve(words, "words")
+    left = ledger.remaining().epsilon
+    assert 1.5 < left < 1.6
+    ledger.reserve(release_of(1.5), "topics")
+    assert 1.9 < ledger.spent().epsilon <= 2
+    again = Ledger(2, 1e-6)
+    again.reserve(words, "words")
+    again.reserve(release_of(left), "what remains")
+    third = Ledger(2, 1e-6)
+    third.reserve(words, "words")
+    with pytest.raises(BudgetExceeded):
+        third.reserve(release_of(left * 1.01), "one per cent more")
+
+
+def test_half_of_delta_for_the_words_is_too_much():
+    ledger = Ledger(2, 1e-6)
+    ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 5e-7), "words")
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(release_of(1.5), "topics")
+
+
+def test_a_refusal_changes_nothing_and_says_what_to_do():
+    ledger = Ledger(1, 1e-6)
+    ledger.reserve(release_of(0.8), "topics")
+    before = ledger.to_json()
+    with pytest.raises(BudgetExceeded) as refused:
+        ledger.reserve(release_of(0.7), "more topics")
+    assert ledger.to_json() == before
+    message = str(refused.value)
+    assert "'more topics'" in message
+    assert "Nothing was booked" in message
+    assert "ledger.remaining()" in message
+    shown = float(message.split("at most ")[1].rstrip("."))
+    assert 0.99 * ledger.remaining().epsilon < shown <= ledger.remaining().epsilon
+    ledger.reserve(release_of(shown), "what the message says")
+
+
+def test_reading_changes_nothing():
+    ledger = Ledger(2, 1e-6)
+    ledger.reserve(events.with_delta(events.laplace(0.5), 1e-8), "words")
+    before = json.dumps(ledger.to_json())
+    for _ in range(3):
+        (
+            ledger.spent(),
+            ledger.remaining(),
+            ledger.guarantee(),
+            ledger.snapshot(),
+            repr(ledger),
+            ledger.entries,
+        )
+    assert json.dumps(ledger.to_json()) == before
+    assert not hasattr(ledger, "__dict__") or ledger.entries[0].purpose == "words"
+
+
+def test_spent_is_the_composition_of_the_entries():
+    ledger = Ledger(3, 1e-5, neighboring="replace_one", privacy_unit="word")
+    booked = [events.gaussian(4.0), events.bounded_range(0.1), events.zcdp(0.001)]
+    for event in booked:
+        ledger.reserve(event, "part")
+    assert ledger.spent() == composed_epsilon(booked, 1e-5, neighboring="replace_one")
+    guarantee = ledger.guarantee()
+    assert (guarantee.epsilon, guarantee.delta) == ledger.spent()[:2]
+    assert (guarantee.privacy_unit, guarantee.neighboring) == ("word", "replace_one")
+
+
+def test_an_infinite_budget_covers_everything():
+    ledger = Ledger(math.inf, 1e-6)
+    assert ledger.remaining() == Cost(math.inf, 1e-6, "no limit")
+    reservation = ledger.reserve(events.non_private(), "the twin")
+    reservation.use(events.gaussian(1e-3))
+    assert ledger.spent().epsilon == math.inf
+    assert "No privacy is promised" in ledger.guarantee().in_words()
+    with pytest.raises(BudgetExceeded, match="inf"):
+        Ledger(10, 1e-6).reserve(events.non_private(), "without noise")
+
+
+@pytest.mark.parametrize("purpose", ["", " ", None, 3])
+def test_purposes_are_needed(purpose):
+    with pytest.raises(PrivacyError, match="purpose"):
+        Ledger(1, 1e-6).reserve(events.gaussian(10.0), purpose)
+
+
+# ---- reservations
+
+
+def test_a_reservation_is_a_filter_for_adaptive_shares():
+    reservation = Ledger(4, 1e-6).reserve(events.gaussian(2.0), "rounds")
+    assert reservation.precision_left == Fraction(1, 4)
+    reservation.use(events.gaussian(4.0))  # 1/16 each
+    reservation.use(events.composed(events.gaussian(4.0), 2))
+    with pytest.raises(PrivacyError, match="'rounds' does not cover"):
+        reservation.use(events.gaussian(math.nextafter(4.0, 0)))  # a hair too little noise
+    reservation.use(events.gaussian(4.0))
+    assert reservation.precision_left == 0
+    with pytest.raises(PrivacyError):
+        reservation.use(events.gaussian(1e9))
+
+
+def test_a_reservation_counts_what_is_not_gaussian():
+    sampled = events.poisson_sampled(0.1, events.gaussian(2.0))
+    reservation = Ledger(9, 1e-5).reserve(events.composed(sampled, 3), "rounds")
+    with pytest.raises(PrivacyError):
+        reservation.use(events.gaussian(2.0))  # the same noise without the sampling is not covered
+    with pytest.raises(PrivacyError):
+        reservation.use(events.poisson_sampled(0.2, events.gaussian(2.0)))
+    for _ in range(3):
+        reservation.use(sampled)
+    with pytest.raises(PrivacyError):
+        reservation.use(sampled)
+
+
+def test_a_refused_use_draws_nothing():
+    both = events.with_delta(events.discrete_laplace(0.5, 4), 1e-8)
+    reservation = Ledger(1, 1e-6).reserve(both, "words")
+    with pytest.raises(PrivacyError):
+        reservation.use(events.composed(both, 2))
+    reservation.use(both)
+
+
+def test_a_reservation_cannot_be_doubled():
+    reservation = Ledger(1, 1e-6).reserve(events.gaussian(10.0), "once")
+    for double in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(PrivacyError, match="spent twice"):
+            double(reservation)
+
+
+def test_threads_cannot_draw_more_than_was_reserved():
+    reservation = Ledger(4, 1e-6).reserve(events.gaussian(2.0), "rounds")
+    small = events.gaussian(20.0)  # a hundred of them fit
+
+    def draw(_):
+        try:
+            reservation.use(small)
+        except PrivacyError:
+            return 0
+        return 1
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(draw, range(300))) == 100
+
+
+# ---- disjoint sets of units
+
+
+def test_disjoint_parts_cost_as_much_as_the_worst():
+    ledger = Ledger(1, 1e-6)
+    years = ledger.reserve_parallel([release_of(0.5), release_of(1), release_of(0.25)], "topics by year")
+    assert ledger.spent().epsilon == pytest.approx(1, rel=1e-9)
+    assert len(ledger.entries) == 1
+    assert "worst of 3" in ledger.entries[0].purpose
+    for reservation, epsilon in zip(years, (0.5, 1, 0.25), strict=True):
+        reservation.use(release_of(epsilon))
+        with pytest.raises(PrivacyError, match="part"):
+            reservation.use(events.gaussian(1e6))
+    # One after the other they would not have fitted.
+    serial = Ledger(1, 1e-6)
+    serial.reserve(release_of(0.5), "a year")
+    with pytest.raises(BudgetExceeded):
+        serial.reserve(release_of(1), "another year")
+
+
+def test_disjoint_parts_of_different_kinds_are_refused():
+    ledger = Ledger(5, 1e-6)
+    with pytest.raises(PrivacyError, match="one by one"):
+        ledger.reserve_parallel([release_of(1), events.laplace(1.0)], "mixed")
+    assert not ledger.entries
+    several = [
+        events.composed(events.gaussian(6.0), 4),  # like noise 3
+        events.with_delta(events.gaussian(4.0), 1e-7),
+    ]
+    ledger.reserve_parallel(several, "by clinic")
+    both_worst = composed_epsilon([events.with_delta(events.gaussian(3.0), 1e-7)], 1e-6).epsilon
+    assert ledger.spent().epsilon == pytest.approx(both_worst, rel=1e-12)
+
+
+# ---- copies
+
+
+class Estimator(BaseEstimator):
+    def __init__(self, epsilon=1.0, ledger=None):
+        self.epsilon = epsilon
+        self.ledger = ledger
+
+
+def test_copies_and_clones_are_the_same_ledger():
+    ledger = Ledger(1, 1e-6)
+    assert copy.copy(ledger) is ledger
+    assert copy.deepcopy(ledger) is ledger
+    assert clone(ledger) is ledger
+    first = Estimator(ledger=ledger)
+    second = clone(first)
+    assert second is not first
+    assert second.ledger is ledger
+    assert copy.deepcopy(first).ledger is ledger
+    second.ledger.reserve(release_of(1), "the clone")
+    with pytest.raises(BudgetExceeded):
+        first.ledger.reserve(release_of(1), "the original")
+
+
+def test_a_pickled_ledger_comes_back_closed():
+    ledger = Ledger(1, 1e-6)
+    ledger.reserve(release_of(0.5), "topics")
+    back = pickle.loads(pickle.dumps(ledger))  # noqa: S301
+    assert back == ledger
+    assert back.closed
+    with pytest.raises(PrivacyError, match=r"closed record.*Ledger\.open"):
+        back.reserve(events.gaussian(1e6), "a second budget")
+
+
+def test_a_snapshot_is_closed_and_stays_as_it_was():
+    ledger = Ledger(1, 1e-6)
+    ledger.reserve(release_of(0.5), "topics")
+    snapshot = ledger.snapshot()
+    assert snapshot == ledger
+    ledger.reserve(events.gaussian(1e3), "more")
+    assert snapshot != ledger
+    assert len(snapshot.entries) == 1
+    with pytest.raises(PrivacyError, match="closed"):
+        snapshot.reserve(events.gaussian(1e6), "more")
+    with pytest.raises(PrivacyError, match="closed"):
+        snapshot.reserve_parallel([events.gaussian(1e6)], "more")
+    assert snapshot.spent().epsilon == pytest.approx(0.5)
+
+
+def test_equality_is_by_content_and_so_there_is_no_hash():
+    assert Ledger(1, 1e-6) == Ledger(1, 1e-6)
+    assert Ledger(1, 1e-6) != Ledger(1, 1e-6, privacy_unit="author")
+    assert Ledger(1, 1e-6) != "ledger"
+    with pytest.raises(TypeError):
+        hash(Ledger(1, 1e-6))
+    assert len(repr(Ledger(1, 1e-6))) < 80
+
+
+# ---- JSON
+
+
+def full_ledger():
+    ledger = Ledger(9, 1e-5, privacy_unit="author")
+    ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-8), "words: ä, \ud800, <b>")
+    ledger.reserve(events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20), "topics")
+    ledger.reserve(events.bounded_range(0.25), "a draw")
+    return ledger
+
+
+def test_json_round_trip():
+    ledger = full_ledger()
+    back = Ledger.from_json(json.loads(json.dumps(ledger.to_json())))
+    assert back == ledger
+    assert back.spent() == ledger.spent()
+    assert not back.closed
+    assert Ledger.from_json(Ledger(math.inf, 1e-6).to_json()).epsilon == math.inf
+
+
+def paths_in(value, path=()):
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from paths_in(part, (*path, key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from paths_in(part, (*path, number))
+    else:
+        yield path
+
+
+def test_every_single_edit_is_noticed():
+    original = full_ledger().to_json()
+    count = 0
+    for path in paths_in(original):
+        for other in (7, "x", None):
+            edited = copy.deepcopy(original)
+            place = edited
+            for key in path[:-1]:
+                place = place[key]
+            if place[path[-1]] == other:
+                continue
+            place[path[-1]] = other
+            with pytest.raises(PrivacyError):
+                Ledger.from_json(edited)
+            count += 1
+    assert count > 50
+    for number in range(3):  # a booking taken out
+        edited = copy.deepcopy(original)
+        del edited["entries"][number]
+        with pytest.raises(PrivacyError, match="checksum"):
+            Ledger.from_json(edited)
+
+
+def test_the_checksum_is_no_signature():
+    # Whoever edits on purpose can renew it: documented, and so it should stay true.
+    content = full_ledger().to_json()
+    forged = ledger_file.seal(9.0, 1e-5, "author", "add_or_remove_one", content["entries"][1:])
+    assert len(Ledger.from_json(forged).entries) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ({"schema": "discreet.ledger/0", "entries": []}, "version of discreet that wrote it"),
+        ({"schema": "discreet.ledger/2"}, "version of discreet that wrote it"),
+        ({"schema": 3}, "file that a Ledger wrote"),
+        ({}, "file that a Ledger wrote"),
+        ([], "JSON object"),
+        (None, "JSON object"),
+    ],
+)
+def test_other_schemas_are_refused(value, match):
+    with pytest.raises(PrivacyError, match=match):
+        Ledger.from_json(value)
+
+
+SAMPLED_ZCDP = {"kind": "poisson_sampled", "sampling_rate": 0.5, "event": {"kind": "zcdp", "rho": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [{"purpose": "x", "event": {"kind": "gaussian", "noise_multiplier": 10**400}}],
+        [{"purpose": "x", "event": {"kind": "repeated", "count": 10**400, "event": {"kind": "non_private"}}}],
+        [{"purpose": 5, "event": {"kind": "non_private"}}],
+        [{"purpose": "x", "event": SAMPLED_ZCDP}],
+        [{"purpose": "x"}],
+        ["x"],
+        7,
+    ],
+)  # fmt: skip
+def test_sealed_nonsense_is_refused(entries):
+    sealed = ledger_file.seal(1.0, 1e-6, "document", "add_or_remove_one", entries)
+    with pytest.raises((PrivacyError, ValueError)):
+        Ledger.from_json(sealed)
+
+
+# ---- planted mistakes: each breaks one rule, and the tests above would see it
+
+
+def spends(ledger_class):
+    """Book two releases of 0.8 out of 1; return how many were granted."""
+    ledger = ledger_class(1, 1e-6)
+    granted = 0
+    for _ in range(2):
+        try:
+            ledger.reserve(release_of(0.8), "x")
+            granted += 1
+        except BudgetExceeded:
+            pass
+    return granted
+
+
+def test_planted_mistakes_are_seen(monkeypatch):
+    assert spends(Ledger) == 1
+
+    class ForgetsEarlierBookings(Ledger):
+        def _cost(self, entries):
+            return super()._cost(entries[-1:])
+
+    assert spends(ForgetsEarlierBookings) == 2
+
+    class BooksAfterUse(Ledger):
+        def reserve(self, event, purpose):
+            return Reservation(event, purpose)  # nothing booked yet
+
+    assert spends(BooksAfterUse) == 2
+
+    class CopiesFreely(Ledger):
+        def __deepcopy__(self, memo):
+            return Ledger.from_json(self.to_json())
+
+    estimator = Estimator(ledger=CopiesFreely(1, 1e-6))
+    assert copy.deepcopy(estimator).ledger is not estimator.ledger

@@ -1,0 +1,279 @@
+"""Ledgers in files, shared by threads and processes, after crashes and forks: always one budget."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.privacy import events, ledger_file
+from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.ledger import Ledger
+
+
+def release_of(epsilon, delta=1e-6):
+    return events.gaussian(noise_multiplier_for(epsilon, delta))
+
+
+# ---- files
+
+
+def test_a_ledger_in_a_file_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    ledger.reserve(release_of(0.8), "first run")
+    again = Ledger.open(path)
+    assert again == ledger
+    with pytest.raises(BudgetExceeded):
+        again.reserve(release_of(0.7), "second run")
+    again.reserve(release_of(0.3), "second run")
+    assert len(ledger.entries) == 2  # the first object sees what the second booked
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(release_of(0.5), "third")
+    assert pickle.loads(pickle.dumps(ledger)).path == path  # noqa: S301
+    with pytest.raises(PrivacyError, match=r"exists already; use Ledger\.open"):
+        Ledger(1, 1e-6, path=path)
+    assert {p.name for p in tmp_path.iterdir()} == {"ledger.json", ".ledger.json.lock"}
+
+
+def test_opening_makes_a_ledger_only_with_a_budget(tmp_path):
+    with pytest.raises(PrivacyError, match="give epsilon and delta"):
+        Ledger.open(tmp_path / "none.json")
+    made = Ledger.open(tmp_path / "new.json", 1, 1e-6, privacy_unit="author")
+    made.reserve(release_of(0.5), "topics")
+    again = Ledger.open(tmp_path / "new.json", 99, 1e-3)
+    assert (again.epsilon, again.delta, len(again.entries)) == (1, 1e-6, 1)  # it keeps its own budget
+    for other in ({"privacy_unit": "document"}, {"neighboring": "replace_one"}):
+        with pytest.raises(PrivacyError, match="use one unit for one ledger"):
+            Ledger.open(tmp_path / "new.json", **other)
+    with pytest.raises(PrivacyError, match="cannot be kept there"):
+        Ledger(1, 1e-6, path=tmp_path / "no folder" / "ledger.json")
+
+
+def test_all_names_of_a_file_are_one_ledger(tmp_path, monkeypatch):
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
+    (tmp_path / "link.json").symlink_to("ledger.json")
+    Ledger.open(tmp_path / "link.json").reserve(release_of(1), "through the link")
+    assert (tmp_path / "link.json").is_symlink()
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(release_of(0.5), "direct")
+    monkeypatch.chdir(tmp_path)
+    relative = Ledger.open("ledger.json")
+    monkeypatch.chdir("/")
+    assert len(relative.entries) == 1
+
+
+def test_files_that_were_damaged_or_put_back_are_refused(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    ledger.reserve(release_of(0.5), "first")
+    older = path.read_text()
+    ledger.reserve(release_of(0.5), "second")
+    newer = path.read_text()
+    for damaged, match in [
+        (newer.replace('"second"', '"sceond"'), "checksum"),
+        (newer[:-30], "not JSON"),
+        ("\x00", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        (older, "lacks bookings"),
+        (json.dumps(Ledger(5, 1e-6).to_json()), "replaced by another ledger"),
+    ]:
+        path.write_text(damaged)
+        for read_or_book in (ledger.spent, lambda: ledger.reserve(release_of(0.1), "third")):
+            with pytest.raises(PrivacyError, match=match):
+                read_or_book()
+    path.unlink()
+    with pytest.raises(PrivacyError, match="is gone"):
+        ledger.reserve(release_of(0.1), "third")
+    path.write_bytes(b" " * (17 * 2**20))
+    with pytest.raises(PrivacyError, match="too large"):
+        Ledger.open(path)
+
+
+def test_permissions_are_kept(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    path.chmod(0o664)
+    ledger.reserve(release_of(0.5), "first")
+    assert path.stat().st_mode & 0o777 == 0o664
+
+
+def test_a_full_disk_books_nothing_and_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    before = path.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(PrivacyError, match="No space left"):
+        ledger.reserve(release_of(0.5), "topics")
+    assert path.read_bytes() == before
+    assert not [p for p in tmp_path.iterdir() if p.name not in {"ledger.json", ".ledger.json.lock"}]
+
+
+# ---- threads, processes, crashes
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_threads_share_one_budget(tmp_path, in_file):
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json" if in_file else None)
+    part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))  # ten of them fit
+    barrier = threading.Barrier(8)
+
+    def book(_):
+        barrier.wait()
+        booked = 0
+        for _ in range(3):
+            try:
+                ledger.reserve(part, "part")
+            except BudgetExceeded:
+                continue
+            booked += 1
+        return booked
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(book, range(8))) == 10
+    assert len(ledger.entries) == 10
+    assert ledger.spent().epsilon <= 1
+
+
+BOOK_IN_ANOTHER_PROCESS = textwrap.dedent("""
+    import sys
+    from discreet.errors import BudgetExceeded
+    from discreet.privacy import events
+    from discreet.privacy.accounting import noise_multiplier_for
+    from discreet.privacy.ledger import Ledger
+    part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))
+    ledger = Ledger.open(sys.argv[1], 1, 1e-6)
+    booked = 0
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for _ in range(8):
+        try:
+            ledger.reserve(part, "part")
+            booked += 1
+        except BudgetExceeded:
+            pass
+    print(booked, flush=True)
+    sys.stdin.readline()
+""")
+
+
+def start(code, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_processes_share_one_budget(tmp_path):
+    path = tmp_path / "ledger.json"  # made by whoever comes first
+    workers = [start(BOOK_IN_ANOTHER_PROCESS, path) for _ in range(3)]
+    try:
+        for worker in workers:
+            assert worker.stdout.readline() == "ready\n"
+        for worker in workers:
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+        booked = [int(worker.stdout.readline()) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.communicate("\n", timeout=60)
+    assert sum(booked) == 10
+    ledger = Ledger.open(path)
+    assert len(ledger.entries) == 10
+    assert ledger.spent().epsilon <= 1
+
+
+CRASH = textwrap.dedent("""
+    import sys
+    from discreet.privacy import events
+    from discreet.privacy.accounting import noise_multiplier_for
+    from discreet.privacy.ledger import Ledger
+    ledger = Ledger.open(sys.argv[1])
+    reservation = ledger.reserve(events.gaussian(noise_multiplier_for(1, 1e-6)), "topics")
+    print("reserved", flush=True)
+    sys.stdin.readline()
+    reservation.use(reservation.event)
+""")
+
+
+def test_a_crash_between_booking_and_use_leaves_it_spent(tmp_path):
+    path = tmp_path / "ledger.json"
+    Ledger(1, 1e-6, path=path)
+    worker = start(CRASH, path)
+    assert worker.stdout.readline() == "reserved\n"
+    worker.send_signal(signal.SIGKILL)
+    worker.communicate(timeout=60)
+    assert worker.returncode == -signal.SIGKILL
+    ledger = Ledger.open(path)
+    assert [entry.purpose for entry in ledger.entries] == ["topics"]
+    assert ledger.spent().epsilon == pytest.approx(1)
+    with pytest.raises(BudgetExceeded):  # and the lock of the dead process is gone
+        ledger.reserve(events.gaussian(50.0), "again")
+
+
+def in_a_fork(call):
+    """Return what ``call`` returns in a forked child: a short text, or an exception's type and message."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            try:
+                answer = str(call())
+            except Exception as error:
+                answer = f"{type(error).__name__}: {error}"
+            os.write(writer, answer.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        answer = file.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_is_no_second_budget(tmp_path):
+    ledger = Ledger(1, 1e-6)
+    reservation = ledger.reserve(release_of(0.5), "topics")
+    answer = in_a_fork(lambda: ledger.reserve(release_of(0.1), "in the child"))
+    assert answer.startswith("PrivacyError: this ledger was made in another process")
+    answer = in_a_fork(lambda: reservation.use(release_of(0.5)))
+    assert answer.startswith("PrivacyError: the reservation for 'topics' was made in another process")
+    reservation.use(release_of(0.5))
+    in_file = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
+    assert "Reservation" in in_a_fork(lambda: in_file.reserve(release_of(1), "in the child"))
+    with pytest.raises(BudgetExceeded):
+        in_file.reserve(release_of(0.5), "in the parent")
+
+
+def test_without_the_file_lock_two_would_get_the_whole(tmp_path, monkeypatch):
+    """The planted mistake: what the tests above would let through if processes did not take turns."""
+    path = tmp_path / "ledger.json"
+    Ledger(1, 1e-6, path=path)
+    barrier = threading.Barrier(2, timeout=30)
+    write = ledger_file.write
+
+    def both_at_once(place, value):
+        barrier.wait()
+        write(place, value)
+
+    monkeypatch.setattr(ledger_file, "locked", lambda path: contextlib.nullcontext())
+    monkeypatch.setattr(ledger_file, "write", both_at_once)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        booked = list(pool.map(lambda _: Ledger.open(path).reserve(release_of(1), "all"), range(2)))
+    assert len(booked) == 2
+    assert len(Ledger.open(path).entries) == 1
