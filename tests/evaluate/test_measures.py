@@ -1,5 +1,8 @@
 """Every measure against its twin, golden values of gensim, and what the measures must tell apart."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -250,3 +253,14 @@ def test_names_of_the_room():
     assert set(evaluate.__all__) <= set(dir(evaluate))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         evaluate.nothing  # noqa: B018
+
+
+def test_the_example_of_the_guide_runs():
+    guide = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]
+    names = {}
+    exec(code, names)
+    model = names["model"].topic_word_
+    assert round(completion_perplexity(model, names["held_out"])) == 19
+    assert round(completion_perplexity(unigram(names["train"]), names["held_out"])) == 40
+    assert topic_match(names["topics"], model).mean_distance < 0.1

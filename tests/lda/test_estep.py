@@ -1,5 +1,10 @@
 """The E-step and its parts against slow twins, and the promise that threads change no bit."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import mpmath
 import numpy as np
 import pytest
@@ -172,3 +177,27 @@ def test_padding_is_without_weight_and_aligned():
 def test_word_weights_have_the_same_bits_for_any_number_of_threads():
     state = init(np.random.default_rng(5).gamma(1.0, 1.0, (9, 101)))
     assert word_weights(state, 1).tobytes() == word_weights(state, 3).tobytes()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
+def test_bits_do_not_depend_on_the_processor(tmp_path):
+    """Vectors of 2, 4 or 8 doubles, with or without fused multiply-add: the same sums in the same order."""
+    program = """
+import hashlib, numpy as np
+from discreet.lda import fold_in
+rng = np.random.default_rng(0)
+topics, counts = rng.dirichlet(np.full(90, 0.3), 11), rng.poisson(0.6, (40, 90))
+found = [fold_in(topics, counts, method=m) for m in ("map", "maximum_likelihood", "variational")]
+print(hashlib.sha256(b"".join(theta.tobytes() for theta in found)).hexdigest())
+"""
+
+    def run(**processor):
+        cache = str(tmp_path / (processor.get("NUMBA_CPU_NAME") or "host"))
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, **processor}
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+        )
+        return done.stdout
+
+    plain = run(NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
+    assert run() == plain
