@@ -33,7 +33,7 @@ _HOMES = {
     "Release": "discreet.release",
     "read_corpus": "discreet.corpus",
 }
-_ROOMS = ("central", "corpus", "evaluate", "lda", "privacy", "release")
+_ROOMS = ("audit", "central", "corpus", "evaluate", "lda", "privacy", "release")
 
 __all__ = [
     "BudgetExceeded",
