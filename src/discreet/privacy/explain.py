@@ -13,7 +13,7 @@ Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet.errors import ParameterError
 from discreet.privacy.gdp import gdp_epsilon, gdp_mu
@@ -41,11 +41,14 @@ def best_true_positive_rate(mu: float, false_positive_rate: float) -> float:
     return 1.0 if math.isinf(mu) else float(ndtr(ndtri(false_positive_rate) + mu))
 
 
-def largest_posterior(mu: float, prior: float, alarm_rate: float = 0.01) -> float:
-    """Return how sure an attacker can become that a unit is in the corpus.
+def largest_posterior(mu: float, prior: float, failure: float = 1e-6) -> float:
+    """Return how sure an attacker can become that a unit is in the corpus, but for a failure of the noise.
 
-    The attacker starts from the probability ``prior`` and raises an alarm; the test is the one, among those
-    with a false-positive rate of at least ``alarm_rate``, whose alarms are most often right.
+    An attacker who knows everything but whether the unit is in the corpus, and held that for likely with
+    probability ``prior``, multiplies the odds by exp(L) on seeing the release. Where the unit is in the corpus, the
+    privacy loss L of the Gaussian mechanism is normal with mean mu^2 / 2 and standard deviation mu (where it is not,
+    the mean is - mu^2 / 2), so with probability at least 1 - ``failure`` it stays below
+    mu^2 / 2 + mu Phi^-1(1 - ``failure``). No bound holds with probability one for Gaussian noise.
 
     Parameters
     ----------
@@ -53,12 +56,11 @@ def largest_posterior(mu: float, prior: float, alarm_rate: float = 0.01) -> floa
         Gaussian-DP parameter.
     prior : float
         Between 0 and 1.
-    alarm_rate : float
-        Alarms that are never raised could be arbitrarily sure; this is how rare the attacker's may be.
+    failure : float
+        Probability, over the noise, with which the posterior may be larger; usually the budget's delta.
     """
-    true_rate = best_true_positive_rate(mu, alarm_rate)
-    # The trade-off curve is concave, so TPR / FPR falls with FPR: the rarest allowed alarm is the surest.
-    return prior * true_rate / (prior * true_rate + (1 - prior) * alarm_rate)
+    loss = mu * mu / 2 - mu * float(ndtri(failure))
+    return float(expit(logit(prior) + loss))
 
 
 @dataclass(frozen=True)
@@ -72,19 +74,24 @@ class Learnability:
     verdict : {"good", "usable", "weak", "mostly noise"}
     expected_gap : float
         Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
+    units_for_five_percent : float
+        About how many units would bring the gap to 5 % (difficulty 2.2), all else being equal.
     """
 
     difficulty: float
     verdict: str
     expected_gap: float
+    units_for_five_percent: float
 
     def in_words(self) -> str:
         """Return the forecast as a sentence."""
-        advice = "" if self.difficulty < 8 else "; use fewer words or topics, or a larger epsilon"
-        return (
+        said = (
             f"Learnability: x = {self.difficulty:.2g} ({self.verdict}); perplexity is expected to lie about "
-            f"{100 * self.expected_gap:.0f} % above that of a model without privacy{advice}."
         )
+        said += f"{100 * self.expected_gap:.2g} % above that of a model without privacy"
+        if self.difficulty >= 2.2:
+            said += f" (5 % would take about {_two_digits(self.units_for_five_percent)} units)"
+        return said + ("; use fewer words or topics, or a larger epsilon." if self.difficulty >= 8 else ".")
 
 
 def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Learnability:
@@ -99,14 +106,15 @@ def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Lear
         Gaussian-DP parameter of the training; ``inf`` is no noise.
     """
     signal = max(n_units, 1.0) * mu
-    difficulty = 0.0 if math.isinf(signal) else n_words * n_topics / signal
+    difficulty = n_words * n_topics / signal if signal > 0 else math.inf
     verdict = "mostly noise"
     for limit, name in ((2, "good"), (8, "usable"), (15, "weak")):
         if difficulty < limit:
             verdict = name
             break
     gap = 0.016 * difficulty**1.5 if difficulty < 3 else 0.031 * difficulty**0.83
-    return Learnability(difficulty, verdict, gap)
+    needed = n_words * n_topics / (2.2 * mu) if mu > 0 else math.inf
+    return Learnability(difficulty, verdict, gap, needed)
 
 
 @dataclass(frozen=True)
@@ -121,8 +129,8 @@ class BudgetExplanation:
     true_positive_rates : dict of float to float
         Best true-positive rate of any membership test, by false-positive rate.
     posteriors : dict of float to float
-        Largest probability that a unit was in the corpus after an alarm at a false-positive rate of 1 %, by
-        prior.
+        Largest probability, after seeing the release, that a unit is in the corpus, by the probability before
+        (:func:`largest_posterior`); exceeded with probability delta at most.
     group_epsilons : dict of int to float
         Epsilon (at the same delta) for a person with that many units.
     forecast : Learnability or None
@@ -139,16 +147,20 @@ class BudgetExplanation:
     def in_words(self) -> str:
         """Return the explanation as a few lines of text."""
         unit = self.guarantee.privacy_unit
-        lines = [
-            self.guarantee.in_words(),
+        lines = [self.guarantee.in_words()]
+        if math.isinf(self.mu):
+            return "\n".join([*lines, *([] if self.forecast is None else ["", self.forecast.in_words()])])
+        lines += [
             "",
+            "The figures below are exact for one Gaussian mechanism that spends this budget (Gaussian-DP parameter "
+            f"mu = {self.mu:.3g}), which is how topics are trained.",
             f"What an attacker who knows everything but one {unit} can do at best:",
         ]
         lines += [
             f"  with {percent(alarm)} of false alarms, {percent(found)} of true members found"
             for alarm, found in self.true_positive_rates.items()
         ]
-        lines += ["How far a suspicion can rise (after an alarm whose false-positive rate is 1 %):"]
+        lines += [f"How far a suspicion can rise (but for bad luck of probability {self.guarantee.delta:g}):"]
         lines += [
             f"  from {percent(prior)} to at most {percent(after)}" for prior, after in self.posteriors.items()
         ]
@@ -179,7 +191,8 @@ def explain_budget(
     epsilon, delta : float
     privacy_unit, neighboring : str
     n_documents, n_topics, n_words : int, optional
-        Give all three for a forecast of what can be learned. ``n_documents`` counts units.
+        Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
+        bounds delta.
 
     Returns
     -------
@@ -192,7 +205,7 @@ def explain_budget(
     missing = [name for name, size in sizes.items() if size is None]
     if bad:
         raise ParameterError(f"sizes must be positive, but {' and '.join(bad)}.")
-    if 0 < len(missing) < len(sizes):
+    if missing and (n_topics is not None or n_words is not None):
         raise ParameterError(
             f"a forecast needs documents, topics and words; {' and '.join(missing)} missing."
         )
@@ -205,7 +218,7 @@ def explain_budget(
         guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring),
         mu=mu,
         true_positive_rates={alarm: best_true_positive_rate(mu, alarm) for alarm in FALSE_POSITIVE_RATES},
-        posteriors={prior: largest_posterior(mu, prior) for prior in PRIORS},
+        posteriors={prior: largest_posterior(mu, prior, delta) for prior in PRIORS},
         group_epsilons={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
         forecast=forecast,
     )
@@ -225,6 +238,13 @@ def attack_risk_sentence(guarantee: Guarantee) -> str:
         f"Whatever an attacker knows, a test that wrongly accuses {percent(alarm)} of outsiders finds at most "
         f"{percent(min(ceiling, 1.0))} of those who are in the training text (unit: {guarantee.privacy_unit})."
     )
+
+
+def _two_digits(count: float) -> str:
+    if not 0 < count < 1e15:
+        return f"{count:.2g}"
+    digits = 10 ** max(0, math.floor(math.log10(count)) - 1)
+    return f"{math.ceil(count / digits) * digits:,}"
 
 
 def percent(share: float) -> str:

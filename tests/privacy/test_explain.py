@@ -1,0 +1,192 @@
+"""What a budget means: figures against simulated attackers and against the bounds they must keep."""
+
+import dataclasses
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.explain import (
+    attack_risk_sentence,
+    best_true_positive_rate,
+    explain_budget,
+    largest_posterior,
+    learnability,
+    percent,
+)
+from discreet.privacy.gdp import gdp_epsilon, gdp_mu
+from discreet.privacy.units import Guarantee
+
+MU = gdp_mu(2, 1e-6)
+
+
+def observe(n=1_000_000, mu=MU):
+    """What an attacker sees in the two worlds (absent, present), as the log-likelihood ratio."""
+    rng = np.random.default_rng(5)
+    absent, present = rng.normal(0, 1, n), rng.normal(mu, 1, n)
+    return tuple(mu * x - mu * mu / 2 for x in (absent, present))
+
+
+@pytest.mark.parametrize("alarm", [0.001, 0.01, 0.1])
+def test_the_best_attacker_does_as_well_as_stated_and_no_better(alarm):
+    absent, present = observe()
+    threshold = np.quantile(absent, 1 - alarm)
+    found = np.mean(present > threshold)
+    stated = best_true_positive_rate(MU, alarm)
+    error = 4 * (1 / math.sqrt(alarm * len(absent)) + 1 / math.sqrt(stated * len(present)))
+    assert error < 0.4
+    assert found == pytest.approx(stated, rel=error)
+    assert best_true_positive_rate(1.5 * MU, alarm) > stated * (1 + error)  # a wrong mu would show
+
+
+@pytest.mark.parametrize("prior", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("failure", [1e-2, 1e-3])
+def test_posteriors_stay_below_the_stated_one_but_for_the_failure(prior, failure):
+    stated = largest_posterior(MU, prior, failure)
+    for world, least in zip(observe(), (0.0, 0.8), strict=True):
+        posterior = prior * np.exp(world) / (prior * np.exp(world) + 1 - prior)
+        beyond = np.mean(posterior > stated)
+        assert beyond <= failure * 1.3
+        assert beyond >= failure * least  # exact where the unit is present
+
+
+def test_edges_of_attacks():
+    assert best_true_positive_rate(math.inf, 0.01) == 1
+    assert best_true_positive_rate(0.0, 0.01) == pytest.approx(0.01)
+    assert largest_posterior(math.inf, 0.01) == 1
+    assert largest_posterior(1e-9, 0.1) == pytest.approx(0.1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.01, 20), st.floats(1e-9, 1e-3))
+def test_figures_grow_with_epsilon_and_keep_the_bounds_of_epsilon_delta(epsilon, delta):
+    told = explain_budget(epsilon, delta)
+    more = explain_budget(1.5 * epsilon, delta)
+    for alarm, found in told.true_positive_rates.items():
+        assert alarm < found <= min(1, math.exp(epsilon) * alarm + delta) * (1 + 1e-9)
+        assert found <= more.true_positive_rates[alarm]
+    for prior, after in told.posteriors.items():
+        assert prior < after <= more.posteriors[prior] <= 1
+    for size, group in told.group_epsilons.items():
+        assert group > size * epsilon * 0.9  # never cheaper than it looks, for small deltas
+        assert group == gdp_epsilon(size * told.mu, delta)
+
+
+def test_the_explanation_in_words_and_numbers():
+    told = explain_budget(1, 1e-6, privacy_unit="document", n_documents=20_000, n_topics=20, n_words=2000)
+    words = told.in_words()
+    for part in (
+        "epsilon = 1 and delta = 1e-06",
+        "unit: document (add_or_remove_one)",
+        "Gaussian",
+        "mu = 0.237",
+        "with 1 % of false alarms, 1.83 % of true members found",
+        "from 1 % to at most 3.1 %",
+        "10: epsilon = 13.5",
+        "x = 8.4 (weak)",
+        "77,000 units",
+    ):
+        assert part in words, part
+    assert "several authors" in explain_budget(1, 1e-6, privacy_unit="author").in_words()
+    twin = explain_budget(math.inf, 1e-6, n_documents=10, n_topics=2, n_words=5).in_words()
+    assert "No privacy" in twin
+    assert "x = 0 (good)" in twin
+    assert "false alarms" not in twin
+    assert told.guarantee == Guarantee(1, 1e-6, "document", "add_or_remove_one", told.guarantee.accountant)
+    assert json.loads(json.dumps(dataclasses.asdict(told)))["forecast"]["verdict"] == "weak"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        told.mu = 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "match"),
+    [
+        ({"n_topics": 20}, ParameterError, "n_documents and n_words missing"),
+        ({"n_documents": 0}, ParameterError, "n_documents is 0"),
+        (
+            {"n_documents": -1, "n_topics": 0, "n_words": 1},
+            ParameterError,
+            "n_documents is -1 and n_topics is 0",
+        ),
+        ({"n_documents": 10_000_000}, PrivacyError, "1/10000000"),
+        ({"privacy_unit": "sentence"}, PrivacyError, "privacy_unit"),
+        ({"neighboring": "sideways"}, PrivacyError, "neighboring"),
+    ],
+)
+def test_explanations_of_nonsense_are_refused(sizes, error, match):
+    with pytest.raises(error, match=match):
+        explain_budget(1, 1e-6, **sizes)
+
+
+def test_documents_alone_only_bound_delta():
+    assert explain_budget(1, 1e-6, n_documents=1000).forecast is None
+
+
+# ---- learnability: the table of what was measured
+
+
+@pytest.mark.parametrize(("epsilon", "documents"), [(1, 67_000), (2, 36_000), (4, 19_000), (8, 11_000)])
+def test_documents_for_five_per_cent(epsilon, documents):
+    told = learnability(2000, 20, documents, gdp_mu(epsilon, 1e-5))
+    assert told.units_for_five_percent == pytest.approx(documents, rel=0.05)
+    assert told.difficulty == pytest.approx(2.2, rel=0.05)
+    assert told.expected_gap == pytest.approx(0.05, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "verdict"),
+    [
+        (0.5, "good"),
+        (1.99, "good"),
+        (2, "usable"),
+        (7.9, "usable"),
+        (8, "weak"),
+        (14.9, "weak"),
+        (15, "mostly noise"),
+    ],
+)
+def test_verdicts(difficulty, verdict):
+    told = learnability(1000, 10, 10_000 / difficulty, 1.0)
+    assert told.difficulty == pytest.approx(difficulty)
+    assert told.verdict == verdict
+    assert ("fewer words or topics" in told.in_words()) == (difficulty >= 8)
+
+
+def test_the_forecast_grows_with_difficulty():
+    gaps = [learnability(1000, 10, units, 1.0).expected_gap for units in np.geomspace(1e6, 10, 300)]
+    jump = gaps.index(max(gap for gap in gaps if gap < 0.0832))  # the two fits meet at x = 3, nearly
+    assert all(b > a * 0.9 for a, b in itertools.pairwise(gaps))
+    assert gaps[jump] == pytest.approx(0.08, abs=0.01)
+    assert learnability(10, 2, -3.0, 1.0).difficulty == 20  # a noisy number of units may be negative
+    assert learnability(10, 2, 5.0, 0.0).verdict == "mostly noise"
+    assert learnability(10, 2, 5.0, math.inf).difficulty == 0
+
+
+# ---- the sentence of the privacy label
+
+
+def test_the_sentence_is_a_bound_for_every_mechanism():
+    assert "Nothing limits" in attack_risk_sentence(Guarantee(math.inf, 1e-6, "document", "replace_one"))
+    sentence = attack_risk_sentence(Guarantee(1.0, 1e-6, "author", "add_or_remove_one"))
+    assert "accuses 1 % of outsiders finds at most 2.72 %" in sentence
+    assert "unit: author" in sentence
+    for epsilon in (0.1, 1, 3, 6, 800):
+        words = attack_risk_sentence(Guarantee(epsilon, 1e-6, "document", "replace_one"))
+        share = float(words.split("at most ")[1].removeprefix("over ").split(" %")[0]) / 100
+        assert share >= best_true_positive_rate(gdp_mu(epsilon, 1e-6), 0.01) * 0.995
+        # Randomised response, the worst pure mechanism, reaches min(e^eps a, 1 - e^-eps (1 - a)).
+        worst = min(math.exp(min(epsilon, 50)) * 0.01, 1 - math.exp(-epsilon) * 0.99)
+        assert share == pytest.approx(worst, rel=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.01, "1 %"), (0.12345, "12.3 %"), (0.99999, "over 99.99 %"), (1.0, "100 %"), (1e-5, "0.001 %")],
+)
+def test_percentages(share, text):
+    assert percent(share) == text
