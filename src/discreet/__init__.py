@@ -19,18 +19,21 @@ from discreet.errors import (
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet import evaluate, privacy
+    from discreet import audit, evaluate, privacy
     from discreet.central import PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
+    from discreet.lda import GibbsLDA, VariationalLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
 
 _HOMES = {
     "Corpus": "discreet.corpus",
+    "GibbsLDA": "discreet.lda",
     "Ledger": "discreet.privacy",
     "PrivateCountVectorizer": "discreet.central",
     "PrivateLDA": "discreet.central",
     "Release": "discreet.release",
+    "VariationalLDA": "discreet.lda",
     "read_corpus": "discreet.corpus",
 }
 _ROOMS = ("audit", "central", "corpus", "evaluate", "lda", "privacy", "release")
@@ -40,6 +43,7 @@ __all__ = [
     "Corpus",
     "CorpusError",
     "DiscreetError",
+    "GibbsLDA",
     "Ledger",
     "ParameterError",
     "PrivacyError",
@@ -47,6 +51,8 @@ __all__ = [
     "PrivateLDA",
     "Release",
     "ReleaseError",
+    "VariationalLDA",
+    "audit",
     "evaluate",
     "privacy",
     "read_corpus",
