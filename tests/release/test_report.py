@@ -16,7 +16,6 @@ from tests.release.report_cases import HOSTILE, release
 
 from discreet.errors import ReleaseError
 from discreet.release import Release, report_words
-from discreet.release import report as report_module
 from discreet.release.report import report, write_report
 
 
@@ -75,12 +74,6 @@ def test_the_privacy_label_says_it_all():
     plain = text_of(report(release()))
     assert "public list" in plain
     assert "chosen privately" not in plain
-
-
-def test_epsilon_is_never_rounded_down():
-    for epsilon, shown in [(1.23456, "1.235"), (4.0, "4"), (0.00123412, "0.001235"), (123.41, "123.5")]:
-        guarantee = report_module.Guarantee(epsilon, 1e-6, "document", "add_or_remove_one")
-        assert report_module._epsilon(guarantee) == shown
 
 
 def test_banners():

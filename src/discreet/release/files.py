@@ -1,47 +1,31 @@
-"""A release as files: a folder with ``model.safetensors``, ``vocabulary.txt`` and ``README.md``.
+"""A release as a folder: ``model.safetensors``, ``vocabulary.txt`` and ``README.md``.
 
-``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
-schema's name, the settings, the ledger, the determinism label, and the SHA-256 of the vocabulary file.
-``vocabulary.txt`` has one word a line, as a JSON string where the word could not stand there as it is.
-``README.md`` is the card, for people; nothing is read back from it.
+What the first two hold is in :mod:`discreet.release.file_format` and :mod:`discreet.release.vocabulary_file`;
+``README.md`` is the card, for people, and nothing is read back from it. The same release gives the same bytes.
 
-The same release gives the same bytes. A folder appears whole, in one step: it is written under another name,
-flushed to the disk, and renamed. Whatever is read is taken as hostile until it is checked.
+A folder appears whole, in one step: it is written under another name, flushed to the disk, and renamed. A crash
+at any moment leaves either no folder or one that loads, and at worst a hidden one beside it whose name ends in
+``.partial``, which can be deleted.
 """
 
-import json
-import math
+import errno
 import os
 import shutil
-import struct
+import stat
 import tempfile
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
-from discreet.errors import PrivacyError, ReleaseError
-from discreet.privacy.ledger import Ledger
+from discreet.errors import ReleaseError
+from discreet.release import file_format
+from discreet.release.file_format import MODEL
 from discreet.release.record import Release
+from discreet.release.vocabulary_file import LARGEST_VOCABULARY, VOCABULARY, read_words, vocabulary_bytes
 
-__all__ = ["SCHEMA", "load", "save"]
+__all__ = ["CARD", "load", "save"]
 
-SCHEMA = "discreet.release/1"
-MODEL, VOCABULARY, CARD = "model.safetensors", "vocabulary.txt", "README.md"
-_LARGEST_HEADER = 64 * 2**20
-_LARGEST_VOCABULARY = 512 * 2**20
-_ARRAYS = ("topic_word", "topic_weight", "word_weight", "topic_word_noise")
-_FIELDS = {
-    "schema",
-    "configuration",
-    "ledger",
-    "determinism",
-    "guarantee",
-    "n_units_noisy",
-    "vocabulary_sha256",
-}
+CARD = "README.md"
 
 
 def save(release: Release, folder: Path) -> None:
@@ -51,43 +35,37 @@ def save(release: Release, folder: Path) -> None:
     ------
     ReleaseError
         Where the folder holds something, or its parent does not exist. Nothing is written then.
+    OSError
+        Where the disk is full, or may not be written. Nothing is left behind then.
     """
-    from safetensors.numpy import save as to_bytes
-
-    if folder.is_symlink() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise ReleaseError(f"expected a new or empty folder, but {folder} is not; name another one.")
-    parent = folder.absolute().parent
-    if not parent.is_dir():
-        raise ReleaseError(f"cannot write {folder}: the folder {parent} does not exist; make it first.")
-    words = "".join(_to_line(word) + "\n" for word in release.vocabulary).encode()
-    metadata = {
-        "schema": SCHEMA,
-        "configuration": dict(release.configuration),
-        "ledger": release.ledger.to_json(),
-        "determinism": release.determinism,
-        "guarantee": release.guarantee,
-        "n_units_noisy": release.n_units_noisy,
-        "vocabulary_sha256": sha256(words).hexdigest(),
-    }
-    arrays = {name: getattr(release, name) for name in _ARRAYS if getattr(release, name) is not None}
-    written = json.dumps(_writable(metadata), sort_keys=True, ensure_ascii=True, allow_nan=False)
+    words = vocabulary_bytes(release.vocabulary)
     files = {
-        MODEL: to_bytes(arrays, {"discreet": written}),
+        MODEL: file_format.model_bytes(release, words),
         VOCABULARY: words,
         CARD: release.card().encode(),
     }
-    temporary = Path(tempfile.mkdtemp(dir=parent, prefix=f".{folder.name}."))
+    folder = folder.absolute()
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()) or _holds_something(folder):
+        raise ReleaseError(f"expected a new or empty folder, but {folder} is not; name another one.")
+    if not folder.parent.is_dir():
+        raise ReleaseError(
+            f"cannot write {folder}: the folder {folder.parent} does not exist; make it first."
+        )
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}.", suffix=".partial"))
     try:
+        # mkdtemp lets only the owner in; a folder made inside has the permissions that the user's umask gives.
+        inner = temporary / "release"
+        inner.mkdir()
         for name, content in files.items():
-            with (temporary / name).open("wb") as file:
+            with (inner / name).open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.chmod(0o755)
-        temporary.rename(folder)  # replaces an empty folder, and no other
-    except BaseException:
+        _flush(inner)
+        _move(inner, folder)
+        _flush(folder.parent)
+    finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 def load(folder: Path) -> Release:
@@ -100,165 +78,73 @@ def load(folder: Path) -> Release:
     """
     if not folder.is_dir():
         raise ReleaseError(
-            f"expected a folder with a release, but {folder} is none; give the folder that `save` made."
-        )
-    raw = _read(folder / MODEL, _file_size(folder / MODEL))
-    metadata, arrays = _parse(raw)
-    schema = metadata.get("schema")
-    if schema != SCHEMA:
-        raise ReleaseError(
-            f"this version reads releases of schema {SCHEMA}, but the file says {str(schema)[:40]!r}; use the version "
-            "of discreet that wrote it."
-        )
-    if set(metadata) != _FIELDS:
-        raise ReleaseError(
-            f"{MODEL} must hold exactly the fields of {SCHEMA}; the file was changed or is damaged."
-        )
-    words = _read(folder / VOCABULARY, _LARGEST_VOCABULARY)
-    if sha256(words).hexdigest() != metadata["vocabulary_sha256"]:
-        raise ReleaseError(
-            f"{VOCABULARY} is not the one that belongs to {MODEL}; restore both from one copy."
+            f"expected a folder with a release, but {folder} is none; give a folder that Release.save made."
         )
     try:
-        ledger = Ledger.from_json(metadata["ledger"]).snapshot()
-    except (PrivacyError, ValueError, TypeError, OverflowError) as error:
-        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {error}") from None
-    release = Release(
-        vocabulary=tuple(_from_line(line) for line in _lines(words)),
-        ledger=ledger,
-        configuration=_settings(metadata["configuration"]),
-        reproducible=_label(metadata["determinism"]),
-        n_units_noisy=_number_or_none(metadata["n_units_noisy"]),
-        topic_word=arrays["topic_word"],
-        topic_weight=arrays.get("topic_weight"),
-        word_weight=arrays.get("word_weight"),
-        topic_word_noise=arrays.get("topic_word_noise"),
-    )
-    if metadata["guarantee"] != release.guarantee:
+        with _open(folder / VOCABULARY) as file:
+            raw_words = _read(file, _size(file, LARGEST_VOCABULARY), VOCABULARY)
+        words = read_words(raw_words)
+        with _open(folder / MODEL) as file:
+            size = _size(file, file_format.LARGEST_MODEL)
+            length = file_format.header_length(file.read(8), size)
+            n_data = size - 8 - length
+            header = file_format.read_header(_read(file, length, MODEL), n_data, len(words))
+            file.seek(0)
+            return file_format.build(_read(file, size, MODEL), header, words, sha256(raw_words).hexdigest())
+    except OSError as error:
+        raise ReleaseError(f"{folder} cannot be read: {error.strerror or error}.") from None
+    except MemoryError:
         raise ReleaseError(
-            f"the guarantee written in {MODEL} is not the one its ledger proves; the file was changed, or its "
-            "version of discreet counted differently."
-        )
-    return release
+            f"{folder} needs more memory than there is; load it on a larger machine."
+        ) from None
 
 
-def _parse(raw: bytes) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """Take a safetensors file apart: our metadata, and the arrays it should hold."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
-    if len(raw) < 8 or struct.unpack("<Q", raw[:8])[0] > min(len(raw) - 8, _LARGEST_HEADER):
-        raise ReleaseError(f"{MODEL} is not a safetensors file, or it is cut off; restore it from a copy.")
-    header = _json(raw[8 : 8 + struct.unpack("<Q", raw[:8])[0]])
-    about = header.pop("__metadata__", None)
-    if not isinstance(about, dict) or set(about) != {"discreet"} or not isinstance(about["discreet"], str):
-        raise ReleaseError(f"{MODEL} was not written by discreet: it lacks the metadata key 'discreet'.")
-    if "topic_word" not in header or not set(header) <= set(_ARRAYS):
-        raise ReleaseError(f"{MODEL} must hold topic_word and no arrays unknown to {SCHEMA}.")
-    for name, entry in header.items():
-        if not isinstance(entry, dict) or entry.get("dtype") != "F64":
-            raise ReleaseError(f"{name} in {MODEL} must be float64.")
+
+def _move(inner: Path, folder: Path) -> None:
     try:
-        arrays: dict[str, NDArray[np.float64]] = from_bytes(raw)
-    except (SafetensorError, ValueError, TypeError, OverflowError, KeyError) as error:
-        raise ReleaseError(f"{MODEL} cannot be read: {error}") from None
-    return _json(about["discreet"].encode()), arrays
-
-
-def _json(raw: bytes) -> dict[str, Any]:
-    def refuse(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise ReleaseError(f"{MODEL} repeats a name in its JSON; the file was changed or is damaged.")
-        return found
-
-    try:
-        value = json.loads(raw, object_pairs_hook=refuse, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, ReleaseError):
+        inner.rename(folder)  # takes the place of an empty folder, and of no other
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise
-        raise ReleaseError(f"{MODEL} holds JSON that cannot be read; restore it from a copy.") from None
-    if not isinstance(value, dict):
-        raise ReleaseError(f"{MODEL} must hold a JSON object; restore it from a copy.")
-    return value
+        raise ReleaseError(f"{folder} was filled by somebody else meanwhile; name another folder.") from None
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ReleaseError(f"{MODEL} holds {name} in its JSON, which is no number; restore it from a copy.")
-
-
-def _file_size(path: Path) -> int:
+def _flush(folder: Path) -> None:
+    """Have the names in a folder on the disk, not only the files."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def _read(path: Path, limit: int) -> bytes:
-    if path.is_symlink() or not path.is_file():
-        raise ReleaseError(f"{path} is missing or no plain file; give a folder that `save` made.")
-    with path.open("rb") as file:
-        raw = file.read(limit + 1)
-    if len(raw) > limit:
-        raise ReleaseError(f"{path} is larger than expected; restore it from a copy.")
+def _open(path: Path) -> BinaryIO:
+    """Open a plain file: no link out of the folder, nothing that blocks or never ends."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise ReleaseError(
+            f"{path} cannot be opened ({reason}); give a folder that Release.save made."
+        ) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise ReleaseError(f"{path} is no plain file; give a folder that Release.save made.")
+    return os.fdopen(handle, "rb")
+
+
+def _size(file: BinaryIO, limit: int) -> int:
+    size = os.fstat(file.fileno()).st_size
+    if size > limit:
+        raise ReleaseError(f"{file.name} is larger than a release can be; restore it from a copy.")
+    return size
+
+
+def _read(file: BinaryIO, size: int, name: str) -> bytes:
+    raw = file.read(size)
+    if len(raw) != size:
+        raise ReleaseError(f"{name} was changed while it was read; try again.")
     return raw
-
-
-def _to_line(word: str) -> str:
-    """A word as it is, or as a JSON string where it holds a control character, a line break, or looks like one."""
-    plain = bool(word) and word.isprintable() and not word.startswith('"')
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        plain = False
-    return word if plain else json.dumps(word, ensure_ascii=True)
-
-
-def _from_line(line: str) -> str:
-    if not line.startswith('"'):
-        return line
-    try:
-        word = json.loads(line)
-    except ValueError:
-        word = None
-    if not isinstance(word, str):
-        raise ReleaseError(f"{VOCABULARY} has a line that is no word; restore it from a copy.")
-    return word
-
-
-def _lines(raw: bytes) -> list[str]:
-    try:
-        return raw.decode().removesuffix("\n").split("\n")
-    except UnicodeDecodeError:
-        raise ReleaseError(f"{VOCABULARY} is not UTF-8; restore it from a copy.") from None
-
-
-def _writable(metadata: dict[str, Any]) -> dict[str, Any]:
-    settings = metadata["configuration"]
-    safe = {
-        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in settings.items()
-    }
-    return {**metadata, "configuration": safe}
-
-
-def _settings(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ReleaseError(f"the settings in {MODEL} must be a JSON object.")
-    return {
-        name: math.inf if name == "epsilon" and entry == "inf" else entry for name, entry in value.items()
-    }
-
-
-def _label(value: Any) -> bool:
-    if value not in (Release.SECURE, Release.REPRODUCIBLE):
-        raise ReleaseError(f"{MODEL} must say how its noise was drawn; the file was changed or is damaged.")
-    return value == Release.REPRODUCIBLE
-
-
-def _number_or_none(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
-        raise ReleaseError(f"n_units_noisy in {MODEL} must be a number.")
-    return float(value)

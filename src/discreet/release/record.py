@@ -5,8 +5,12 @@ it, and its size does not depend on the number of documents. It cannot be made w
 guarantee names unit and relation.
 """
 
+import json
+import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -14,14 +18,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ReleaseError
+from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.units import Guarantee
 
 __all__ = ["Release"]
 
 Floats = NDArray[np.float64]
 _Scalar = str | int | float | bool
 SUM_TOLERANCE = 1e-9
+#: Who knows the seed can subtract the noise, so it must not stand among public settings.
+_SECRETS = frozenset({"random_state", "seed", "key"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +44,7 @@ class Release:
     ledger : Ledger
         What was booked; a closed copy is kept.
     configuration : mapping of str to str, int, float or bool
-        Public settings.
+        Public settings; no seed.
     reproducible : bool, default False
         Whether the noise came from a seed; then the release is labelled as not for release.
     topic_weight : array-like of shape (n_topics,), optional
@@ -90,10 +97,9 @@ class Release:
             part = parts[name]
             if part is not None and not (np.abs(part.sum(-1) - 1) <= SUM_TOLERANCE).all():
                 raise ReleaseError(f"{name} must hold probabilities that sum to 1, but they do not.")
-        if self.n_units_noisy is not None and not np.isfinite(self.n_units_noisy):
-            raise ReleaseError(f"n_units_noisy must be finite, but is {self.n_units_noisy}.")
         for name, part in parts.items():
             object.__setattr__(self, name, part)
+        object.__setattr__(self, "n_units_noisy", _checked_number("n_units_noisy", self.n_units_noisy))
         object.__setattr__(self, "vocabulary", words)
         object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         object.__setattr__(self, "configuration", MappingProxyType(_checked_settings(self.configuration)))
@@ -106,10 +112,15 @@ class Release:
         """Either "secure" or, where the noise came from a seed, "reproducible, not for release"."""
         return self.REPRODUCIBLE if self.reproducible else self.SECURE
 
+    @cached_property
+    def promise(self) -> Guarantee:
+        """The same as numbers, without how the noise was drawn."""
+        return self.ledger.guarantee()
+
     @property
     def guarantee(self) -> str:
         """The promise in words: unit, relation, epsilon, delta, and how the noise was drawn."""
-        words = self.ledger.guarantee().in_words()
+        words = self.promise.in_words()
         if self.reproducible:
             words += (
                 " The noise came from a seed: reproducible, not for release, because whoever knows the seed can "
@@ -129,17 +140,29 @@ class Release:
 
         Parameters
         ----------
-        counts : array-like or sparse matrix of shape (n_documents, n_words)
+        counts : array-like, sparse matrix, Corpus or WordCounts of shape (n_documents, n_words)
+            Columns as in ``vocabulary``.
         n_jobs : int, optional
 
         Returns
         -------
         array of shape (n_documents, n_topics), rows sum to 1
+
+        Raises
+        ------
+        CorpusError
+            Where the counts are none, or are of other words or in another order than ``vocabulary``.
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in
 
         prior = self.configuration.get("doc_topic_prior", 0.1)
+        words = getattr(counts, "vocabulary", None)
+        if words is not None and tuple(words) != self.vocabulary:
+            raise CorpusError(
+                "the counts are of other words than the release, or in another order; count with its words: "
+                "read_corpus(..., vocabulary=release.vocabulary)."
+            )
         checked = check_counts(counts, n_words=len(self.vocabulary))
         return fold_in(self.topic_word, checked, doc_topic_prior=float(prior), n_jobs=n_jobs)
 
@@ -189,12 +212,7 @@ class Release:
         if not isinstance(other, Release):
             return NotImplemented
         mine, yours = _content(self), _content(other)
-        return all(
-            np.array_equal(mine[name], yours[name])
-            if isinstance(mine[name], np.ndarray)
-            else mine[name] == yours[name]
-            for name in mine
-        )
+        return all(_same(mine[name], yours[name]) for name in mine)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -221,30 +239,59 @@ def _content(release: Release) -> dict[str, Any]:
     }
 
 
+def _same(mine: Any, yours: Any) -> bool:
+    if isinstance(mine, np.ndarray) or isinstance(yours, np.ndarray):
+        return np.array_equal(mine, yours)
+    if isinstance(mine, dict):  # 1, 1.0 and True are equal to Python, but not the same setting
+        return json.dumps(mine) == json.dumps(yours)
+    return mine == yours
+
+
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
     try:
-        array = np.array(value, dtype=np.float64, order="C")
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiu":
+            raise TypeError
+        array = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise ReleaseError(f"{name} must be an array of numbers.") from None
+        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.") from None
     if shape is not None and array.shape != shape:
         raise ReleaseError(f"{name} must have shape {shape}, but has {array.shape}.")
     if not np.isfinite(array).all() or (array < 0).any():
         raise ReleaseError(f"{name} must hold finite numbers that are not negative.")
+    array += 0.0  # there is one zero: -0.0 would be equal, but other bytes
     array.flags.writeable = False
     return array
 
 
+def _checked_number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ReleaseError(f"{name} must be a number, but is a {type(value).__name__}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ReleaseError(f"{name} must be finite, but is {number}.")
+    return number
+
+
 def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
-    words = tuple(vocabulary)
+    try:
+        words: tuple[Any, ...] = () if isinstance(vocabulary, str | bytes) else tuple(vocabulary)
+    except TypeError:
+        words = ()
+    if not words or not all(isinstance(word, str) for word in words):
+        raise ReleaseError("the vocabulary must be a sequence of words, as text.")
     if len(words) != n_words:
         raise ReleaseError(
             f"the vocabulary must have {n_words} words, one for each column, but has {len(words)}."
         )
-    if not all(isinstance(word, str) for word in words):
-        raise ReleaseError("the words of the vocabulary must be text.")
     if len(set(words)) != len(words):
         raise ReleaseError("the words of the vocabulary must be distinct.")
-    return words
+    return tuple(str(word) for word in words)  # plain text, not a subclass such as numpy's
 
 
 def _checked_settings(configuration: Any) -> dict[str, _Scalar]:
@@ -257,5 +304,11 @@ def _checked_settings(configuration: Any) -> dict[str, _Scalar]:
             raise ReleaseError(
                 f"a setting must be text, a number or a truth value, but {name!r} is {value!r}."
             )
+        if name in _SECRETS:
+            raise ReleaseError(
+                f"{name!r} must not be among the settings: they are public, and a seed is secret."
+            )
+        if (isinstance(value, float) and math.isnan(value)) or (type(value) is int and abs(value) >= 2**63):
+            raise ReleaseError(f"a setting must be a number that JSON can hold, but {name!r} is not one.")
         settings[name] = value
     return dict(sorted(settings.items()))

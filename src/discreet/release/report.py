@@ -22,10 +22,10 @@ from markupsafe import Markup
 from discreet.errors import ReleaseError
 from discreet.privacy import events
 from discreet.privacy.explain import attack_risk_sentence
-from discreet.privacy.units import Guarantee
 from discreet.release import topic_map
 from discreet.release.record import Release
-from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words, printable, shown
+from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words
+from discreet.release.wording import epsilon_shown, printable, shown
 
 __all__ = ["report", "write_report"]
 
@@ -175,14 +175,14 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
 def _privacy_label(release: Release) -> dict[str, Any]:
     """What the privacy label says."""
     ledger = release.ledger
-    guarantee = ledger.guarantee()
+    guarantee = release.promise
     chosen = any(entry.purpose.startswith("vocabulary") for entry in ledger.entries)
     return {
         "no_privacy": math.isinf(guarantee.epsilon),
         "reproducible": release.reproducible,
         "unit": guarantee.privacy_unit,
         "relation": guarantee.neighboring.replace("_", " "),
-        "epsilon": _epsilon(guarantee),
+        "epsilon": epsilon_shown(guarantee.epsilon),
         "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
         "delta": f"{guarantee.delta:g}",
         "accountant": guarantee.accountant,
@@ -197,18 +197,6 @@ def _privacy_label(release: Release) -> dict[str, Any]:
             for name, value in release.configuration.items()
         ],
     }
-
-
-def _epsilon(guarantee: Guarantee) -> str:
-    """Write epsilon with four digits, never below its value (but for rounding in its last bits)."""
-    epsilon = guarantee.epsilon
-    if math.isinf(epsilon):
-        return "\u221e"
-    text = f"{epsilon:.4g}"
-    if float(text) < epsilon * (1 - 1e-9):
-        digits = 3 - math.floor(math.log10(epsilon))
-        text = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
-    return text
 
 
 def _percent(share: float) -> str:

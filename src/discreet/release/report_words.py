@@ -12,7 +12,6 @@ References
 Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", ILLVI 2014.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.record import Release
+from discreet.release.wording import shown
 
-__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words", "printable", "shown"]
+__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,8 +33,6 @@ _LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 _EACH = 20
 #: Most probabilities in the search index; with very many words, each lists its strongest topics only.
 _LARGEST_INDEX = 200_000
-_LONGEST = 60
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -93,19 +91,6 @@ def list_words(release: Release) -> Listing:
         "total": n_words,
     }
     return Listing(candidates, labels, above, data, depth)
-
-
-def printable(text: str) -> str:
-    """Return text without control characters and halves of characters."""
-    return _UNPRINTABLE.sub("\ufffd", text)
-
-
-def shown(word: str) -> str:
-    """Return a word as it can be shown: printable, not endless, and not nothing."""
-    clean = printable(word)
-    if len(clean) > _LONGEST:
-        clean = clean[: _LONGEST - 1] + "\u2026"
-    return clean if clean.strip() else f"\u201c{clean}\u201d"
 
 
 def _positive(weight: Floats | None) -> Floats | None:

@@ -1,0 +1,51 @@
+"""The words of a release as a file: one a line, as JSON text where a word could not stand there as it is."""
+
+import json
+
+from discreet.errors import ReleaseError
+
+__all__ = ["LARGEST_VOCABULARY", "VOCABULARY", "read_words", "vocabulary_bytes"]
+
+VOCABULARY = "vocabulary.txt"
+#: In bytes; the same when writing, so that what is written can be read.
+LARGEST_VOCABULARY = 256 * 2**20
+_RESTORE = "restore it from a copy"
+
+
+def vocabulary_bytes(words: tuple[str, ...]) -> bytes:
+    """Return the vocabulary file that holds these words."""
+    raw = "".join(_to_line(word) + "\n" for word in words).encode()
+    if len(raw) > LARGEST_VOCABULARY:
+        raise ReleaseError(
+            f"the vocabulary would take more than {LARGEST_VOCABULARY >> 20} MiB; use fewer words."
+        )
+    return raw
+
+
+def read_words(raw: bytes) -> tuple[str, ...]:
+    """Return the words of a vocabulary file; ``ReleaseError`` for anything that discreet does not write."""
+    try:
+        words = tuple(_from_line(line) for line in raw.decode().removesuffix("\n").split("\n"))
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{VOCABULARY} is not UTF-8; {_RESTORE}.") from None
+    if vocabulary_bytes(words) != raw:
+        raise ReleaseError(f"{VOCABULARY} is not as discreet writes it; {_RESTORE}.")
+    return words
+
+
+def _to_line(word: str) -> str:
+    """Write a word as it is, or as JSON where it is empty, has what cannot be printed, or looks like JSON."""
+    plain = bool(word) and word.isprintable() and not word.startswith('"')
+    return word if plain else json.dumps(word, ensure_ascii=True)
+
+
+def _from_line(line: str) -> str:
+    if not line.startswith('"'):
+        return line
+    try:
+        word = json.loads(line)
+    except ValueError:
+        word = None
+    if not isinstance(word, str):
+        raise ReleaseError(f"{VOCABULARY} has a line that is no word; {_RESTORE}.")
+    return word
