@@ -1,0 +1,138 @@
+"""Where the time of a Gibbs sweep goes: kernel, table, copies; one thread and several; cold and warm start.
+
+    python benchmarks/profile_lda.py [--corpus nips] [--topics 50 200 1000] [--sweeps 12]
+
+Times are medians over sweeps after the first four. "cold" is a first call in a fresh process with an empty kernel
+cache, "warm" the same with the cache filled. Set NUMBA_CPU_NAME (haswell, x86-64) to see other vector units.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+FIRST_CALL = """
+import json, sys, time
+start = time.perf_counter(), time.process_time()
+from discreet.lda import GibbsLDA
+loaded = time.perf_counter(), time.process_time()
+GibbsLDA(int(sys.argv[1]), n_sweeps=2, sampler=sys.argv[2], random_state=0).fit([[1, 2], [2, 0]])
+done = time.perf_counter(), time.process_time()
+print(json.dumps([[b - a for a, b in zip(*pair)] for pair in ((start, loaded), (loaded, done))]))
+"""
+
+
+def timed(work, *args, **keywords):
+    start = time.process_time(), time.perf_counter()
+    answer = work(*args, **keywords)
+    return answer, time.process_time() - start[0], time.perf_counter() - start[1]
+
+
+def profile_frozen(tokens, n_topics, n_sweeps):
+    from discreet.lda import frozen_sweep
+    from discreet.lda.counter_stream import sweep_key
+
+    n, alpha = len(tokens.words), np.full(n_topics, 0.1)
+    for n_bits in (24, 53):
+        memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_bits=n_bits)
+        state = frozen_sweep.init(tokens, n_topics, 1)
+        table, kernel, whole = [], [], []
+        for _ in range(n_sweeps):
+            topics, counts = state.topics.copy(), state.word_topic.copy()
+            _, cpu, _ = timed(frozen_sweep.build_table, counts, n_topics, 0.01, memory.table)
+            table.append(cpu)
+            key = sweep_key(1, state.sweep)
+            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory.table, alpha, key, counts, memory)
+            kernel.append(cpu)
+            (state, info), cpu, _ = timed(frozen_sweep.step, state, tokens, alpha, 0.01, memory=memory)
+            whole.append(cpu)
+        t, k, w = (statistics.median(values[4:]) for values in (table, kernel, whole))
+        print(
+            f"frozen, {n_bits} bits, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; draws {k / w:.0%}, "
+            f"table {t / w:.0%}, copies and the rest {max(0.0, 1 - (k + t) / w):.0%}; "
+            f"{k / n * 1e9:.1f} ns a draw; {info.n_moved / n:.0%} of the tokens moved"
+        )
+
+
+def threads(name, step, state, n_tokens, n_sweeps):
+    base = None
+    for n_threads in (1, 2, 4):
+        if n_threads > (os.cpu_count() or 1):
+            continue
+        advance, current, walls, cpus = step(n_threads), state, [], []
+        for _ in range(n_sweeps):
+            (current, _), cpu, wall = timed(advance, current)
+            walls.append(wall)
+            cpus.append(cpu)
+        wall, cpu = statistics.median(walls[4:]), statistics.median(cpus[4:])
+        base = base or wall
+        print(
+            f"{name}, {n_threads} threads: {n_tokens / wall / 1e6:.1f} M tokens/s of wall time "
+            f"({base / wall:.2f} times one thread), {n_tokens / cpu / 1e6:.1f} of CPU time"
+        )
+
+
+def first_calls(n_topics):
+    for sampler in ("frozen", "mh", "live"):
+        with tempfile.TemporaryDirectory() as cache:
+            for what in ("cold", "warm"):
+                done = subprocess.run(
+                    [sys.executable, "-c", FIRST_CALL, str(n_topics), sampler],
+                    env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                loading, fitting = json.loads(done.stdout)
+                print(
+                    f"first call, {sampler}, K = {n_topics}, {what}: import {loading[1]:.2f} s, "
+                    f"fit {fitting[1]:.2f} s of CPU time"
+                )
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", default="nips")
+    parser.add_argument("--topics", nargs="+", type=int, default=[50, 200, 1000])
+    parser.add_argument("--sweeps", type=int, default=12)
+    options = parser.parse_args()
+    from discreet.lda import frozen_sweep, mh_sweep
+    from discreet.lda.documents import read_documents
+    from discreet.lda.state import read_tokens
+
+    counts = sp.load_npz(DATA / options.corpus / "counts.npz")
+    tokens, cpu, _ = timed(lambda: read_tokens(read_documents(counts)))
+    n = len(tokens.words)
+    order, sorting, _ = timed(mh_sweep.by_word, tokens)
+    print(f"{options.corpus}: {n} tokens; read in {cpu:.2f} s, sorted by word in {sorting:.2f} s")
+    first_calls(options.topics[0])
+    for n_topics in options.topics:
+        alpha = np.full(n_topics, 0.1)
+        profile_frozen(tokens, n_topics, options.sweeps)
+
+        def frozen(n_threads, alpha=alpha):
+            memory = frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
+            return lambda s: frozen_sweep.step(s, tokens, alpha, 0.01, memory=memory, n_threads=n_threads)
+
+        def mh(n_threads, alpha=alpha):
+            return lambda s: mh_sweep.step(s, tokens, order, alpha, 0.01, n_threads=n_threads)
+
+        start = frozen_sweep.init(tokens, n_topics, 1)
+        threads(f"frozen, K = {n_topics}", frozen, start, n, options.sweeps)
+        start = mh_sweep.init(tokens, order, n_topics, 1)
+        threads(f"mh, K = {n_topics}", mh, start, n, options.sweeps)
+
+
+if __name__ == "__main__":
+    main()
