@@ -7,8 +7,6 @@ run but the one script and the one style sheet whose SHA-256 it names. The same 
 
 import json
 import math
-import os
-import tempfile
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -19,12 +17,12 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
-from discreet.errors import ReleaseError
 from discreet.privacy import events
 from discreet.privacy.explain import attack_risk_sentence
 from discreet.release import topic_map
 from discreet.release.record import Release
 from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_words
+from discreet.release.whole_file import write_whole
 from discreet.release.wording import epsilon_shown, printable, shown
 
 __all__ = ["report", "write_report"]
@@ -79,26 +77,7 @@ def write_report(page: str, path: Path) -> None:
     ReleaseError
         Where the path is a folder, or its parent does not exist.
     """
-    path = Path(path).absolute()
-    if path.is_dir():
-        raise ReleaseError(f"cannot write the report: {path} is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise ReleaseError(
-            f"cannot write the report: the folder {path.parent} does not exist; make it first."
-        )
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(page.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only their owner reads; a report is meant to be read.
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(page.encode(), path, "the report")
 
 
 @cache
