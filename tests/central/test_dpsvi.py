@@ -171,9 +171,18 @@ def test_samples_are_poisson_and_new_in_every_round(monkeypatch):
         drawn.append((rate, coins))
         return coins
 
+    entered = []
+    honest = dpsvi._sampled_sum
+
+    def summed(units, chosen, *others):
+        entered.append(int(chosen.sum()))
+        return honest(units, chosen, *others)
+
     monkeypatch.setattr(dpsvi, "bernoulli", spy)
+    monkeypatch.setattr(dpsvi, "_sampled_sum", summed)
     steps(random_counts(4000, 3, 9), make(sampling_rate=0.2), 4)
     sizes = [int(coins.sum()) for _, coins in drawn]
+    assert entered == sizes
     assert [rate for rate, _ in drawn] == [0.2] * 4
     assert all(abs(size - 800) < 5 * math.sqrt(4000 * 0.16) for size in sizes)
     assert len(set(sizes)) > 1  # a fixed size would not be Poisson

@@ -189,6 +189,85 @@ def test_draws_depend_on_released_numbers_only(how, monkeypatch):
     assert draws_of(monkeypatch, csr(np.zeros((1, 30))), **how) == reference
 
 
+def replayed(monkeypatch, how, others):
+    """Whether a fit on another corpus gives the same release once every noisy sum is the first fit's.
+
+    What is released is a function of the noisy sums and of nothing else: this is the proof's post-processing.
+    """
+    noisy_sums = []
+    honest = mechanism.GaussianMechanism.release
+
+    def record(self, total, stream, reservation, **options):
+        noisy_sums.append(honest(self, total, stream, reservation, **options))
+        return noisy_sums[-1].copy()
+
+    def replay(self, total, stream, reservation, **options):
+        assert honest(self, total, stream, reservation, **options).shape == left[0].shape
+        return left.pop(0).copy()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mechanism.GaussianMechanism, "release", record)
+        reference = make(**how).fit(COUNTS)
+    for counts, owners in others:
+        left = list(noisy_sums)
+        with monkeypatch.context() as patch:
+            patch.setattr(mechanism.GaussianMechanism, "release", replay)
+            unit = "document" if owners is None else "author"
+            model = make(**how, privacy_unit=unit).fit(counts, owners=owners)
+        assert not left
+        if model.components_.tobytes() != reference.components_.tobytes():
+            return False
+        for name in ("topic_weight", "word_weight", "topic_word_noise", "n_units_noisy"):
+            if not np.array_equal(getattr(model.release_, name), getattr(reference.release_, name)):
+                return False
+        if model.forecast_ != reference.forecast_:
+            return False
+    return True
+
+
+OTHERS = [
+    (random_counts(150, 30, 7, mean=1.5), None),
+    (COUNTS[:399], None),
+    (COUNTS, OWNERS),
+    (csr(np.zeros((1, 30))), None),
+]
+
+
+@BOTH
+def test_the_release_is_a_function_of_noisy_sums_alone(how, monkeypatch):
+    assert replayed(monkeypatch, how, OTHERS)
+
+
+@pytest.mark.parametrize("leak", ["theta", "words", "sum", "number"])
+def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
+    """Planted: thetas as topic weights; start words by true frequency; an un-noised sum; the true number of units."""
+    init, step, count = full_batch.init, full_batch.step, full_batch.count_units
+
+    def leaky_step(state, units, *others):
+        after, info = step(state, units, *others)
+        share = state.theta.sum(0, dtype=float)
+        return after._replace(topic_weight=share / share.sum()), info
+
+    def leaky_init(units, *others):
+        state = init(units, *others)
+        true = np.bincount(units.words, minlength=units.n_words) + 1.0
+        return state._replace(unigram=true / true.sum())
+
+    def leaky_sum(state, units, prior, schedule, gate):
+        after, info = step(state, units, prior, schedule, gate)
+        true = full_batch.round_sum(units, state.theta.copy(), state.word_topic, np.ones(30), prior, 1)
+        topics = after.word_topic + 1e-6 * true / 2**18
+        return after._replace(word_topic=topics / topics.sum(0)), info
+
+    if leak in ("theta", "sum"):
+        monkeypatch.setattr(full_batch, "step", leaky_step if leak == "theta" else leaky_sum)
+    elif leak == "words":
+        monkeypatch.setattr(full_batch, "init", leaky_init)
+    else:
+        monkeypatch.setattr(full_batch, "count_units", lambda u, gate: 0 * count(u, gate) + u.n_units + 0.5)
+    assert not replayed(monkeypatch, FULL, OTHERS[1:2])
+
+
 def test_sizes_from_the_true_number_of_documents_are_caught(monkeypatch):
     monkeypatch.setattr(
         full_batch, "count_units", lambda units, gate: float(gate.release(*_count(units)) and units.n_units)
