@@ -79,8 +79,9 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they
     are; it always draws exactly ("frozen"), but for ``sampler="live"``.
 
-    Memory in bytes, with width = n_topics padded to 16s: 8 to 10 a token, and n_words * width * (16 + 4 *
-    (threads - 1)) for "frozen"; 18 a token for "mh", and n_words * n_topics * 4 at the end.
+    Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
+    padded to 16s, 9 a token and n_words * width * (12 + 4 * (threads - 1)) for "frozen", 20 a token for "mh";
+    n_words * n_topics * 8 at the end. See docs/speed.md.
 
     Examples
     --------

@@ -9,8 +9,8 @@ Each factor proposes, and the rest decides:
 * *document phase*, document by document: the same with the roles exchanged, the token's own count left out.
 
 Counts of words are frozen within a phase, as are the totals. Tokens are stored in the order of words, each phase
-counts what it needs from the tokens themselves, so that there is *no* table of n_words x n_topics: memory is 14
-bytes a token, and 20 a topic. Random numbers belong to tokens: any number of threads gives the same chain.
+counts what it needs from the tokens themselves, so that there is *no* table of n_words x n_topics: memory is 20
+bytes a token. Random numbers belong to tokens: any number of threads gives the same chain.
 
 This walks more slowly towards the same place than exact draws do: for up to a few hundred topics take
 ``frozen_sweep``. The chain's stationary law is near, not equal, to the posterior.
