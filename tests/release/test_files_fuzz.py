@@ -1,0 +1,314 @@
+"""Damaged and forged files: whatever the bytes are, `load` gives a checked release or a ReleaseError.
+
+Numbers are not under a checksum, so a changed digit of a probability may load where the row still sums to one.
+Words, settings, ledger, label and the number of units may not change unnoticed by accident.
+"""
+
+import copy
+import functools
+import json
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ReleaseError
+from discreet.privacy import events
+from discreet.privacy.ledger import Ledger
+from discreet.release import Release
+
+MODEL, VOCABULARY, CARD = "model.safetensors", "vocabulary.txt", "README.md"
+QUICK = settings(
+    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.data_too_large]
+)
+LONG = settings(max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.data_too_large])
+
+
+@functools.cache
+def original():
+    ledger = Ledger(4, 1e-6, privacy_unit="author")
+    ledger.reserve(events.with_delta(events.gaussian(6.0), 1e-8), "vocabulary")
+    ledger.reserve(events.gaussian(5.0), "topics")
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.ones(5), 3)
+    return Release(
+        topics,
+        ("a", "two words", '"q"', "zwölf", ""),
+        ledger,
+        {"n_topics": 3, "doc_topic_prior": 0.1, "name": "x", "epsilon": 4.0, "exact": True},
+        topic_weight=rng.dirichlet(np.ones(3)),
+        word_weight=rng.dirichlet(np.ones(5)),
+        topic_word_noise=rng.random((3, 5)),
+        n_units_noisy=41.5,
+    )
+
+
+@functools.cache
+def files():
+    with tempfile.TemporaryDirectory() as parent:
+        original().save(Path(parent) / "release")
+        return {path.name: path.read_bytes() for path in (Path(parent) / "release").iterdir()}
+
+
+def load(**changed):
+    """Load the original's files, some of them replaced."""
+    with tempfile.TemporaryDirectory() as parent:
+        for name, content in {**files(), **{n.replace("_", "."): c for n, c in changed.items()}}.items():
+            (Path(parent) / name).write_bytes(content)
+        return Release.load(parent)
+
+
+def about(release):
+    """Everything but the arrays."""
+    return (
+        release.vocabulary,
+        release.ledger.to_json(),
+        dict(release.configuration),
+        release.determinism,
+        release.n_units_noisy,
+        release.guarantee,
+    )
+
+
+def load_or_refuse(**changed):
+    try:
+        return load(**changed)
+    except ReleaseError as error:
+        message = str(error)
+    assert "\n" not in message
+    assert len(message) < 1000
+    return None
+
+
+def start_of_data():
+    return 8 + struct.unpack("<Q", files()[MODEL][:8])[0]
+
+
+@st.composite
+def mutated(draw, raw):
+    """Bytes with a few plausible injuries."""
+    for _ in range(draw(st.integers(1, 3))):
+        size = len(raw)
+        at = draw(st.integers(0, max(size - 1, 0)))
+        length = draw(st.integers(1, 20))
+        match draw(
+            st.sampled_from(["flip", "replace", "insert", "delete", "cut", "repeat", "move", "digit"])
+        ):
+            case "flip" if size:
+                raw = raw[:at] + bytes([raw[at] ^ (1 << draw(st.integers(0, 7)))]) + raw[at + 1 :]
+            case "replace":
+                raw = raw[:at] + draw(st.binary(min_size=length, max_size=length)) + raw[at + length :]
+            case "insert":
+                raw = raw[:at] + draw(st.binary(min_size=1, max_size=length)) + raw[at:]
+            case "delete":
+                raw = raw[:at] + raw[at + length :]
+            case "cut":
+                raw = raw[:at]
+            case "repeat":
+                raw = raw[:at] + raw[at : at + length] * 2 + raw[at + length :]
+            case "move":
+                part, rest = raw[at : at + length], raw[:at] + raw[at + length :]
+                to = draw(st.integers(0, len(rest)))
+                raw = rest[:to] + part + rest[to:]
+            case "digit":
+                digits = [i for i, byte in enumerate(raw[:4000]) if 48 <= byte <= 57]
+                if digits:
+                    at = draw(st.sampled_from(digits))
+                    raw = raw[:at] + bytes([draw(st.integers(48, 57))]) + raw[at + 1 :]
+            case _:
+                pass
+    return raw
+
+
+def check_model(raw):
+    loaded = load_or_refuse(model_safetensors=raw)
+    if loaded is None:
+        return
+    assert about(loaded) == about(original())
+    start = start_of_data()
+    if raw[start:] == files()[MODEL][start:] and len(raw) == len(files()[MODEL]):
+        assert loaded == original()
+    assert np.abs(loaded.topic_word.sum(1) - 1).max() < 1e-8
+
+
+def check_vocabulary(raw):
+    loaded = load_or_refuse(vocabulary_txt=raw)
+    assert (loaded is None) == (raw != files()[VOCABULARY])
+
+
+MODELS = st.deferred(lambda: mutated(files()[MODEL]))
+
+
+@QUICK
+@given(MODELS)
+def test_injured_models(raw):
+    check_model(raw)
+
+
+@QUICK
+@given(st.deferred(lambda: mutated(files()[MODEL][: start_of_data()])))
+def test_injured_headers(head):
+    check_model(head + files()[MODEL][start_of_data() :])
+
+
+@QUICK
+@given(st.deferred(lambda: mutated(files()[VOCABULARY])))
+def test_injured_vocabularies(raw):
+    check_vocabulary(raw)
+
+
+@QUICK
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes(raw):
+    check_model(raw)
+    check_vocabulary(raw)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_injured_models_for_ten_minutes():
+    end = time.monotonic() + 600
+
+    @LONG
+    @given(MODELS)
+    def search(raw):
+        check_model(raw)
+
+    while time.monotonic() < end:
+        search()
+
+
+# ---- forged metadata: JSON that is whole, with a header that fits, and with something else in it
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+    st.sampled_from(
+        [
+            [],
+            {},
+            [[]],
+            {"kind": "gaussian"},
+            "inf",
+            "NaN",
+            {"float": "inf"},
+            {"float": "nan"},
+            10**400,
+            "1e999",
+        ]
+    ),
+)
+
+
+def places(value, path=()):
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        yield from places(part, (*path, key))
+
+
+def put(value, path, part):
+    """The value with something else at a place."""
+    if not path:
+        return part
+    changed = copy.copy(value)
+    changed[path[0]] = put(value[path[0]], path[1:], part)
+    return changed
+
+
+def drop(value, path):
+    changed = copy.copy(value)
+    if len(path) == 1:
+        del changed[path[0]]
+    else:
+        changed[path[0]] = drop(value[path[0]], path[1:])
+    return changed
+
+
+def header():
+    return json.loads(files()[MODEL][8 : start_of_data()])
+
+
+def metadata():
+    return json.loads(header()["__metadata__"]["discreet"])
+
+
+def model_with(entries, data=None):
+    raw = json.dumps(entries).encode() if not isinstance(entries, bytes) else entries
+    raw += b" " * (-len(raw) % 8)
+    return struct.pack("<Q", len(raw)) + raw + (files()[MODEL][start_of_data() :] if data is None else data)
+
+
+def model_about(told):
+    text = told if isinstance(told, str) else json.dumps(told, sort_keys=True)
+    return model_with({**header(), "__metadata__": {"discreet": text}})
+
+
+@QUICK
+@given(st.data())
+def test_forged_metadata(data):
+    told = metadata()
+    for _ in range(data.draw(st.integers(1, 2))):
+        path = data.draw(st.sampled_from(sorted(places(told), key=repr)))
+        if path and data.draw(st.booleans()):
+            told = drop(told, path)
+        else:
+            told = put(told, path, data.draw(ODD))
+        if not isinstance(told, dict):
+            break
+    loaded = load_or_refuse(model_safetensors=model_about(told))
+    if loaded is None:
+        return
+    # A settings value may be another one: settings are what the publisher says they are.
+    assert (loaded.vocabulary, loaded.ledger, loaded.determinism) == (
+        original().vocabulary,
+        original().ledger,
+        original().determinism,
+    )
+    assert loaded.guarantee == original().guarantee
+
+
+@QUICK
+@given(st.data())
+def test_forged_array_entries(data):
+    entries = header()
+    path = data.draw(
+        st.sampled_from([p for p in sorted(places(entries), key=repr) if p and p[0] != "__metadata__"])
+    )
+    forged = drop(entries, path) if data.draw(st.booleans()) else put(entries, path, data.draw(ODD))
+    check_model(model_with(forged))
+
+
+def test_the_fuzz_is_awake():
+    # The helpers give back the original, and a check that accepts everything would be seen.
+    assert load() == original()
+    assert load(model_safetensors=model_about(metadata())) == original()
+    for told in ({**metadata(), "n_units_noisy": 9.0}, {**metadata(), "determinism": Release.REPRODUCIBLE}):
+        loaded = load_or_refuse(model_safetensors=model_about(told))
+        assert loaded is None or about(loaded) != about(original())
+
+
+def test_a_loader_that_forgets_the_vocabularys_digest_is_caught(monkeypatch):
+    from discreet.release import files as module
+
+    class AnyDigest:
+        def __init__(self, _):
+            pass
+
+        def hexdigest(self):
+            return metadata()["vocabulary_sha256"]
+
+    from discreet.release import file_format
+
+    monkeypatch.setattr(module, "sha256", AnyDigest)
+    monkeypatch.setattr(file_format, "sha256", AnyDigest)
+    with pytest.raises(AssertionError):
+        check_vocabulary(files()[VOCABULARY].replace(b"two words", b"own words"))
