@@ -3,11 +3,12 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 | events | accountants tried |
 | --- | --- |
 | Gaussian only | closed form (:mod:`discreet.privacy.gdp`), exact |
-| pure losses only (Laplace, discrete Laplace, bounded range) | their sum; PLD |
-| Gaussian with those, Poisson samples | closed form plus pure sum; PLD |
+| pure losses only (Laplace, discrete Laplace, bounded range) | their sum; zCDP closed form; PLD |
+| Gaussian with those, Poisson samples | closed form plus pure sum; zCDP closed form; PLD |
 | zCDP with any of those | zCDP closed form, with the pure sum beside it or in it; Rényi accounting |
 
-Where PLD does not apply (a delta too small for its arithmetic), Rényi accounting takes its place.
+Where PLD does not apply (a delta too small for its arithmetic) or its grid would not fit into memory, Rényi
+accounting is tried as well.
 
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
 rest is read. Order does not matter: events are sorted into exact sums first. See :mod:`discreet.privacy.curves`
@@ -60,6 +61,7 @@ _ROUNDING = 1e-12
 _CLOSED_FORM = "the exact curve of Gaussian mechanisms"
 _PURE = "the sum of pure privacy losses"
 _SUM = "the sum of pure privacy losses and a closed form"
+_ALL_IN = "the exact curve of Gaussian mechanisms, as if everybody had been in every sample"
 _ZCDP = "zero-concentrated accounting"
 _RDP = "Rényi accounting"
 _PLD = "privacy loss distributions"
@@ -160,18 +162,17 @@ def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tupl
         yield pure, _PURE
         if len(totals.pure) == 1 and totals.pure[0][1] == 1:
             return
-    # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top.
-    if totals.rho == 0:
-        yield pure + gdp_epsilon(mu_of_all, left), _SUM
-    else:
-        rho = math.fsum([totals.rho, mu_of_all * mu_of_all / 2])
-        yield pure + zcdp_epsilon(rho, left), _SUM if pure else _ZCDP
-        yield zcdp_epsilon(rho + _rho_of_pure(totals), left), _ZCDP
+    # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top, or
+    # turned into zCDP, which is close to the best for many small ones.
+    rho = math.fsum([totals.rho, mu_of_all * mu_of_all / 2])
+    rest = zcdp_epsilon(rho, left) if totals.rho else gdp_epsilon(mu_of_all, left)
+    yield pure + rest, _SUM if pure else _ZCDP if totals.rho else _ALL_IN
+    yield zcdp_epsilon(math.fsum([rho, _rho_of_pure(totals)]), left), _ZCDP
     if left <= 0:
         return
     losses = pld_epsilon(totals, left, grid_error=grid_error)
-    yield losses, _PLD
-    if math.isinf(losses):
+    yield losses.epsilon, _PLD
+    if not losses.converged and (totals.sampled or totals.pure):
         yield rdp_epsilon(totals, left), _RDP
 
 

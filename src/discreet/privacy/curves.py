@@ -35,11 +35,20 @@ from typing import Any, NamedTuple
 
 from scipy.special import ndtri
 
-__all__ = ["Totals", "pld_epsilon", "pure_epsilon", "rdp_epsilon", "root_up", "sampled_spread", "sort_events"]
+__all__ = [
+    "PldAnswer",
+    "Totals",
+    "pld_epsilon",
+    "pure_epsilon",
+    "rdp_epsilon",
+    "root_up",
+    "sampled_spread",
+    "sort_events",
+]
 
 #: Share of epsilon that the grid of losses may add.
 GRID_ERROR = 3e-4
-_MOST_CELLS = 2_000_000
+_MOST_CELLS = 500_000
 _FFT_ERROR = 8 * 2.0**-52
 
 
@@ -156,7 +165,14 @@ def _orders(totals: Totals) -> list[float] | None:
     return [order for order in DEFAULT_RDP_ORDERS if order >= 2 and (order == int(order) or not whole_only)]
 
 
-def pld_epsilon(totals: Totals, delta: float, *, grid_error: float = GRID_ERROR) -> float:
+class PldAnswer(NamedTuple):
+    """An epsilon, and whether the grid was fine enough for it to be tight."""
+
+    epsilon: float
+    converged: bool
+
+
+def pld_epsilon(totals: Totals, delta: float, *, grid_error: float = GRID_ERROR) -> PldAnswer:
     """Return epsilon at ``delta`` by privacy loss distributions; ``inf`` where they do not apply."""
     from dp_accounting import dp_event as dp
     from dp_accounting.pld import PLDAccountant
@@ -174,7 +190,7 @@ def pld_epsilon(totals: Totals, delta: float, *, grid_error: float = GRID_ERROR)
     n_events = sum(count for _, count in leaves)
     error = _FFT_ERROR * (n_events + len(leaves))
     if totals.rho > 0 or math.isinf(mu) or error > delta / 2:
-        return math.inf
+        return PldAnswer(math.inf, converged=False)
 
     def on_a_grid(step: float) -> float:
         accountant = PLDAccountant(value_discretization_interval=step)
@@ -188,9 +204,9 @@ def pld_epsilon(totals: Totals, delta: float, *, grid_error: float = GRID_ERROR)
         step = max(step / 2, finest)
         fine = on_a_grid(step)
         if coarse - fine <= 3 * grid_error * fine:  # the error falls with the square of the step
-            return min(coarse, fine)
+            return PldAnswer(min(coarse, fine), converged=True)
         coarse = min(coarse, fine)
-    return coarse
+    return PldAnswer(coarse, converged=False)
 
 
 def _two_losses(leaf: Any) -> Any:
@@ -202,21 +218,29 @@ def _two_losses(leaf: Any) -> Any:
 
 def _steps(totals: Totals, mu: float, n_events: int, delta: float, grid_error: float) -> tuple[float, float]:
     """Return the steps of the first grid and of the finest that memory allows: see the module's head."""
-    squares, widest = [mu * mu], 10 * mu + mu * mu / 2
-    for leaf, count in totals.pure:
-        squares.append(count * pure_epsilon(leaf) ** 2)
-        widest = max(widest, pure_epsilon(leaf))
+    # Of each kind: variance of the summed loss, largest loss of one event, number of events.
+    kinds = [(mu * mu, 10 * mu + mu * mu / 2, 1)]
+    kinds += [(count * pure_epsilon(leaf) ** 2, pure_epsilon(leaf), count) for leaf, count in totals.pure]
     for leaf, count in totals.sampled:
         noise, rate = _noise(leaf), leaf.sampling_probability
-        squares.append(count * sampled_spread(noise, rate) ** 2)
         exponent = 10 / noise + 1 / (2 * noise * noise)
-        widest = max(widest, exponent if exponent > 50 else math.log1p(rate * math.expm1(exponent)))
-    spread = math.sqrt(math.fsum(squares))
+        largest = exponent if exponent > 50 else math.log1p(rate * math.expm1(exponent))
+        kinds.append((count * sampled_spread(noise, rate) ** 2, largest, count))
+    spread = math.sqrt(math.fsum(variance for variance, _, _ in kinds))
     quantile = max(1.0, -float(ndtri(delta)))
     epsilon = spread * quantile + spread * spread / 2
     wanted = math.sqrt(8 * grid_error * epsilon / (n_events * (1 + quantile / spread)))
-    finest = (2 * widest + 4 * min(epsilon, 100.0)) / _MOST_CELLS
+    widest = max(_range_of_sum(*kind) for kind in kinds)
+    finest = (widest + 4 * min(epsilon, 100.0)) / _MOST_CELLS
     return max(min(2 * wanted, 2e-2, epsilon / 30), finest), finest
+
+
+def _range_of_sum(variance: float, largest: float, count: int) -> float:
+    """Return the range of losses that the library keeps for a sum: Chernoff bounds at orders 1..20 / width."""
+    width = 2 * largest
+    if count == 1 or width == 0:
+        return width
+    return min(count * width, min(variance * k / width + 70 * width / k for k in range(1, 21)) + width)
 
 
 def sampled_spread(noise: float, rate: float) -> float:

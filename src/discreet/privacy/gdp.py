@@ -49,7 +49,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     lower += epsilon - _error(second, size, lower) - _ULP * (abs(epsilon) + abs(lower))
     if lower >= upper:
         return 0.0
-    return min(1.0, -math.exp(upper) * math.expm1(lower - upper) * (1 + 4 * _ULP))
+    delta = -math.exp(upper) * math.expm1(lower - upper) * (1 + 4 * _ULP)
+    return min(1.0, max(delta, math.ulp(0.0)))  # an underflow is rounded up, too
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
