@@ -35,12 +35,12 @@ def some_table(rng, n_words, n_topics, kind):
     return table
 
 
-def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_documents, blocks=None):
+def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_documents, blocks=None, alpha=ALPHA):
     tokens = make_tokens(documents, len(table))
     topics = np.array(topics, np.uint16)
     width = table.shape[1]
     prior = aligned_zeros((width,), table.dtype.type)
-    prior[:n_topics] = ALPHA
+    prior[:n_topics] = alpha
     changes = aligned_zeros((len(table), width), np.int32)
     scratch = aligned_zeros((4, width), table.dtype.type)
     if blocks is None:
@@ -122,6 +122,22 @@ def test_draws_invert_the_exact_distribution_up_to_rounding(kind, n_bits, n_topi
     # the check sees a wrong order of lanes, and a uniform number of fewer bits than it should have
     assert boundary_errors(kind, n_topics, n_bits, n_bits, shift_lane=1) > bound
     assert boundary_errors(kind, n_topics, n_bits, n_bits - 9) > bound
+
+
+@pytest.mark.parametrize(("kind", "n_bits"), [(np.float32, 24), (np.float64, 53)])
+@pytest.mark.parametrize("kernel", [draw_documents, frozen_plain.draw_documents])
+def test_uniform_numbers_have_all_their_bits(kind, n_bits, kernel):
+    """Two topics whose border is an odd multiple of the last bit: all sums are exact, so that bit decides."""
+    borders = np.random.default_rng(1).integers(0, 2 ** (n_bits - 2), 200) * 2 + 1
+    table = aligned_zeros((len(borders), 16), kind)
+    table[:, 0] = borders * 2.0**-n_bits
+    table[:, 1] = 1 - table[:, 0]
+    for below, topic in ((1, 0), (0, 1)):
+        bits = (borders - below).astype(np.uint64) << np.uint64(64 - n_bits)
+        bits |= np.uint64(2 ** (64 - n_bits) - 1)  # what is below the last bit is not looked at
+        documents = [[i] for i in range(len(borders))]
+        topics, _ = run(documents, table, 2, np.zeros(len(bits)), bits=bits, alpha=1.0, kernel=kernel)
+        assert (topics == topic).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

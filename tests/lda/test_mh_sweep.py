@@ -35,10 +35,10 @@ def uniform_of(seed, sweep):
     return uniform
 
 
-@pytest.mark.parametrize("n_topics", [2, 9, 300])
+@pytest.mark.parametrize("n_topics", [2, 9, 700])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_moves_as_the_twin_does(n_topics, symmetric):
-    """Longest documents have 60 tokens: 300 topics take the sparse way, 2 and 9 the dense one."""
+    """Longest documents have 60 tokens: 700 topics take the sparse way, 2 and 9 the dense one."""
     documents, tokens = some_tokens(n_topics, n_documents=12)
     rng = np.random.default_rng(n_topics)
     # halves and quarters, so that single precision is exact where it can be
