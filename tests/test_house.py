@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,29 @@ def test_every_public_name_loads():
     assert set(discreet.__all__) <= set(dir(discreet))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         discreet.nothing  # noqa: B018
+
+
+ROOMS = ["audit", "central", "corpus", "evaluate", "lda", "privacy", "release"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_module_hides_a_public_name(room):
+    """A file named like a function would take its place in the room as soon as anything imports the file."""
+    code = (
+        f"import importlib, json, pkgutil, types, discreet.{room} as room\n"
+        "for found in pkgutil.walk_packages(room.__path__, room.__name__ + '.'):\n"
+        "    importlib.import_module(found.name)\n"
+        "print(json.dumps([n for n in room.__all__ if isinstance(getattr(room, n), types.ModuleType)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_links_between_pages_lead_somewhere():
+    root = SOURCE.parents[1]
+    for page in [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md", *(root / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_no_file_is_longer_than_400_lines():

@@ -24,7 +24,7 @@ from discreet.central.gate import BITS
 from discreet.central.units import group_units
 from discreet.errors import PrivacyError
 from discreet.privacy import events
-from discreet.privacy.bernoulli import bernoulli
+from discreet.privacy.coins import bernoulli
 from discreet.privacy.bound import Bound
 from discreet.privacy.stream import SecureStream
 

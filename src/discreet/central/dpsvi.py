@@ -36,7 +36,7 @@ from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units, content_order
 from discreet.lda.digamma import exp_digamma_into
-from discreet.privacy.bernoulli import bernoulli
+from discreet.privacy.coins import bernoulli
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism

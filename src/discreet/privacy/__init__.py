@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         noise_multiplier_for,
     )
     from discreet.privacy.battery import check_private_estimator
-    from discreet.privacy.bernoulli import bernoulli
+    from discreet.privacy.coins import bernoulli
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.explain import explain_budget, learnability
     from discreet.privacy.gaussian import rounded_gaussian
@@ -37,7 +37,7 @@ _HOMES = {
     "Ledger": "ledger",
     "Reservation": "ledger",
     "SecureStream": "stream",
-    "bernoulli": "bernoulli",
+    "bernoulli": "coins",
     "check_delta": "units",
     "check_epsilon": "units",
     "check_private_estimator": "battery",

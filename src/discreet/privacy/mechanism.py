@@ -63,7 +63,7 @@ class GaussianMechanism:
         is. 0 adds no noise and is booked as not private.
     sampling_rate : float, default 1.0
         Below 1, whoever makes the sum promises that each unit entered it with this probability, by an
-        independent coin of its own (:func:`~discreet.privacy.bernoulli.bernoulli`), and the event says so.
+        independent coin of its own (:func:`~discreet.privacy.coins.bernoulli`), and the event says so.
     """
 
     bound: Bound
