@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tests.naive.central_checks import block_corpus, csr, random_counts
 
 from discreet import Corpus, Ledger, PrivateLDA
-from discreet.central import full_batch
+from discreet.central import dpsvi, full_batch
 from discreet.central import private_lda as module
 from discreet.central.gate import Gate, Noisy
 from discreet.central.schedule import plan
@@ -189,10 +189,35 @@ def test_draws_depend_on_released_numbers_only(how, monkeypatch):
     assert draws_of(monkeypatch, csr(np.zeros((1, 30))), **how) == reference
 
 
-def replayed(monkeypatch, how, others):
-    """Whether a fit on another corpus gives the same release once every noisy sum is the first fit's.
+def questions(patch):
+    """Write down what the kernels are asked: all their arguments that are not the corpus or its state."""
+    asked = []
 
-    What is released is a function of the noisy sums and of nothing else: this is the proof's post-processing.
+    def spy(home, name):
+        honest = getattr(home, name)
+
+        def kernel(units, *arguments):
+            public = arguments[1:] if name in ("round_sum", "_sampled_sum") else arguments
+            asked.extend(
+                argument.tobytes()
+                for argument in public
+                if isinstance(argument, np.ndarray) and argument.size
+            )
+            return honest(units, *arguments)
+
+        patch.setattr(home, name, kernel)
+
+    spy(full_batch, "cooccurrence_sum")  # chosen words, weights
+    spy(full_batch, "round_sum")  # (theta,) topics, weights
+    spy(dpsvi, "_sampled_sum")  # (who was drawn,) topics
+    return asked
+
+
+def replayed(monkeypatch, how, others, first=COUNTS):
+    """Whether a fit on another corpus asks and releases the same once every noisy sum is the first fit's.
+
+    What is asked next and what is released are functions of the noisy sums and of nothing else: this is what
+    the proof calls adaptive composition and post-processing.
     """
     noisy_sums = []
     honest = mechanism.GaussianMechanism.release
@@ -207,20 +232,22 @@ def replayed(monkeypatch, how, others):
 
     with monkeypatch.context() as patch:
         patch.setattr(mechanism.GaussianMechanism, "release", record)
-        reference = make(**how).fit(COUNTS)
+        reference_questions = questions(patch)
+        reference = make(**how).fit(first)
     for counts, owners in others:
         left = list(noisy_sums)
         with monkeypatch.context() as patch:
             patch.setattr(mechanism.GaussianMechanism, "release", replay)
+            asked = questions(patch)
             unit = "document" if owners is None else "author"
             model = make(**how, privacy_unit=unit).fit(counts, owners=owners)
         assert not left
-        if model.components_.tobytes() != reference.components_.tobytes():
-            return False
-        for name in ("topic_weight", "word_weight", "topic_word_noise", "n_units_noisy"):
-            if not np.array_equal(getattr(model.release_, name), getattr(reference.release_, name)):
-                return False
-        if model.forecast_ != reference.forecast_:
+        assert reference_questions
+        names = ("topic_word", "topic_weight", "word_weight", "topic_word_noise", "n_units_noisy")
+        same_numbers = all(
+            np.array_equal(getattr(model.release_, name), getattr(reference.release_, name)) for name in names
+        )
+        if not (same_numbers and asked == reference_questions and model.forecast_ == reference.forecast_):
             return False
     return True
 
@@ -236,6 +263,14 @@ OTHERS = [
 @BOTH
 def test_the_release_is_a_function_of_noisy_sums_alone(how, monkeypatch):
     assert replayed(monkeypatch, how, OTHERS)
+
+
+def test_the_words_of_the_start_are_chosen_from_noisy_sums_alone(monkeypatch):
+    """With more words than the start takes (a hundred at least)."""
+    wide = random_counts(300, 160, 8, mean=0.2)
+    others = [(random_counts(300, 160, 9, mean=0.2), None), (wide[:299], None)]
+    assert plan(300, module.gdp_mu(4.0, 1e-5), 160).start_words < 160
+    assert replayed(monkeypatch, FULL, others, first=wide)
 
 
 @pytest.mark.parametrize("leak", ["theta", "words", "sum", "number"])
