@@ -78,3 +78,38 @@ def test_parallel_composition_takes_the_worst():
         events.parallel([events.gaussian(1.0), events.laplace(1.0)])
     with pytest.raises(PrivacyError, match="at least one"):
         events.parallel([])
+
+
+def test_parallel_composition_of_lists_of_gaussians():
+    four_of_six = events.composed(events.gaussian(6.0), 4)  # like one of 3
+    mild = events.with_delta(events.gaussian(4.0), 1e-7)
+    milder = events.with_delta(events.gaussian(5.0), 1e-9)
+    found = {leaf.event: leaf.times for leaf in events.leaves(events.parallel([mild, four_of_six, milder]))}
+    # Noise of the noisiest list, failure of the list that fails most: worse than each of them.
+    assert found == {events.gaussian(6.0): 4, events.FailureDpEvent(1e-7): 1}
+    assert events.parallel([events.laplace(0.5), events.laplace(1.0)]) == events.laplace(1.0)
+    with pytest.raises(PrivacyError, match="one by one"):
+        events.parallel([events.composed(events.laplace(0.5), 3), events.laplace(1.0)])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: events.discrete_laplace(0.5, 0),
+        lambda: events.discrete_laplace(0.5, 1.5),
+        lambda: events.discrete_laplace(0.5, True),
+        lambda: events.with_delta(events.gaussian(1.0), 1.0),
+        lambda: events.with_delta(events.gaussian(1.0), 0),
+        lambda: events.gaussian(float("nan")),
+        lambda: events.gaussian(10**400),
+        lambda: events.gaussian(True),
+        lambda: events.laplace(float("inf")),
+        lambda: events.bounded_range(-1.0),
+        lambda: events.composed(events.gaussian(1.0), 2**60),
+        lambda: events.from_json({"kind": "discrete_laplace", "noise_parameter": 0.1, "sensitivity": 1.5}),
+        lambda: events.from_json({"kind": "failure", "delta": 10**400}),
+    ],
+)
+def test_numbers_that_are_no_noise_are_refused(make):
+    with pytest.raises((ParameterError, PrivacyError)):
+        make()
