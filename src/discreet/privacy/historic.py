@@ -14,9 +14,11 @@ r"""Two accountants of 2016, kept to draw the figures of their time. They are va
 .. math:: \epsilon = \sqrt{2 T \ln(1/\delta'')}\,\epsilon' + T \epsilon' (e^{\epsilon'} - 1),
    \qquad \delta'' = \delta - T\delta' .
 
-References ---------- Abadi et al., "Deep learning with differential privacy", arXiv:1607.00133. Dwork,
-Rothblum, Vadhan, "Boosting and differential privacy", FOCS 2010, doi:10.1109/FOCS.2010.12. As used by Park,
-Foulds, Chaudhuri, Welling, arXiv:1609.06202.
+References
+----------
+Abadi et al., "Deep learning with differential privacy", arXiv:1607.00133.
+Dwork, Rothblum, Vadhan, "Boosting and differential privacy", FOCS 2010, doi:10.1109/FOCS.2010.12.
+As used by Park, Foulds, Chaudhuri, Welling, arXiv:1609.06202.
 """
 
 import math
