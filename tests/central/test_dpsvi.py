@@ -24,8 +24,8 @@ from discreet.central.gate import BITS
 from discreet.central.units import group_units
 from discreet.errors import PrivacyError
 from discreet.privacy import events
-from discreet.privacy.coins import bernoulli
 from discreet.privacy.bound import Bound
+from discreet.privacy.coins import bernoulli
 from discreet.privacy.stream import SecureStream
 
 K = 3

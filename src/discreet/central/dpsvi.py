@@ -36,8 +36,8 @@ from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units, content_order
 from discreet.lda.digamma import exp_digamma_into
-from discreet.privacy.coins import bernoulli
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
+from discreet.privacy.coins import bernoulli
 from discreet.privacy.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.stream import SecureStream

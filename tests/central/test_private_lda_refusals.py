@@ -1,0 +1,139 @@
+"""What PrivateLDA refuses, when, and in which words."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.naive.central_checks import random_counts
+from tests.naive.private_lda import COUNTS, OWNERS, make
+
+from discreet import Corpus, Ledger
+from discreet.central import private_lda as module
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+
+# ---- refusals
+
+
+def fails(error, match, X=COUNTS, *, how=None, **changes):
+    if "ledger" not in changes:
+        changes["ledger"] = Ledger(100, 0.01, privacy_unit=changes.get("privacy_unit", "document"))
+    ledger = changes.pop("ledger")
+    with pytest.raises(error, match=match):
+        make(ledger=ledger, **changes).fit(X, **(how or {}))
+    return len(ledger.entries) if isinstance(ledger, Ledger) else 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"epsilon": 0}, PrivacyError, "epsilon"),
+        ({"epsilon": -1.0}, PrivacyError, "epsilon"),
+        ({"epsilon": math.nan}, PrivacyError, "epsilon"),
+        ({"delta": 0.0}, PrivacyError, "delta"),
+        ({"delta": 1.0}, PrivacyError, "delta"),
+        ({"delta": 0.02, "n_units_lower_bound": 100}, PrivacyError, "delta"),
+        ({"n_topics": 0}, ParameterError, "n_topics"),
+        ({"n_topics": 2.5}, ParameterError, "n_topics"),
+        ({"n_topics": True}, ParameterError, "n_topics"),
+        ({"n_rounds": 0}, ParameterError, "n_rounds"),
+        ({"doc_topic_prior": 0.0}, ParameterError, "doc_topic_prior"),
+        ({"doc_topic_prior": math.nan}, ParameterError, "doc_topic_prior"),
+        ({"topic_word_prior": -1}, ParameterError, "topic_word_prior"),
+        ({"contribution_bound": math.inf}, ParameterError, "contribution_bound"),
+        ({"learning_offset": -0.1}, ParameterError, "learning_offset"),
+        ({"learning_decay": 0}, ParameterError, "learning_decay"),
+        ({"sampling_rate": 0}, ParameterError, "sampling_rate"),
+        ({"sampling_rate": 1.01}, ParameterError, "sampling_rate"),
+        ({"denoise": "magic"}, ParameterError, "denoise"),
+        ({"random_state": -1}, ParameterError, "random_state"),
+        ({"random_state": 0.5}, ParameterError, "random_state"),
+        ({"n_jobs": 0}, ParameterError, "n_jobs"),
+        ({"n_units_lower_bound": 0}, ParameterError, "n_units_lower_bound"),
+        ({"n_units_lower_bound": "many"}, ParameterError, "n_units_lower_bound"),
+        ({"privacy_unit": "author"}, PrivacyError, "owners"),
+        ({"ledger": 3}, PrivacyError, "ledger"),
+        ({"ledger": Ledger(9, 1e-5, privacy_unit="author")}, PrivacyError, "author"),
+        ({"ledger": Ledger(9, 1e-5, neighboring="replace_one")}, PrivacyError, "replace_one"),
+    ],
+)
+def test_parameters_out_of_range_are_refused_before_anything_is_booked(changes, error, match):
+    assert fails(error, match, **changes) == 0
+
+
+@pytest.mark.parametrize("unit", ["word", "report", "person", None])
+def test_units_that_it_cannot_protect_are_refused(unit):
+    assert fails(PrivacyError, "privacy_unit", privacy_unit=unit, ledger=Ledger(9, 1e-5)) == 0
+
+
+def test_all_mistakes_are_named_in_one_message():
+    with pytest.raises(PrivacyError) as caught:
+        make(epsilon=-1, delta=2, n_topics=0, sampling_rate=7, denoise="x", random_state=-1, n_jobs=0).fit(
+            None
+        )
+    for name in ("epsilon", "delta", "n_topics", "sampling_rate", "denoise", "random_state", "n_jobs"):
+        assert name in str(caught.value)
+
+
+def with_value(value):
+    dense = COUNTS.toarray().astype(float)
+    dense[7, 3] = value
+    return dense
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (with_value(math.nan), "NaN.*row 7"),
+        (with_value(math.inf), "infinity.*row 7"),
+        (with_value(-2), "Negative.*row 7"),
+        (with_value(0.5), "whole.*row 7"),
+        (sp.csr_matrix(with_value(-2)), "Negative.*row 7"),
+        (np.zeros((0, 30)), "0 sample"),
+        (np.zeros((5, 0)), "0 feature"),
+        (np.zeros(30), "2D"),
+    ],
+)
+def test_bad_counts_are_refused_and_named(X, match):
+    assert fails(CorpusError, match, X) == 1
+
+
+def test_owners_and_vocabulary_must_fit():
+    by_author = {"privacy_unit": "author"}
+    for owners in (OWNERS[:-1], OWNERS[:, None], [], 3):
+        fails(CorpusError, "owners", how={"owners": owners}, **by_author)
+    fails(CorpusError, "29 words", how={"vocabulary": [f"w{i}" for i in range(29)]})
+    fails(CorpusError, "distinct", how={"vocabulary": ["w"] * 30})
+    model = make().fit(COUNTS, vocabulary=[f"w{i}" for i in range(30)])
+    for X in (COUNTS[:, :29], np.zeros((2, 31))):
+        with pytest.raises(CorpusError, match="features"):
+            model.transform(X)
+    assert model.transform(COUNTS).shape == (400, 2)
+
+
+def test_words_from_the_private_text_are_refused():
+    corpus = Corpus(COUNTS, [f"w{i}" for i in range(30)], vocabulary_is_public=False)
+    assert fails(PrivacyError, "PrivateCountVectorizer", corpus) == 0
+
+
+def test_a_hopeless_fit_is_refused_before_booking_where_a_bound_is_public():
+    corpus = random_counts(100, 300, 3)
+    hopeless = {"n_topics": 50, "epsilon": 1.0, "allow_unlearnable": False}
+    assert fails(ParameterError, "Nothing was booked", corpus, n_units_lower_bound=100, **hopeless) == 0
+    assert fails(ParameterError, "stays booked", corpus, **hopeless) == 1
+    assert fails(ParameterError, "Nothing was booked", Corpus(corpus, [f"w{i}" for i in range(300)]),
+                 n_units_lower_bound=100, **hopeless) == 0  # fmt: skip
+    model = make(**{**hopeless, "allow_unlearnable": True}).fit(corpus)
+    assert model.forecast_.difficulty > 30
+    assert "mostly noise" in model.release_.configuration["forecast"]
+
+
+def test_the_limit_of_the_refusal_is_thirty():
+    # x = V K / (n mu); n pinned through a public bound.
+    mu = module.gdp_mu(1.0, 1e-5)
+    n = 1000
+    width = int(30 * n * mu / 10)
+    model = make(n_topics=10, epsilon=1.0, n_units_lower_bound=n, allow_unlearnable=False)
+    module.check_parameters(model, sp.csr_matrix((1, width)), None)
+    with pytest.raises(ParameterError, match="mostly noise"):
+        module.check_parameters(model, sp.csr_matrix((1, width + 2)), None)

@@ -1,0 +1,180 @@
+"""PrivateLDA asks and releases what follows from noisy sums, and from nothing else."""
+
+import numpy as np
+import pytest
+from tests.naive.central_checks import csr, random_counts
+from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws
+
+from discreet.central import dpsvi, full_batch
+from discreet.central import private_lda as module
+from discreet.central.gate import Gate, Noisy
+from discreet.central.schedule import plan
+from discreet.privacy import mechanism
+from discreet.privacy.accounting import epsilon_for, noise_multiplier_for
+
+
+def pin_the_noisy_count(monkeypatch, value):
+    honest = Gate.release
+
+    def release(self, total, share, purpose):
+        noisy = honest(self, total, share, purpose)
+        return Noisy(np.array([value]), noisy.noise) if purpose == "count" else noisy
+
+    monkeypatch.setattr(Gate, "release", release)
+
+
+def draws_of(monkeypatch, counts, owners=None, **how):
+    with monkeypatch.context() as patch:
+        pin_the_noisy_count(patch, 400.0)
+        draws = recorded_draws(patch)
+        unit = "document" if owners is None else "author"
+        make(privacy_unit=unit, **how).fit(counts, owners=owners)
+    return [(scale, size) for scale, size, _ in draws]
+
+
+@pytest.mark.parametrize("how", [{}, {"sampling_rate": 0.3, "n_rounds": 4}])
+def test_draws_depend_on_released_numbers_only(how, monkeypatch):
+    reference = draws_of(monkeypatch, COUNTS, **how)
+    assert draws_of(monkeypatch, COUNTS[:399], **how) == reference
+    assert draws_of(monkeypatch, COUNTS[:40], **how) == reference
+    assert draws_of(monkeypatch, COUNTS, OWNERS, **how) == reference
+    assert draws_of(monkeypatch, csr(np.zeros((1, 30))), **how) == reference
+
+
+def questions(patch):
+    """Write down what the kernels are asked: all their arguments that are not the corpus or its state."""
+    asked = []
+
+    def spy(home, name):
+        honest = getattr(home, name)
+
+        def kernel(units, *arguments):
+            public = arguments[1:] if name in ("round_sum", "_sampled_sum") else arguments
+            asked.extend(
+                argument.tobytes()
+                for argument in public
+                if isinstance(argument, np.ndarray) and argument.size
+            )
+            return honest(units, *arguments)
+
+        patch.setattr(home, name, kernel)
+
+    spy(full_batch, "cooccurrence_sum")  # chosen words, weights
+    spy(full_batch, "round_sum")  # (theta,) topics, weights
+    spy(dpsvi, "_sampled_sum")  # (who was drawn,) topics
+    return asked
+
+
+def replayed(monkeypatch, how, others, first=COUNTS):
+    """Whether a fit on another corpus asks and releases the same once every noisy sum is the first fit's.
+
+    What is asked next and what is released are functions of the noisy sums and of nothing else: this is what
+    the proof calls adaptive composition and post-processing.
+    """
+    noisy_sums = []
+    honest = mechanism.GaussianMechanism.release
+
+    def record(self, total, stream, reservation, **options):
+        noisy_sums.append(honest(self, total, stream, reservation, **options))
+        return noisy_sums[-1].copy()
+
+    def replay(self, total, stream, reservation, **options):
+        assert honest(self, total, stream, reservation, **options).shape == left[0].shape
+        return left.pop(0).copy()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mechanism.GaussianMechanism, "release", record)
+        reference_questions = questions(patch)
+        reference = make(**how).fit(first)
+    for counts, owners in others:
+        left = list(noisy_sums)
+        with monkeypatch.context() as patch:
+            patch.setattr(mechanism.GaussianMechanism, "release", replay)
+            asked = questions(patch)
+            unit = "document" if owners is None else "author"
+            model = make(**how, privacy_unit=unit).fit(counts, owners=owners)
+        assert not left
+        assert reference_questions
+        names = ("topic_word", "topic_weight", "word_weight", "topic_word_noise", "n_units_noisy")
+        same_numbers = all(
+            np.array_equal(getattr(model.release_, name), getattr(reference.release_, name)) for name in names
+        )
+        if not (same_numbers and asked == reference_questions and model.forecast_ == reference.forecast_):
+            return False
+    return True
+
+
+OTHERS = [
+    (random_counts(150, 30, 7, mean=1.5), None),
+    (COUNTS[:399], None),
+    (COUNTS, OWNERS),
+    (csr(np.zeros((1, 30))), None),
+]
+
+
+@BOTH
+def test_the_release_is_a_function_of_noisy_sums_alone(how, monkeypatch):
+    assert replayed(monkeypatch, how, OTHERS)
+
+
+def test_the_words_of_the_start_are_chosen_from_noisy_sums_alone(monkeypatch):
+    """With more words than the start takes (a hundred at least)."""
+    wide = random_counts(300, 160, 8, mean=0.2)
+    others = [(random_counts(300, 160, 9, mean=0.2), None), (wide[:299], None)]
+    assert plan(300, module.gdp_mu(4.0, 1e-5), 160).start_words < 160
+    assert replayed(monkeypatch, FULL, others, first=wide)
+
+
+@pytest.mark.parametrize("leak", ["theta", "words", "sum", "number"])
+def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
+    """Planted: thetas as topic weights; start words by true frequency; an un-noised sum; the true number of units."""
+    init, step, count = full_batch.init, full_batch.step, full_batch.count_units
+
+    def leaky_step(state, units, *others):
+        after, info = step(state, units, *others)
+        share = state.theta.sum(0, dtype=float)
+        return after._replace(topic_weight=share / share.sum()), info
+
+    def leaky_init(units, *others):
+        state = init(units, *others)
+        true = np.bincount(units.words, minlength=units.n_words) + 1.0
+        return state._replace(unigram=true / true.sum())
+
+    def leaky_sum(state, units, prior, schedule, gate):
+        after, info = step(state, units, prior, schedule, gate)
+        true = full_batch.round_sum(units, state.theta.copy(), state.word_topic, np.ones(30), prior, 1)
+        topics = after.word_topic + 1e-6 * true / 2**18
+        return after._replace(word_topic=topics / topics.sum(0)), info
+
+    if leak in ("theta", "sum"):
+        monkeypatch.setattr(full_batch, "step", leaky_step if leak == "theta" else leaky_sum)
+    elif leak == "words":
+        monkeypatch.setattr(full_batch, "init", leaky_init)
+    else:
+        monkeypatch.setattr(full_batch, "count_units", lambda u, gate: 0 * count(u, gate) + u.n_units + 0.5)
+    assert not replayed(monkeypatch, FULL, OTHERS[1:2])
+
+
+def test_sizes_from_the_true_number_of_documents_are_caught(monkeypatch):
+    monkeypatch.setattr(
+        full_batch, "count_units", lambda units, gate: float(gate.release(*_count(units)) and units.n_units)
+    )
+    assert draws_of(monkeypatch, COUNTS) != draws_of(monkeypatch, COUNTS[:40])
+
+
+def _count(units):
+    return full_batch.count_sum(units), 0.002, "count"
+
+
+def test_all_noise_of_a_fit_comes_within_the_budget(monkeypatch):
+    """The scales that were really drawn, added up, against the noise multiplier that epsilon allows."""
+    draws = recorded_draws(monkeypatch)
+    make().fit(COUNTS)
+    precision = sum(float(2**18 / scale) ** 2 for scale, *_ in draws)
+    assert precision <= 1 / noise_multiplier_for(4.0, 1e-5) ** 2 * (1 + 1e-9)
+    draws.clear()
+    make(**SAMPLED).fit(COUNTS)
+    noise = float(draws[0][0] / 2**18)
+    assert len(draws) == 4
+    assert len({scale for scale, *_ in draws}) == 1
+    assert epsilon_for(noise, 1e-5, sampling_rate=0.3, n_rounds=4) <= 4 * (1 + 1e-6)
