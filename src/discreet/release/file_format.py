@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger import Ledger
 from discreet.release.record import Release
 from discreet.release.vocabulary_file import VOCABULARY, vocabulary_bytes
+from discreet.release.wording import printable
 
 __all__ = [
     "LARGEST_HEADER",
@@ -128,7 +129,7 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
         if entry.get("dtype") != "F64" or shape != wanted:
             raise ReleaseError(
                 f"{name} in {MODEL} must be float64 of shape {wanted}, as {VOCABULARY} has {n_words} words, but is "
-                f"{str(entry.get('dtype'))[:20]} of shape {str(shape)[:40]}; {_RESTORE}."
+                f"{_told(entry.get('dtype'), 20)} of shape {_told(shape, 40)}; {_RESTORE}."
             )
         expected += 8 * math.prod(shape)
     if expected != n_data:
@@ -177,7 +178,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
     try:
         return load(raw)
     except (SafetensorError, ValueError, TypeError, OverflowError, KeyError) as error:
-        raise ReleaseError(f"{MODEL} cannot be read ({str(error)[:200]}); {_RESTORE}.") from None
+        raise ReleaseError(f"{MODEL} cannot be read ({_told(error, 200)}); {_RESTORE}.") from None
 
 
 def _metadata(release: Release, words: bytes, guarantee: Any) -> str:
@@ -209,7 +210,7 @@ def _check_guarantee(stated: Any, release: Release) -> None:
     try:
         proved = _guarantee(release)
     except (DiscreetError, ArithmeticError, ValueError, MemoryError) as error:
-        raise ReleaseError(f"the ledger in {MODEL} cannot be accounted for: {str(error)[:200]}") from None
+        raise ReleaseError(f"the ledger in {MODEL} cannot be accounted for: {_told(error, 200)}") from None
     if not isinstance(stated, dict) or set(stated) != set(proved):
         raise ReleaseError(f"{MODEL} must state its guarantee; {_RESTORE}.")
     for name in ("words", "accountant"):
@@ -219,9 +220,9 @@ def _check_guarantee(stated: Any, release: Release) -> None:
     different = [name for name in ("delta", "privacy_unit", "neighboring") if stated[name] != proved[name]]
     if different or type(claimed) is not float or not claimed >= found * (1 - _SLACK):
         raise ReleaseError(
-            f"{MODEL} states a guarantee (epsilon = {str(stated['epsilon'])[:20]}, "
-            f"delta = {str(stated['delta'])[:20]}, "
-            f"{str(stated['privacy_unit'])[:20]}) that its ledger does not prove (epsilon = {proved['epsilon']}, "
+            f"{MODEL} states a guarantee (epsilon = {_told(stated['epsilon'], 20)}, "
+            f"delta = {_told(stated['delta'], 20)}, "
+            f"{_told(stated['privacy_unit'], 20)}) that its ledger does not prove (epsilon = {proved['epsilon']}, "
             f"delta = {proved['delta']}, {proved['privacy_unit']}): do not rely on it; ask whoever published it."
         )
 
@@ -246,7 +247,7 @@ def _ledger(value: Any) -> Ledger:
     except ReleaseError:
         raise
     except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {str(error)[:200]}") from None
+        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
     return ledger
 
 
@@ -285,6 +286,11 @@ def _number_in(value: Any) -> Any:
         if isinstance(value, dict)
         else value
     )
+
+
+def _told(value: Any, limit: int) -> str:
+    """Return what a file says, fit for a message: short, on one line, with nothing that moves a terminal's cursor."""
+    return printable(str(value))[:limit]
 
 
 def _json(raw: bytes | str) -> dict[str, Any]:
