@@ -1,7 +1,8 @@
 """Damaged and forged files: whatever the bytes are, `load` gives a checked release or a ReleaseError.
 
-Numbers are not under a checksum, so a changed digit of a probability may load where the row still sums to one.
-Words, settings, ledger, label and the number of units may not change unnoticed by accident.
+Words and ledger carry digests, and label and promise are proved by the ledger: none of them may change unnoticed by
+accident. The arrays, the settings and the number of units carry none: what loads is valid, but a digit may be
+another one.
 """
 
 import copy
@@ -10,6 +11,7 @@ import json
 import struct
 import tempfile
 import time
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -64,15 +66,17 @@ def load(**changed):
 
 
 def about(release):
-    """Everything but the arrays."""
+    """What a release may not lose by accident."""
     return (
         release.vocabulary,
         release.ledger.to_json(),
-        dict(release.configuration),
         release.determinism,
-        release.n_units_noisy,
         release.guarantee,
     )
+
+
+def rest(release):
+    return dict(release.configuration), release.n_units_noisy
 
 
 def load_or_refuse(**changed):
@@ -80,7 +84,8 @@ def load_or_refuse(**changed):
         return load(**changed)
     except ReleaseError as error:
         message = str(error)
-    assert "\n" not in message
+    # One line, and nothing that moves a terminal's cursor.
+    assert not {unicodedata.category(character) for character in message} & {"Cc", "Cs", "Zl", "Zp"}
     assert len(message) < 1000
     return None
 
@@ -132,7 +137,7 @@ def check_model(raw):
     assert about(loaded) == about(original())
     start = start_of_data()
     if raw[start:] == files()[MODEL][start:] and len(raw) == len(files()[MODEL]):
-        assert loaded == original()
+        assert loaded == original() or rest(loaded) != rest(original())
     assert np.abs(loaded.topic_word.sum(1) - 1).max() < 1e-8
 
 
@@ -191,6 +196,7 @@ ODD = st.one_of(
     st.integers(-(2**70), 2**70),
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=8),
+    st.sampled_from(["\n", "\x1b[2J", "\u2028"]),
     st.sampled_from(
         [
             [],
@@ -267,13 +273,7 @@ def test_forged_metadata(data):
     loaded = load_or_refuse(model_safetensors=model_about(told))
     if loaded is None:
         return
-    # A settings value may be another one: settings are what the publisher says they are.
-    assert (loaded.vocabulary, loaded.ledger, loaded.determinism) == (
-        original().vocabulary,
-        original().ledger,
-        original().determinism,
-    )
-    assert loaded.guarantee == original().guarantee
+    assert about(loaded) == about(original())
 
 
 @QUICK
@@ -293,7 +293,7 @@ def test_the_fuzz_is_awake():
     assert load(model_safetensors=model_about(metadata())) == original()
     for told in ({**metadata(), "n_units_noisy": 9.0}, {**metadata(), "determinism": Release.REPRODUCIBLE}):
         loaded = load_or_refuse(model_safetensors=model_about(told))
-        assert loaded is None or about(loaded) != about(original())
+        assert loaded is None or loaded != original()
 
 
 def test_a_loader_that_forgets_the_vocabularys_digest_is_caught(monkeypatch):
