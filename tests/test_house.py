@@ -56,7 +56,12 @@ def test_no_module_hides_a_public_name(room):
 
 def test_links_between_pages_lead_somewhere():
     root = SOURCE.parents[1]
-    for page in [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md", *(root / "docs").glob("*.md")]:
+    for page in [
+        root / "README.md",
+        root / "CONTRIBUTING.md",
+        root / "SECURITY.md",
+        *(root / "docs").glob("*.md"),
+    ]:
         for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
 

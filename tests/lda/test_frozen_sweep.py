@@ -252,6 +252,30 @@ def test_any_number_of_threads_gives_the_same_chain(n_topics):
     assert len(set(chains)) == 1
 
 
+@pytest.mark.parametrize("n_bits", [24, 53])
+def test_a_given_table_and_given_bits_are_what_is_used(n_bits):
+    """The way of private training: a noisy table, random words from elsewhere, any number of threads."""
+    rng = np.random.default_rng(13)
+    n_topics = 6
+    documents = some_documents(rng, 70, 20)
+    tokens = make_tokens(documents, 20)
+    table = some_table(rng, 20, n_topics, np.float32 if n_bits == 24 else np.float64)
+    start = random_topics(len(tokens.words), n_topics, 1)
+    bits = rng.integers(0, 2**64, len(start), np.uint64)
+    expected, expected_changes = run(documents, table, n_topics, start, bits=bits)
+    for n_threads in (1, 3):
+        memory = frozen_sweep.workspace(20, n_topics, n_bits=n_bits, n_threads=n_threads)
+        topics, changes = start.copy(), aligned_zeros((20, padded(n_topics)), np.int32)
+        alpha = np.full(n_topics, ALPHA)
+        for key in (1, 2):  # without effect
+            topics[:], changes[:] = start, 0
+            frozen_sweep.sweep(
+                tokens, topics, table, alpha, np.uint64(key), changes, memory, bits=bits, n_threads=n_threads
+            )
+            np.testing.assert_array_equal(topics, expected)
+            np.testing.assert_array_equal(changes, expected_changes)
+
+
 def test_steps_leave_the_old_state_alone_and_can_be_repeated():
     rng = np.random.default_rng(2)
     tokens = make_tokens(some_documents(rng, 20, 8), 8)

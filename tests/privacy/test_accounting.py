@@ -209,3 +209,11 @@ def test_tiny_budgets_stay_small_and_quick():
 def test_refusals(call, match):
     with pytest.raises((ParameterError, PrivacyError), match=match):
         call()
+
+
+def test_repetitions_repeat_failures_and_concentrated_losses():
+    failing = events.composed(events.with_delta(events.gaussian(20.0), 1e-7), 4)
+    expected = composed_epsilon([events.composed(events.gaussian(20.0), 4)], 1e-6 - 4e-7).epsilon
+    assert composed_epsilon([failing], 1e-6).epsilon == pytest.approx(expected, rel=1e-9)
+    five = composed_epsilon([events.composed(events.zcdp(0.02), 5)], 1e-6)
+    assert five == composed_epsilon([events.zcdp(0.1)], 1e-6)

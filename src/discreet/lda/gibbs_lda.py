@@ -27,7 +27,7 @@ from discreet.lda.state import (
 __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
 
 #: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
-MOST_EXACT_TOPICS = 400
+MOST_EXACT_TOPICS = 512
 
 _SAMPLERS = ("auto", "live", "frozen", "mh")
 
@@ -48,7 +48,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from a table that is
         renewed each sweep. "mh": Metropolis-Hastings, a cost a token that does not grow with topics; needs more sweeps.
-        "auto": "frozen" for up to 400 topics, else "mh".
+        "auto": "frozen" for up to 512 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
     n_jobs : int, optional

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         noise_multiplier_for,
     )
     from discreet.privacy.battery import check_private_estimator
-    from discreet.privacy.coins import bernoulli
     from discreet.privacy.bound import Bound, BoundedSum
+    from discreet.privacy.coins import bernoulli
     from discreet.privacy.explain import explain_budget, learnability
     from discreet.privacy.gaussian import rounded_gaussian
     from discreet.privacy.laplace import discrete_laplace
