@@ -69,6 +69,11 @@ def test_all_names_of_a_file_are_one_ledger(tmp_path, monkeypatch):
     relative = Ledger.open("ledger.json")
     monkeypatch.chdir("/")
     assert len(relative.entries) == 1
+    monkeypatch.chdir(tmp_path)
+    made = Ledger(1, 1e-6, path="other.json")
+    monkeypatch.chdir("/")
+    made.reserve(release_of(1), "from another folder")
+    assert len(Ledger.open(tmp_path / "other.json").entries) == 1
 
 
 def test_files_that_were_damaged_or_put_back_are_refused(tmp_path):
