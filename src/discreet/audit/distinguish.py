@@ -9,7 +9,9 @@ nothing.
 The bound holds with the confidence stated: on a correct mechanism it lies above the promise in at most 1 -
 confidence of all audits. A low bound proves nothing: it may be the attack that was weak.
 
-References ---------- Jagielski, Ullman, Oprea, "Auditing differentially private machine learning",
+References
+----------
+Jagielski, Ullman, Oprea, "Auditing differentially private machine learning",
 arXiv:2006.07709. Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the
 binomial", 1934, doi:10.1093/biomet/26.4.404.
 """

@@ -18,7 +18,9 @@ of any outcome under two sums whose L1 distance is at most the sensitivity is at
 
 ``noise_multiplier = 0`` and ``epsilon = inf`` add nothing and are booked as not private.
 
-References ---------- Mironov, "On significance of the least significant bits for differential privacy", CCS
+References
+----------
+Mironov, "On significance of the least significant bits for differential privacy", CCS
 2012, doi:10.1145/2382196.2382264. Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy
 mechanisms", arXiv:0811.2841.
 """
