@@ -124,7 +124,7 @@ def test_a_vocabulary_that_is_not_private_is_flagged():
         return float("orchid" in words.fit(corpus).vocabulary_) + np.random.default_rng(seed).random() / 2
 
     private = distinguish(
-        lambda run: chosen(secret, 2 * run), lambda run: chosen(texts, 2 * run + 1), n_runs=300, delta=1e-2
+        lambda run: chosen(secret, 2 * run), lambda run: chosen(texts, 2 * run + 1), n_runs=2000, delta=1e-2
     )
     assert not private.exceeds(1.0)
 
