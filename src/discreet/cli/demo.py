@@ -29,7 +29,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train a private model of the paragraphs of all State of the Union addresses."""
-    from discreet.cli.display import console, print_topics, progress
+    from discreet.cli.display import console, hand_over, progress
     from discreet.cli.training import Recipe, open_ledger, train
     from discreet.corpus import Corpus, Tokenizer
 
@@ -57,13 +57,7 @@ def demo(
     with progress(quiet=quiet) as callback:
         release = train(corpus, recipe, open_ledger(recipe, "document", None), callback)
     release = release.with_settings(token_pattern=TOKEN_PATTERN)
-    release.save(out)
-    release.to_html(report)
-    if not quiet:
-        print_topics(release, 10, say)
-        say.print()
-        say.print(release.guarantee, markup=False)
-    say.print(f"wrote {out}/ and {report}", markup=False)
+    hand_over(release, out, report, say)
 
 
 def paragraphs() -> Iterator[str]:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,7 +13,7 @@ from rich.table import Table
 from discreet._progress import Callback
 from discreet.release import Release
 
-__all__ = ["console", "print_topics", "progress"]
+__all__ = ["console", "hand_over", "print_topics", "progress"]
 
 
 def console(*, quiet: bool = False) -> Console:
@@ -48,6 +49,17 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
                 lines.print(f"{stage} {done}/{total}", markup=False)
 
         yield say
+
+
+def hand_over(release: Release, out: Path, report: Path | None, say: Console) -> None:
+    """Write what a fit releases, and show it; a quiet console shows nothing."""
+    release.save(out)
+    print_topics(release, 10, say)
+    say.print()
+    say.print(release.guarantee, markup=False)
+    if report is not None:
+        release.to_html(report)
+    say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
 
 
 def print_topics(release: Release, n_words: int, out: Console) -> None:

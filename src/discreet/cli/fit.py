@@ -63,7 +63,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published."""
-    from discreet.cli.display import console, print_topics, progress
+    from discreet.cli.display import console, hand_over, progress
     from discreet.cli.training import Recipe, open_ledger, train
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
     from discreet.privacy import check_delta, check_epsilon
@@ -109,14 +109,7 @@ def fit(
         release = train(documents, recipe, book, callback)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
-    release.save(out)
-    if not quiet:
-        print_topics(release, 10, say)
-        say.print()
-        say.print(release.guarantee, markup=False)
-    if report is not None:
-        release.to_html(report)
-    say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
+    hand_over(release, out, report, say)
 
 
 def _stop_words(choice: str | None) -> str | list[str] | None:
