@@ -38,7 +38,7 @@ def test_every_public_name_loads():
         discreet.nothing  # noqa: B018
 
 
-ROOMS = ["audit", "central", "corpus", "evaluate", "lda", "privacy", "release"]
+ROOMS = ["audit", "central", "corpus", "evaluate", "federated", "lda", "local", "privacy", "release"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

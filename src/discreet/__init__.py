@@ -19,7 +19,7 @@ from discreet.errors import (
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet import audit, evaluate, privacy
+    from discreet import audit, evaluate, federated, local, privacy
     from discreet.central import PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
     from discreet.lda import GibbsLDA, VariationalLDA
@@ -36,7 +36,7 @@ _HOMES = {
     "VariationalLDA": "discreet.lda",
     "read_corpus": "discreet.corpus",
 }
-_ROOMS = ("audit", "central", "corpus", "evaluate", "lda", "privacy", "release")
+_ROOMS = ("audit", "central", "corpus", "evaluate", "federated", "lda", "local", "privacy", "release")
 
 __all__ = [
     "BudgetExceeded",
@@ -54,6 +54,8 @@ __all__ = [
     "VariationalLDA",
     "audit",
     "evaluate",
+    "federated",
+    "local",
     "privacy",
     "read_corpus",
 ]
