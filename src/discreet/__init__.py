@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.central import PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
     from discreet.lda import GibbsLDA, VariationalLDA
+    from discreet.local import LocalLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
 
@@ -30,6 +31,7 @@ _HOMES = {
     "Corpus": "discreet.corpus",
     "GibbsLDA": "discreet.lda",
     "Ledger": "discreet.privacy",
+    "LocalLDA": "discreet.local",
     "PrivateCountVectorizer": "discreet.central",
     "PrivateLDA": "discreet.central",
     "Release": "discreet.release",
@@ -45,6 +47,7 @@ __all__ = [
     "DiscreetError",
     "GibbsLDA",
     "Ledger",
+    "LocalLDA",
     "ParameterError",
     "PrivacyError",
     "PrivateCountVectorizer",

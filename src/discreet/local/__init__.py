@@ -4,11 +4,20 @@ Names load on first use, so that importing this room imports neither numba nor d
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from discreet.lda.moments import Moments
+    from discreet.lda.noise_edge import learnable
+    from discreet.local.local_lda import LocalLDA
 
-__all__: list[str] = []
+_HOMES: dict[str, str] = {
+    "LocalLDA": "discreet.local.local_lda",
+    "Moments": "discreet.lda.moments",
+    "learnable": "discreet.lda.noise_edge",
+}
+
+__all__: list[str] = ["LocalLDA", "Moments", "learnable"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,343 @@
+"""LocalLDA: topics from reports that were randomised by their writers. A shell over lda.moments, moment_fit, refining.
+
+Everything here is post-processing of the reports, so the promise is the channel's (see
+:mod:`discreet.local.promise`), whatever is computed and however often.
+"""
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads
+from discreet.errors import ParameterError
+from discreet.lda.channel_refine import LARGEST_NOISE, infer_topics, refine_topics
+from discreet.lda.counter_stream import new_seed
+from discreet.lda.moment_fit import fit_topics
+from discreet.lda.moments import Channel, Moments, noise_variance, read_bits
+from discreet.local.checks import check_settings, check_words
+from discreet.local.promise import closed_ledger, losses
+from discreet.local.rebuilding import rebuild
+from discreet.release.record import Release
+
+__all__ = ["LocalLDA", "make_release"]
+
+_REFINE_AT_MOST = 50_000
+
+
+class LocalLDA(BaseEstimator):
+    r"""Topics of texts that nobody but their writers ever saw: only randomised reports of their words.
+
+    Parameters
+    ----------
+    n_topics : int
+    channel : BitChannel
+        How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
+    inference : {"moments", "reconstruct"}, default "moments"
+        "moments": fit unbiased rates of words and pairs of words. "reconstruct": LP-LDA as published, which repairs
+        column sums at random and trains by Gibbs sampling as if the bits were true; a baseline.
+    refine : {"auto", True, False}, default "auto"
+        Whether to pass over the reports again with the channel in the model ("moments" only). "auto": where noise
+        is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
+    doc_topic_prior, topic_word_prior : float, default 1.0 and 0.01
+        alpha and beta of the Gibbs sampler ("reconstruct" only).
+    n_sweeps : int, default 200
+        Of the Gibbs sampler.
+    allow_unlearnable : bool, default False
+        Fit even where the reports let no topic through the noise.
+    random_state : int, Generator or None
+        Of the starting point. It has nothing to do with privacy: the noise is in the reports already.
+    n_jobs : int, optional
+        Threads. The result is the same bytes for any number.
+    callback : callable, optional
+        ``callback(stage, done, total)``.
+
+    Attributes
+    ----------
+    release_ : Release
+        Topics, with the promise of one report.
+    components_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1.
+    learnable_ : int
+        How many topics the noise lets through (moments only); see :mod:`discreet.lda.noise_edge`.
+    unigram_ : array of shape (n_words,)
+        Estimated share of documents that have each word.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    *Guarantee*: that of the channel, for each report, whatever the server does. ``release_`` states it for a whole
+    report and lists what it means for one word. A writer who sends reports of several documents pays for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from types import SimpleNamespace
+    >>> rng = np.random.default_rng(0)
+    >>> own = np.arange(30) // 10 == rng.integers(3, size=(9000, 1))  # each text has ten words of its own
+    >>> present = rng.random((9000, 30)) < np.where(own, 0.4, 0.02)
+    >>> channel = SimpleNamespace(p=0.9, q=0.1)
+    >>> reports = rng.random((9000, 30)) < np.where(present, 0.9, 0.1)
+    >>> model = LocalLDA(2, channel=channel, random_state=0).fit(reports)
+    >>> model.learnable_, model.components_.shape
+    (2, (2, 30))
+    """
+
+    def __init__(
+        self,
+        n_topics: int,
+        *,
+        channel: Channel,
+        inference: Literal["moments", "reconstruct"] = "moments",
+        refine: bool | Literal["auto"] = "auto",
+        doc_topic_prior: float = 1.0,
+        topic_word_prior: float = 0.01,
+        n_sweeps: int = 200,
+        allow_unlearnable: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.channel = channel
+        self.inference = inference
+        self.refine = refine
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_sweeps = n_sweeps
+        self.allow_unlearnable = allow_unlearnable
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> "LocalLDA":
+        """Fit topics to reports.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_reports, n_words) of 0 and 1
+            Or, where ``packed``, uint8 of shape (n_reports, ceil(n_words / 8)), the first word in the lowest bit.
+        y : None
+            Ignored.
+        vocabulary : sequence of str of length n_words, optional
+            The public word of each bit; needed where ``packed``.
+        packed : bool, default False
+        simulated : bool, default False
+            Say that the reports were drawn from a seed: then the release is marked as not for release.
+
+        Raises
+        ------
+        ParameterError
+            Names all parameters that are out of range; or says that there is nothing to learn.
+        CorpusError
+            Where X is not what was expected.
+        """
+        check_settings(self)
+        words = check_words(X, vocabulary, packed=packed)
+        if self.inference == "reconstruct":
+            return self._fit_rebuilt(X, words, packed, simulated)
+        moments = Moments(len(words), channel=self.channel).add_batch(X, packed=packed, n_jobs=self.n_jobs)
+        return self._fit(moments, X, words, packed, simulated)
+
+    def fit_moments(self, moments: Moments, *, vocabulary: Any = None, simulated: bool = False) -> "LocalLDA":
+        """Fit topics to moments of reports that are kept no more; without refining.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of this estimator's channel.
+        vocabulary, simulated
+            As for :meth:`fit`.
+        """
+        check_settings(self)
+        if self.inference != "moments" or self.refine is True:
+            raise ParameterError(
+                'fit_moments has no reports to look at: take inference="moments" and refine="auto" or False.'
+            )
+        if (moments.p, moments.q) != (float(self.channel.p), float(self.channel.q)):
+            raise ParameterError(
+                f"the moments are of reports with p = {moments.p:.6g}, q = {moments.q:.6g}, but the channel has "
+                f"p = {float(self.channel.p):.6g}, q = {float(self.channel.q):.6g}."
+            )
+        words = check_words(np.zeros((0, moments.n_words)), vocabulary, packed=False)
+        return self._fit(moments, None, words, False, simulated)
+
+    def _fit(
+        self, moments: Moments, reports: Any, words: tuple[str, ...], packed: bool, simulated: bool
+    ) -> "LocalLDA":
+        found = moments.estimates()
+        learnable = moments.learnable()
+        tell(self.callback, "learnable topics", learnable, self.n_topics)
+        warn_or_refuse(learnable, self.n_topics, allow=self.allow_unlearnable, n_reports=moments.n)
+        seed = new_seed(self.random_state)
+        topics = fit_topics(found, self.n_topics, seed, callback=self.callback)
+        topic_word, weight = topics.topic_word, topics.topic_weight
+        refined = reports is not None and self._refines(moments.n)
+        if refined:
+
+            def blocks(size: int) -> Any:
+                return read_bits(reports, len(words), packed=packed, block=size)
+
+            topic_word, weight = refine_topics(
+                blocks,
+                topic_word,
+                weight,
+                topics.unigram,
+                self.channel,
+                n_threads=count_threads(self.n_jobs),
+                callback=self.callback,
+            )
+        self.learnable_, self.unigram_, self.n_features_in_ = learnable, topics.unigram, len(words)
+        settings = {"learnable_topics": learnable, "refined": refined}
+        self.release_ = make_release(
+            self, topic_word, weight, words, moments.n, settings, simulated=simulated
+        )
+        return self
+
+    def _refines(self, n_reports: int) -> bool:
+        if self.refine == "auto":
+            return noise_variance(self.channel) <= LARGEST_NOISE and n_reports <= _REFINE_AT_MOST
+        return bool(self.refine)
+
+    def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> "LocalLDA":
+        from discreet.lda.gibbs_lda import GibbsLDA
+
+        seed = new_seed(self.random_state)
+        rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])
+        bits = rebuild(rows, self.channel, np.random.default_rng(seed))
+        sampler = GibbsLDA(
+            self.n_topics,
+            doc_topic_prior=self.doc_topic_prior,
+            topic_word_prior=self.topic_word_prior,
+            n_sweeps=self.n_sweeps,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        ).fit(bits)
+        tokens = sampler.topic_word_counts_.sum(1)
+        self.unigram_, self.n_features_in_ = bits.mean(0), len(words)
+        if hasattr(self, "learnable_"):
+            del self.learnable_
+        settings = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior", "n_sweeps")}
+        weight = tokens / max(tokens.sum(), 1)
+        self.release_ = make_release(
+            self, sampler.topic_word_, weight, words, len(rows), settings, simulated=simulated
+        )
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the topic shares of texts that are known (true counts, not reports). As private as X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
+
+        Returns
+        -------
+        array of shape (n_documents, n_topics), rows sum to 1
+        """
+        from discreet.corpus import check_counts
+        from discreet.lda import fold_in
+
+        check_is_fitted(self, "release_")
+        counts = check_counts(X, n_words=self.n_features_in_)
+        return fold_in(self.components_, counts, doc_topic_prior=0.1, n_jobs=self.n_jobs)
+
+    def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
+        """Return the topic shares that randomised reports suggest, the channel taken into account.
+
+        Parameters
+        ----------
+        X : array or sparse matrix
+            Reports, as for :meth:`fit`.
+        packed : bool, default False
+
+        Returns
+        -------
+        array of shape (n_reports, n_topics), rows sum to 1
+            Where noise is high, close to the topics' overall weights. Post-processing of the reports.
+        """
+        check_is_fitted(self, "release_")
+        blocks = read_bits(X, self.n_features_in_, packed=packed, block=2048)
+        weight = self.release_.topic_weight
+        assert weight is not None
+        return infer_topics(
+            blocks,
+            self.components_,
+            weight,
+            self.unigram_,
+            self.channel,
+            n_threads=count_threads(self.n_jobs),
+        )
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
+        check_is_fitted(self, "release_")
+        return self.release_.topic_word
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.release_.topic_word.shape[0]
+
+
+def warn_or_refuse(learnable: int, n_topics: int, *, allow: bool, n_reports: int) -> None:
+    """Refuse where nothing can be learned, warn where more topics are asked for than the noise lets through."""
+    if learnable <= 1 and not allow:
+        raise ParameterError(
+            f"{n_reports:,} reports through this channel let {learnable} topics through the noise: there is nothing "
+            "to learn but how frequent words are. Collect more reports, promise less (a larger epsilon), or let a "
+            "shuffler or secure aggregation stand between writers and server; allow_unlearnable=True fits all the same."
+        )
+    if n_topics > learnable:
+        warnings.warn(
+            f"{n_topics} topics were asked for, but the noise lets only {learnable} through: the others will be "
+            "blends.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def make_release(
+    model: Any,
+    topic_word: NDArray[np.float64],
+    topic_weight: NDArray[np.float64],
+    words: tuple[str, ...],
+    n_reports: int,
+    settings: dict[str, Any],
+    *,
+    simulated: bool,
+) -> Release:
+    """Put topics and the promise of the channel into a release."""
+    from discreet import __version__
+
+    found = losses(model.channel, len(words))
+    public = {
+        "estimator": type(model).__name__,
+        "algorithm": f"local, {model.inference}",
+        "version": __version__,
+        "n_topics": int(model.n_topics),
+        "p": float(model.channel.p),
+        "q": float(model.channel.q),
+        "n_reports": int(n_reports),
+        **found.settings(),
+        **settings,
+    }
+    topic_word = topic_word / topic_word.sum(1, keepdims=True)
+    return Release(
+        topic_word,
+        words,
+        closed_ledger(found, model.channel, simulated=simulated),
+        public,
+        simulated,
+        topic_weight / topic_weight.sum(),
+        None,
+        None,
+        float(n_reports),
+    )
