@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -121,3 +122,45 @@ def test_a_broken_display_ends_nothing():
     seen = []
     tell(lambda *what: seen.append(what), "fit", 1, 2)
     assert seen == [("fit", 1, 2)]
+
+
+def test_machine_code_on_disk_is_dated_by_every_kernel_source(tmp_path):
+    """A kernel's own file is not enough: what it calls in other files is part of its machine code."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "inner.py").write_text(
+        "from discreet._kernels import kernel\n@kernel()\ndef inner(x):\n    return x + 1\n"
+    )
+    (package / "outer.py").write_text(
+        "from inner import inner\nfrom discreet._kernels import kernel\n"
+        "@kernel()\ndef outer(x):\n    return inner(x)\n"
+    )
+    code = (
+        "import sys; from pathlib import Path; import discreet._kernels as k\n"
+        f"folder = Path({str(package)!r}); sys.path.insert(0, str(folder))\n"
+        "real = k.source_fingerprint; k.source_fingerprint = (lambda: real(folder)) if {everywhere} else (lambda: '')\n"
+        "from outer import outer\n"
+        "print(outer(1), sum(outer.stats.cache_hits.values()))"
+    )
+
+    def answer(everywhere):
+        run = [sys.executable, "-c", code.replace("{everywhere}", str(everywhere))]
+        done = subprocess.run(
+            run, capture_output=True, text=True, check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "0"}
+        )
+        return tuple(map(int, done.stdout.split()))
+
+    assert answer(False) == (2, 0)
+    assert answer(False) == (2, 1)
+    inner = package / "inner.py"
+    inner.write_text(inner.read_text().replace("+ 1", "+ 5"))
+    assert answer(False) == (2, 1)  # the trap: yesterday's code, from the disk
+    assert answer(True) == (6, 0)
+    assert answer(True) == (6, 1)
+    inner.write_text(inner.read_text().replace("+ 5", "+ 7"))
+    assert answer(True) == (8, 0)
+
+
+def test_every_kernel_on_disk_is_dated_that_way():
+    users = [p.name for p in SOURCE.rglob("*.py") if re.search(r"cache=True", p.read_text())]
+    assert users == ["_kernels.py"]

@@ -28,9 +28,9 @@ learning for latent Dirichlet allocation", NIPS 2010.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.central.denoise import posterior_mean
 from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
@@ -181,7 +181,7 @@ def _exp_expected_log(topics: Floats) -> Floats:
     return out.reshape(topics.shape) / norms
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sum(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],

@@ -17,9 +17,9 @@ and none adds up along itself: vector code without reordering sums, the same byt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units
@@ -105,7 +105,7 @@ def _most_entries(units: Units) -> int:
     return max(longest, min(widest, units.n_words), 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fit_theta(
     state: Any,
     n: int,
@@ -151,7 +151,7 @@ def _fit_theta(
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _round(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],

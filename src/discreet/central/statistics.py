@@ -20,9 +20,9 @@ number of threads gives the same bytes.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.central.gate import BITS
 from discreet.central.pieces import sum_over_pieces
 from discreet.central.units import Units
@@ -79,7 +79,7 @@ def cooccurrence_sum(
     return sum_over_pieces(work, units, n_jobs)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _unigram(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -112,7 +112,7 @@ def _unigram(
             slot_of[seen[slot]] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _gather(
     indptr: NDArray[np.int64],
     words: NDArray[np.int32],
@@ -134,7 +134,7 @@ def _gather(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _cooccurrence_of_documents(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -169,7 +169,7 @@ def _cooccurrence_of_documents(
                 n_pairs += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _cooccurrence_of_groups(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],

@@ -7,8 +7,9 @@ content alone, so that sums of floats over a group are the same for any order in
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from discreet._kernels import kernel
 
 __all__ = ["Units", "content_order", "group_units"]
 
@@ -99,7 +100,7 @@ def content_order(units: Units) -> NDArray[np.int64]:
     return np.argsort(hashes, kind="stable")
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _hash_units(
     starts: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -116,7 +117,7 @@ def _hash_units(
         out[unit] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _mix(value: np.uint64, more: np.uint64) -> np.uint64:
     """One step of a multiply-and-shift hash (the constants are those of SplitMix64)."""
     value = (value ^ more) + np.uint64(0x9E3779B97F4A7C15)

@@ -21,8 +21,9 @@ The series of the exponential: the digamma series at y + 1/2, exponentiated with
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from discreet._kernels import kernel
 
 __all__ = ["exp_digamma", "exp_digamma_into"]
 
@@ -45,7 +46,7 @@ _ROUND = 6755399441055744.0
 _LOWEST = -700.0
 
 
-@njit(cache=True, nogil=True, inline="always", error_model="numpy")
+@kernel(error_model="numpy", inline="always")
 def _exp_of_negative(x: float) -> float:
     """exp(x) for x from -700 to 0: 2**n times a Taylor polynomial on half an octave."""
     shifted = x * _PER_LN2 + _ROUND
@@ -70,7 +71,7 @@ def _exp_of_negative(x: float) -> float:
     return p * power
 
 
-@njit(cache=True, nogil=True, inline="always", error_model="numpy")
+@kernel(error_model="numpy", inline="always")
 def exp_digamma(x: float) -> float:
     """Return exp(digamma(x)) for one x > 0 (at most 1e30)."""
     t = x * (x + 7.0)
@@ -92,7 +93,7 @@ def exp_digamma(x: float) -> float:
     return (y * series) * _exp_of_negative(reciprocals)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def exp_digamma_into(x: NDArray[np.float64], n: int, out: NDArray[np.float64]) -> None:
     """Write exp(digamma(x[k])) to out[k] for k < n."""
     for k in range(n):

@@ -19,16 +19,16 @@ Hoffman, Blei, Bach, "Online learning for latent Dirichlet allocation", NIPS 201
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.lda.digamma import exp_digamma_into
 from discreet.lda.lanes import FEW, LANES, dirichlet_step, gather, load_document
 
 __all__ = ["add_statistic", "infer_documents"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def infer_documents(
     table: NDArray[np.float64],
     indptr: NDArray[np.int64],
@@ -102,7 +102,7 @@ def infer_documents(
                 quotients[start + i] = shares[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_statistic(
     indptr: NDArray[np.int64],
     documents: NDArray[np.int32],

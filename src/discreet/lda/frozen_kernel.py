@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import njit, uint64
 
+from discreet._kernels import kernel
 from discreet.lda import simd
 from discreet.lda.counter_stream import mix, stream_at
 
@@ -32,7 +33,7 @@ def _enter(indptr: Any, topics: Any, d: Any, counts: Any) -> None:
         counts[topics[i]] += one
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def draw_documents(
     indptr: Any,
     words: Any,

@@ -30,9 +30,9 @@ Newman, Asuncion, Smyth, Welling, "Distributed algorithms for topic models", JML
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import share_out
 from discreet.errors import ParameterError
 from discreet.lda.counter_stream import JIT, sweep_key
@@ -76,7 +76,7 @@ def workspace(n_words: int, n_topics: int, *, n_bits: int = 24, n_threads: int =
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _fill(counts: Any, totals: Any, beta: Any, first: int, last: int, table: Any) -> None:
     n_words, n_topics = counts.shape[0], len(totals)
     scale = np.empty(n_topics, table.dtype)
@@ -170,7 +170,7 @@ def sweep(
         _gather(changes, memory.changes[: n_threads - 1], n_threads)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_up(total: Any, parts: Any, first: int, last: int) -> None:
     for p in range(parts.shape[0]):
         for w in range(first, last):

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from discreet._kernels import kernel
 
 __all__ = [
     "FEW",
@@ -159,7 +161,7 @@ _gather_few = _emitted(_gather_emitter(FEW))
 _gather_many = _emitted(_gather_emitter(2 * FEW))
 
 
-@njit(cache=True, nogil=True, inline="always", error_model="numpy")
+@kernel(error_model="numpy", inline="always")
 def gather(
     weights: int, out: int, rows: int, counts: int, quotients: int, n_padded: int, n_blocks: int
 ) -> None:
@@ -247,7 +249,7 @@ def mode_step(
     return signature, generate
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def load_document(
     table: NDArray[np.float64],
     words: NDArray[np.int32],

@@ -15,9 +15,10 @@ Griffiths, Steyvers, "Finding scientific topics", PNAS 2004, doi:10.1073/pnas.03
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.lda.counter_stream import mix, stream_at, sweep_key
 from discreet.lda.state import Info, State, Tokens, aligned_zeros, begin
 
@@ -27,7 +28,7 @@ __all__ = ["init", "step"]
 init = begin
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _draw_all(
     indptr: Any, words: Any, topics: Any, counts: Any, totals: Any, alpha: Any, beta: Any, key: Any
 ) -> None:

@@ -6,8 +6,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
+from discreet._kernels import kernel
 from discreet.lda.counter_stream import stream_at
 
 __all__ = ["document_phase", "word_phase"]
@@ -16,7 +17,7 @@ _TOPIC = 0xFFFF
 _TO_UNIT = np.float32(2.0**-32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def word_phase(
     indptr: Any,
     packed: Any,
@@ -81,7 +82,7 @@ def word_phase(
             packed[j] = topic | (proposed << uint32(16))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def document_phase(
     indptr: Any,
     position: Any,

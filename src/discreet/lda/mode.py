@@ -22,15 +22,15 @@ The bound is the Frank-Wolfe gap: Jaggi, "Revisiting Frank-Wolfe", ICML 2013.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.lda.lanes import FEW, LANES, TINY, gather, load_document, mode_step
 
 __all__ = ["find_modes"]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def find_modes(
     table: NDArray[np.float64],
     indptr: NDArray[np.int64],

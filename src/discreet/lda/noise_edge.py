@@ -18,6 +18,7 @@ doi:10.1070/SM1967v001n04ABEH001994.
 """
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from discreet.lda.moments import Estimates
 
@@ -31,4 +32,6 @@ def learnable(found: Estimates) -> int:
     white = scale[:, None] * (found.pairs - np.outer(found.rates, found.rates)) * scale
     np.fill_diagonal(white, 0.0)
     ratio = len(rates) / found.n_documents
-    return int((np.linalg.eigvalsh(white) > 2 * np.sqrt(ratio) + ratio).sum())
+    with threadpool_limits(1, user_api="blas"):  # more threads cost more than they bring at this size
+        values = np.linalg.eigvalsh(white)
+    return int((values > 2 * np.sqrt(ratio) + ratio).sum())

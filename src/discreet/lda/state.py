@@ -7,9 +7,9 @@ vectors (``padded``). All of it is integers, so that sums do not depend on who a
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import balanced_cuts, share_out
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.counter_stream import GOLDEN, sweep_key
@@ -154,7 +154,7 @@ def begin(
     return State(topics, counts, seed, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count(words: Any, topics: Any, first: int, last: int, counts: Any) -> None:
     for i in range(first, last):
         counts[words[i], topics[i]] += 1

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 import scipy.special
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import balanced_cuts, share_out
 from discreet.lda.digamma import exp_digamma
 from discreet.lda.documents import Documents
@@ -254,7 +254,7 @@ def _dirichlet_gain(posterior: NDArray[np.float64], prior: NDArray[np.float64]) 
     return float((gain + gammaln(prior.sum()) - gammaln(sums)).sum())
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _weigh(
     parameters: NDArray[np.float64],
     inverse: NDArray[np.float64],

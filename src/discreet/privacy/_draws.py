@@ -31,9 +31,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import count_threads, share_out
 from discreet.errors import ParameterError
 from discreet.privacy._exact import MAX_WORDS, Words, not_random
@@ -126,7 +126,7 @@ def fixed(scale: Fraction, digits: int, *, nearest: bool) -> FixedScale:
     return FixedScale(np.uint64(multiplier), np.uint64(shift), np.uint64(1 << (shift - 1) if nearest else 0))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def scaled(y: np.uint64, multiplier: np.uint64, shift: np.uint64, half: np.uint64) -> Any:
     """Return the floor that every value in the interval has, or -1 where the two ends differ."""
     low32 = np.uint64(0xFFFFFFFF)

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._kernels import kernel
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.units import check_unit
 
@@ -43,7 +43,7 @@ _LARGEST_SUM = 2**62
 _LEAST_TAME, _MOST_TAME = 1e-140, 1e140
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _largest(values: NDArray[np.float64], n: int) -> float:
     """Return the largest magnitude, or -1 where any entry is not finite."""
     largest = 0.0
@@ -55,7 +55,7 @@ def _largest(values: NDArray[np.float64], n: int) -> float:
     return largest
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def place_l2(values: NDArray[np.float64], n: int, bits: int, normalise: bool, out: NDArray[np.int64]) -> None:
     """Put one unit's contribution on the lattice with squared norm at most ``4**bits``.
 
@@ -85,7 +85,7 @@ def place_l2(values: NDArray[np.float64], n: int, bits: int, normalise: bool, ou
         _place_tame_l2(values, n, 1.0, bits, normalise, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _place_tame_l2(
     values: NDArray[np.float64], n: int, unit: float, bits: int, normalise: bool, out: NDArray[np.int64]
 ) -> None:
@@ -112,7 +112,7 @@ def _place_tame_l2(
         shrink *= 2.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def place_l1(values: NDArray[np.float64], n: int, bits: int, normalise: bool, out: NDArray[np.int64]) -> None:
     """Put one unit's contribution on the lattice with sum of magnitudes at most ``2**bits``.
 
@@ -191,6 +191,12 @@ class Bound:
     def step(self) -> float:
         """Value of one lattice step, C / 2**bits (a power-of-two scaling: exact)."""
         return self.contribution_bound / 2**self.bits
+
+    def laplace_event(self, epsilon: float) -> Any:
+        """Return the event of discrete Laplace noise of scale ``sensitivity / epsilon`` on the sum."""
+        from discreet.privacy import events
+
+        return events.discrete_laplace(epsilon, self.sensitivity)
 
     def place(self, contribution: ArrayLike, *, normalise: bool = False) -> NDArray[np.int64]:
         """Bound one unit's contribution.

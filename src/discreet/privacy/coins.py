@@ -23,9 +23,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.errors import ParameterError
 from discreet.privacy._draws import DONE, SHORT, UNDECIDED, Size, as_fraction, fill
 from discreet.privacy._exact import Words, exp_bounds
@@ -120,7 +120,7 @@ def _toss(
     return fill(size, stream, purpose, fast, exact, words_per_draw=1.0, dtype=np.bool_, n_jobs=n_jobs)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _compare(
     words: NDArray[np.uint32],
     position: int,

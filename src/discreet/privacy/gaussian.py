@@ -66,9 +66,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.privacy._draws import DONE, SHORT, UNDECIDED, Size, as_scale, fill, fixed, scaled, zeros
 from discreet.privacy._exact import Uniform, Words, exp_bounds, floor_scaled, less, not_random
 from discreet.privacy.stream import SecureStream
@@ -154,7 +154,7 @@ def _thresholds() -> NDArray[np.uint32]:
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw(
     words: NDArray[np.uint32],
     position: int,

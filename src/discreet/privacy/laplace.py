@@ -62,9 +62,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.privacy._draws import DONE, SHORT, UNDECIDED, Size, as_scale, fill, fixed, scaled, zeros
 from discreet.privacy._exact import Words, floor_scaled, less
 from discreet.privacy.stream import SecureStream
@@ -125,7 +125,7 @@ def discrete_laplace(
     return fill(size, stream, "discrete_laplace", fast, exact, words_per_draw=_WORDS_PER_DRAW, n_jobs=n_jobs)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _draw(
     words: NDArray[np.uint32],
     position: int,

@@ -147,7 +147,7 @@ class LaplaceMechanism:
         """Return the event of one release."""
         if math.isinf(self.epsilon):
             return events.non_private()
-        return events.discrete_laplace(self.epsilon, self.bound.sensitivity)
+        return self.bound.laplace_event(self.epsilon)
 
     def release(
         self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None

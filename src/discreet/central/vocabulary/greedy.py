@@ -54,9 +54,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.central.vocabulary.thresholds import (
     laplace_threshold,
     on_lattice,
@@ -75,7 +75,7 @@ __all__ = ["Greedy", "fill_greedily"]
 _NO_CUTOFF = 2**61
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill_greedily(
     indptr: NDArray[np.int64], words: NDArray[np.int64], n_words: int, budget: int, cutoff: int
 ) -> NDArray[np.int64]:

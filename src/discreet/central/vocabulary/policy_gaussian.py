@@ -47,9 +47,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
 from discreet.errors import CorpusError
@@ -68,7 +68,7 @@ _FINEST_BITS = 50
 _NO_CUTOFF = 1024.0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def descend(
     indptr: NDArray[np.int64], words: NDArray[np.int64], n_words: int, step: float, cutoff: int
 ) -> NDArray[np.int64]:

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import balanced_cuts, share_out
 
 __all__ = ["Choice", "UnitWords", "first_words", "held_words", "passing", "rank_words", "secret_order"]
@@ -117,7 +117,7 @@ def rank_words(
     return UnitWords(starts, words)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _mixed(x: Any) -> Any:
     """Scramble a 64-bit number, one to one (the finaliser of SplitMix64); sums and products wrap around."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -125,7 +125,7 @@ def _mixed(x: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _hash_units(
     first: int,
     last: int,
@@ -143,7 +143,7 @@ def _hash_units(
         held[unit] = _mixed(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sort_words(
     first: int,
     last: int,
