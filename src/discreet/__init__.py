@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.central import PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
     from discreet.lda import GibbsLDA, VariationalLDA
-    from discreet.local import LocalLDA
+    from discreet.local import LocalLDA, StreamingLocalLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
 
@@ -35,6 +35,7 @@ _HOMES = {
     "PrivateCountVectorizer": "discreet.central",
     "PrivateLDA": "discreet.central",
     "Release": "discreet.release",
+    "StreamingLocalLDA": "discreet.local",
     "VariationalLDA": "discreet.lda",
     "read_corpus": "discreet.corpus",
 }
@@ -54,6 +55,7 @@ __all__ = [
     "PrivateLDA",
     "Release",
     "ReleaseError",
+    "StreamingLocalLDA",
     "VariationalLDA",
     "audit",
     "evaluate",

@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from discreet.lda.moments import Moments
     from discreet.lda.noise_edge import learnable
     from discreet.local.local_lda import LocalLDA
+    from discreet.local.streaming_local_lda import StreamingLocalLDA
 
 _HOMES: dict[str, str] = {
     "LocalLDA": "discreet.local.local_lda",
     "Moments": "discreet.lda.moments",
+    "StreamingLocalLDA": "discreet.local.streaming_local_lda",
     "learnable": "discreet.lda.noise_edge",
 }
 
-__all__: list[str] = ["LocalLDA", "Moments", "learnable"]
+__all__: list[str] = ["LocalLDA", "Moments", "StreamingLocalLDA", "learnable"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,14 @@ def faults_of(model: Any) -> list[str]:
     for name in _POSITIVE:
         if not _between(getattr(model, name), 0, math.inf):
             faults.append(f"{name} must be positive and finite, but is {getattr(model, name)!r}.")
+    for name, low in (("forgetting", 0), ("learning_rate", 0), ("prior_weight", -1)):
+        value = getattr(model, name, 1.0)  # not all estimators have them
+        if not (_is_real(value) and low < float(value) <= 1 and float(value) >= 0):
+            rule = "from 0 to 1" if low < 0 else "above 0 and at most 1"
+            faults.append(f"{name} must be {rule}, but is {value!r}.")
+    deviation = getattr(model, "count_deviation", None)
+    if deviation is not None and not _between(deviation, 0, math.inf):
+        faults.append(f"count_deviation must be None or positive and finite, but is {deviation!r}.")
     if model.inference not in ("moments", "reconstruct"):
         faults.append(f'inference must be "moments" or "reconstruct", but is {model.inference!r}.')
     refine = getattr(model, "refine", False)
@@ -58,8 +66,11 @@ def _faults_of_channel(channel: Any) -> list[str]:
 
 
 def _between(value: Any, low: float, high: float) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and low < float(value) < high
+    return _is_real(value) and low < float(value) < high
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:

@@ -4,32 +4,27 @@ Everything here is post-processing of the reports, so the promise is the channel
 :mod:`discreet.local.promise`), whatever is computed and however often.
 """
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import ParameterError
-from discreet.lda.channel_refine import LARGEST_NOISE, infer_topics, refine_topics
+from discreet.lda.channel_refine import LARGEST_NOISE, refine_topics
 from discreet.lda.counter_stream import new_seed
 from discreet.lda.moment_fit import fit_topics
 from discreet.lda.moments import Channel, Moments, noise_variance, read_bits
 from discreet.local.checks import check_settings, check_words
-from discreet.local.promise import closed_ledger, losses
 from discreet.local.rebuilding import rebuild
-from discreet.release.record import Release
+from discreet.local.topics_base import LocalTopics, make_release, warn_or_refuse
 
-__all__ = ["LocalLDA", "make_release"]
+__all__ = ["LocalLDA"]
 
 _REFINE_AT_MOST = 50_000
 
 
-class LocalLDA(BaseEstimator):
+class LocalLDA(LocalTopics):
     r"""Topics of texts that nobody but their writers ever saw: only randomised reports of their words.
 
     Parameters
@@ -230,114 +225,3 @@ class LocalLDA(BaseEstimator):
             self, sampler.topic_word_, weight, words, len(rows), settings, simulated=simulated
         )
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of texts that are known (true counts, not reports). As private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "release_")
-        counts = check_counts(X, n_words=self.n_features_in_)
-        return fold_in(self.components_, counts, doc_topic_prior=0.1, n_jobs=self.n_jobs)
-
-    def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
-        """Return the topic shares that randomised reports suggest, the channel taken into account.
-
-        Parameters
-        ----------
-        X : array or sparse matrix
-            Reports, as for :meth:`fit`.
-        packed : bool, default False
-
-        Returns
-        -------
-        array of shape (n_reports, n_topics), rows sum to 1
-            Where noise is high, close to the topics' overall weights. Post-processing of the reports.
-        """
-        check_is_fitted(self, "release_")
-        blocks = read_bits(X, self.n_features_in_, packed=packed, block=2048)
-        weight = self.release_.topic_weight
-        assert weight is not None
-        return infer_topics(
-            blocks,
-            self.components_,
-            weight,
-            self.unigram_,
-            self.channel,
-            n_threads=count_threads(self.n_jobs),
-        )
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
-
-
-def warn_or_refuse(learnable: int, n_topics: int, *, allow: bool, n_reports: int) -> None:
-    """Refuse where nothing can be learned, warn where more topics are asked for than the noise lets through."""
-    if learnable <= 1 and not allow:
-        raise ParameterError(
-            f"{n_reports:,} reports through this channel let {learnable} topics through the noise: there is nothing "
-            "to learn but how frequent words are. Collect more reports, promise less (a larger epsilon), or let a "
-            "shuffler or secure aggregation stand between writers and server; allow_unlearnable=True fits all the same."
-        )
-    if n_topics > learnable:
-        warnings.warn(
-            f"{n_topics} topics were asked for, but the noise lets only {learnable} through: the others will be "
-            "blends.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-def make_release(
-    model: Any,
-    topic_word: NDArray[np.float64],
-    topic_weight: NDArray[np.float64],
-    words: tuple[str, ...],
-    n_reports: int,
-    settings: dict[str, Any],
-    *,
-    simulated: bool,
-) -> Release:
-    """Put topics and the promise of the channel into a release."""
-    from discreet import __version__
-
-    found = losses(model.channel, len(words))
-    public = {
-        "estimator": type(model).__name__,
-        "algorithm": f"local, {model.inference}",
-        "version": __version__,
-        "n_topics": int(model.n_topics),
-        "p": float(model.channel.p),
-        "q": float(model.channel.q),
-        "n_reports": int(n_reports),
-        **found.settings(),
-        **settings,
-    }
-    topic_word = topic_word / topic_word.sum(1, keepdims=True)
-    return Release(
-        topic_word,
-        words,
-        closed_ledger(found, model.channel, simulated=simulated),
-        public,
-        simulated,
-        topic_weight / topic_weight.sum(),
-        None,
-        None,
-        float(n_reports),
-    )

@@ -32,7 +32,9 @@ def estimated_counts(ones: NDArray[np.int64], n_reports: int, channel: Channel) 
     return np.asarray((ones - n_reports * q) / (p - q), dtype=np.float64)
 
 
-def rebuild(rows: NDArray[np.uint8], channel: Channel, rng: Any) -> NDArray[np.uint8]:
+def rebuild(
+    rows: NDArray[np.uint8], channel: Channel, rng: Any, *, wanted: NDArray[np.float64] | None = None
+) -> NDArray[np.uint8]:
     """Return bits with repaired column sums.
 
     Parameters
@@ -42,6 +44,8 @@ def rebuild(rows: NDArray[np.uint8], channel: Channel, rng: Any) -> NDArray[np.u
     channel : Channel
     rng : numpy Generator
         Chooses which bits to turn. No privacy depends on it.
+    wanted : array of shape (n_words,), optional
+        Column sums to reach, instead of the unbiased ones.
 
     Returns
     -------
@@ -51,10 +55,12 @@ def rebuild(rows: NDArray[np.uint8], channel: Channel, rng: Any) -> NDArray[np.u
         raise CorpusError("there is no report to rebuild documents from; add some first.")
     n_reports = len(rows)
     ones = rows.sum(0, dtype=np.int64)
-    wanted = np.clip(np.rint(estimated_counts(ones, n_reports, channel)), 0, n_reports).astype(np.int64)
+    if wanted is None:
+        wanted = estimated_counts(ones, n_reports, channel)
+    target = np.clip(np.rint(wanted), 0, n_reports).astype(np.int64)
     columns = np.asfortranarray(rows)
-    for word in np.flatnonzero(wanted != ones):
-        column, more = columns[:, word], int(wanted[word] - ones[word])
+    for word in np.flatnonzero(target != ones):
+        column, more = columns[:, word], int(target[word] - ones[word])
         turned = np.flatnonzero(column == (0 if more > 0 else 1))
         column[rng.choice(turned, size=abs(more), replace=False, shuffle=False)] = 1 if more > 0 else 0
     return np.ascontiguousarray(columns)

@@ -1,0 +1,263 @@
+"""Streams of reports: streamed equals batch, deletions, forgetting, OLP-LDA as printed, refusals."""
+
+import tracemalloc
+import warnings
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.local.test_local_lda import blocks, channel, reports
+
+from discreet import LocalLDA, StreamingLocalLDA
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moments import Moments, noise_variance
+from discreet.local import prior_stream
+from discreet.local.fading import FadingMoments
+from discreet.local.informed_gibbs import count_topics_of
+
+
+@pytest.fixture(scope="module")
+def stream():
+    present, _ = blocks(8000)
+    of = channel(2.0)
+    return present, reports(present, of), of
+
+
+def test_streamed_equals_batch_to_the_byte(stream):
+    _, noisy, of = stream
+    whole = LocalLDA(2, channel=of, refine=False, random_state=1).fit(noisy)
+    model = StreamingLocalLDA(2, channel=of, random_state=1)
+    for start in range(0, len(noisy), 900):
+        model.partial_fit(noisy[start : start + 900])
+    assert np.array_equal(model.components_, whole.components_)
+    assert model.n_reports_ == len(noisy)
+    assert model.release_.promise == whole.release_.promise
+    assert model.release_ is model.release_  # made once
+    other_order = StreamingLocalLDA(2, channel=of, random_state=1).partial_fit(noisy[::-1])
+    assert np.array_equal(other_order.components_, whole.components_)
+
+
+def test_a_batch_taken_away_was_never_there(stream):
+    _, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, random_state=1)
+    model.partial_fit(noisy[:5000]).partial_fit(noisy[5000:])
+    with_all = model.components_
+    model.delete_batch(noisy[:1000])
+    without = StreamingLocalLDA(2, channel=of, random_state=1).partial_fit(noisy[1000:])
+    assert model.moments_ == without.moments_
+    assert np.array_equal(model.components_, without.components_)
+    assert not np.array_equal(model.components_, with_all)
+    with pytest.raises(CorpusError, match="not part of these"):
+        model.delete_batch(np.ones((6000, 45)))
+
+
+def test_fading_moments_are_weighted_sums(stream):
+    _, noisy, of = stream
+    like = Moments(45, channel=of)
+    fading = FadingMoments(like, 0.5)
+    parts = np.array_split(noisy, 4)
+    for part in parts:
+        fading.merge(Moments(45, channel=of).add_batch(part))
+    weights = np.repeat([0.125, 0.25, 0.5, 1.0], [len(part) for part in parts])
+    assert fading.weight == pytest.approx(weights.sum())
+    assert np.allclose(fading.first, weights @ noisy)
+    assert np.allclose(fading.second, (noisy * weights[:, None]).T.astype(float) @ noisy)
+    found = fading.estimates()
+    assert found.n_documents == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    fading.subtract(Moments(45, channel=of).add_batch(parts[1]), age=2)
+    kept = np.concatenate([weights[:2000], weights[4000:]])
+    rest = np.concatenate([noisy[:2000], noisy[4000:]])
+    assert np.allclose(fading.second, (rest * kept[:, None]).T @ rest, atol=1e-6)
+    assert fading.square == pytest.approx((kept**2).sum())
+    with pytest.raises(CorpusError, match="at that age"):
+        fading.subtract(Moments(45, channel=of).add_batch(noisy), age=0)
+    with pytest.raises(ParameterError, match="how many batches"):
+        fading.subtract(Moments(45, channel=of).add_batch(parts[0]), age=-1)
+
+
+def test_forgetting_one_is_exact_and_less_follows_change():
+    of = channel(3.0)
+    old, _ = blocks(6000)
+    new = np.roll(blocks(6000, seed=5)[0], 7, axis=1)  # other words belong together now
+    model = StreamingLocalLDA(3, channel=of, forgetting=0.05, random_state=0, allow_unlearnable=True)
+    steady = StreamingLocalLDA(3, channel=of, random_state=0, allow_unlearnable=True)
+    for present, seed in ((old, 1), (new, 2)):
+        for one in (model, steady):
+            one.partial_fit(reports(present, of, seed))
+
+    def purity(topics):
+        return np.sort(np.roll(topics, -7, axis=1).reshape(3, 3, 15).sum(2).max(1)).mean()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert purity(model.components_) > purity(steady.components_) + 0.1
+    assert isinstance(steady.moments_, Moments)
+
+
+def test_public_documents_help_and_cost_nothing(stream):
+    present, noisy, of = stream
+    few = noisy[:400]
+    alone = StreamingLocalLDA(3, channel=of, random_state=0, allow_unlearnable=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        alone.partial_fit(few)
+        helped = StreamingLocalLDA(3, channel=of, public=present[400:1400], random_state=0).partial_fit(few)
+
+        def purity(model):
+            return model.components_.reshape(3, 3, 15).sum(2).max(1).mean()
+
+        assert purity(helped) > purity(alone) + 0.05
+    assert helped.release_.promise == alone.release_.promise
+    assert helped.release_.configuration["public_documents"] == 1000
+
+
+def test_olp_weight_is_that_of_theorem_6():
+    """omega = M f (2 - f) / (M f (2 - f) + 4 sigma^2 (1 - f)^2), in fractions; equation 18 misses a factor 2."""
+    n, f, sigma = 160, Fraction(2, 5), Fraction(7)
+    of = SimpleNamespace(p=1 - f / 2, q=f / 2)
+    exact = n * f * (2 - f) / (n * f * (2 - f) + 4 * sigma**2 * (1 - f) ** 2)
+    assert prior_stream.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
+    printed = n * f * (2 - f) / (n * f * (2 - f) + 2 * sigma**2 * (1 - f) ** 2)
+    assert abs(float(printed) - float(exact)) > 0.01
+    assert n * noise_variance(of) == pytest.approx(float(n * f * (2 - f) / (4 * (1 - f) ** 2)), rel=1e-12)
+
+
+def test_bayes_estimate_has_the_smallest_error_at_that_weight():
+    rng = np.random.default_rng(0)
+    of = channel(1.0)
+    n, sigma, mean = 160, 9.0, 60.0
+    truth = rng.normal(mean, sigma, 200_000)
+    noisy = truth + rng.normal(0, np.sqrt(n * noise_variance(of)), truth.size)
+    best = prior_stream.bayes_weight(n, of, sigma)
+    error = {
+        weight: ((prior_stream.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
+        for weight in (best * 0.8, best, min(1.0, best * 1.15))
+    }
+    assert min(error, key=error.get) == best
+
+
+def test_olp_steps_as_printed(stream):
+    present, noisy, of = stream
+    settings = prior_stream.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    state = prior_stream.init(present[:300], settings, 0)
+    assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
+    assert state.latest.sum() == present[:300].sum()
+    batch = noisy[300:460]
+    after = prior_stream.step(state, batch, settings, np.random.default_rng(0))
+    assert np.allclose(after.prior, state.prior + 0.5 * state.latest)
+    counts = (batch.sum(0) - 160 * of.q) / (of.p - of.q)
+    eta = np.clip(0.4 * 160 * state.rates + 0.6 * counts, 0, 160)
+    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))  # the batch was rebuilt to eta
+    assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
+    other_size = prior_stream.step(after, noisy[460:500], settings, np.random.default_rng(0))
+    assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
+
+
+def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
+    present, _, _ = stream
+    of = channel(5.0)
+    noisy = reports(present, of)
+    made = []
+    for jobs in (1, 3):
+        model = StreamingLocalLDA(
+            3,
+            channel=of,
+            inference="reconstruct",
+            public=present[:300],
+            doc_topic_prior=0.1,
+            n_sweeps=30,
+            random_state=0,
+            n_jobs=jobs,
+        )
+        for start in range(300, 1300, 250):
+            model.partial_fit(noisy[start : start + 250])
+        made.append(model.components_)
+    assert np.array_equal(*made)
+    mass = made[0].reshape(3, 3, 15).sum(2)
+    assert sorted(mass.argmax(1)) == [0, 1, 2]
+    assert mass.max(1).min() > 0.8
+    assert model.unigram_.shape == (45,)
+    with pytest.raises(AttributeError, match="moments are kept"):
+        _ = model.moments_
+    with pytest.raises(ParameterError, match="take a batch away"):
+        model.delete_batch(noisy[:10])
+
+
+def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
+    present, _ = blocks(300)
+    prior = np.full((3, 45), 0.01)
+    for topic in range(3):
+        prior[topic, 15 * topic : 15 * topic + 15] = 50.0
+    found = count_topics_of(present, prior, 0.1, n_sweeps=10, seed=0)
+    assert np.array_equal(found.sum(0), present.sum(0))
+    assert (found.reshape(3, 3, 15).sum(2).argmax(1) == [0, 1, 2]).all()
+    assert np.array_equal(
+        count_topics_of(np.zeros((2, 45)), prior, 0.1, n_sweeps=3, seed=0), np.zeros((3, 45))
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"forgetting": 0.0}, "forgetting"),
+        ({"forgetting": 1.1}, "forgetting"),
+        ({"learning_rate": 0.0}, "learning_rate"),
+        ({"learning_rate": 1.5}, "learning_rate"),
+        ({"learning_rate": "a"}, "learning_rate"),
+        ({"prior_weight": -0.1}, "prior_weight"),
+        ({"prior_weight": 1.01}, "prior_weight"),
+        ({"count_deviation": 0.0}, "count_deviation"),
+        ({"channel": SimpleNamespace(p=0.4, q=0.4)}, "a flip f strictly between 0 and 1"),
+        ({"channel": SimpleNamespace(p=1.3, q=-0.3)}, "0 <= q < p <= 1"),
+        ({"inference": "reconstruct"}, "pass public="),
+    ],
+)
+def test_parameters_out_of_range_are_refused(changes, words):
+    model = StreamingLocalLDA(**{"n_topics": 2, "channel": channel(1.0)} | changes)
+    with pytest.raises(ParameterError, match=words):
+        model.partial_fit(np.eye(4))
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_batches_must_have_the_same_words(stream):
+    _, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, random_state=0).partial_fit(noisy)
+    with pytest.raises(CorpusError, match="they must agree"):
+        model.partial_fit(noisy[:, :10])
+    with pytest.raises(CorpusError, match="other words"):
+        model.partial_fit(noisy, vocabulary=[f"w{i}" for i in range(45)])
+    assert model.n_reports_ == len(noisy)
+    packed = np.packbits(noisy, axis=1, bitorder="little")
+    model.partial_fit(packed, packed=True)
+    assert model.n_reports_ == 2 * len(noisy)
+    model.fit(noisy)
+    assert model.n_reports_ == len(noisy)
+
+
+def test_too_few_reports_are_refused_when_topics_are_asked_for():
+    of = channel(1.0)
+    alone = (np.random.default_rng(0).random((500, 40)) < 0.1).astype(np.uint8)
+    model = StreamingLocalLDA(3, channel=of).partial_fit(reports(alone, of), simulated=True)
+    with pytest.raises(ParameterError, match="nothing to learn"):
+        _ = model.components_
+    model.set_params(allow_unlearnable=True)
+    with pytest.warns(UserWarning, match="3 topics"):
+        assert model.release_.reproducible
+
+
+@pytest.mark.slow
+def test_memory_stays_bounded_over_a_million_reports():
+    of = channel(2.0)
+    batch = np.packbits(reports(blocks(10_000)[0], of), axis=1, bitorder="little")
+    words = [f"word_{i}" for i in range(45)]
+    model = StreamingLocalLDA(2, channel=of, random_state=0)
+    model.partial_fit(batch, packed=True, vocabulary=words)
+    tracemalloc.start()
+    peaks = []
+    for _ in range(100):
+        model.partial_fit(batch, packed=True)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert model.n_reports_ == 1_010_000
+    assert peaks[-1] < peaks[0] * 1.05
