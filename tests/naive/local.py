@@ -67,3 +67,42 @@ def refine_step(report, theta, phi, alpha, rate, p, q):
         ratio = p / chance if bit else (1 - p) / (1 - chance)
         gained += theta * phi[:, t] * ratio
     return np.exp(digamma(alpha + gained)) / (1 + rate)
+
+
+def clone_divergence(epsilon, epsilon_0, n_reports):
+    """Return max over sets of P - e^epsilon Q for the pair of the clones' theorem, outcome by outcome."""
+    from math import comb, exp
+
+    share, keep = exp(-epsilon_0), exp(epsilon_0) / (1 + exp(epsilon_0))
+    first, second = {}, {}
+    for c in range(n_reports):
+        chance = comb(n_reports - 1, c) * share**c * (1 - share) ** (n_reports - 1 - c)
+        for a in range(c + 1):
+            each = chance * comb(c, a) / 2**c
+            for zero, own in ((1, keep), (0, 1 - keep)):
+                outcome = (a + zero, c - a + 1 - zero)
+                first[outcome] = first.get(outcome, 0.0) + each * own
+                second[outcome] = second.get(outcome, 0.0) + each * (1 - own)
+    return sum(max(0.0, first[key] - exp(epsilon) * second[key]) for key in first)
+
+
+def shuffled_divergence(epsilon, randomiser, texts, old, new):
+    """Return the divergence of shuffled reports, by enumerating all reports of all writers.
+
+    ``randomiser[x]`` holds the probabilities of the outputs for text x; ``texts`` are the other writers'.
+    """
+    from math import exp
+
+    def shuffled(own):
+        found = {}
+        n_outputs = len(randomiser[0])
+        for outputs in itertools.product(range(n_outputs), repeat=len(texts) + 1):
+            chance = randomiser[own][outputs[0]]
+            for text, output in zip(texts, outputs[1:], strict=True):
+                chance *= randomiser[text][output]
+            key = tuple(sorted(outputs))
+            found[key] = found.get(key, 0.0) + chance
+        return found
+
+    first, second = shuffled(old), shuffled(new)
+    return sum(max(0.0, first[key] - exp(epsilon) * second[key]) for key in first)

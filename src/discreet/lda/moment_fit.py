@@ -46,6 +46,8 @@ _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.98
 _SPREAD = 0.3
 #: Start: this many times more of a topic's weight in documents that have it than on average.
 _CLUMPING = 6.0
+#: Width of the prior's normals, in steps of its grid.
+_WIDTH = 0.5
 #: From here on there are enough documents for topics to lie further from the unigram.
 _MANY_DOCUMENTS = 10_000
 
@@ -120,7 +122,7 @@ def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_s
     noisy, deviation : arrays of shape (n_words,)
         Estimates and their standard deviations.
     grid_size : int
-        Rates that the prior may hold, from 1e-4 up, geometrically.
+        Narrow normals that the prior is a mixture of, centred from 1e-4 up, geometrically.
     n_steps : int
         Steps of expectation maximisation for the prior's weights (a nonparametric maximum-likelihood prior).
 
@@ -130,16 +132,20 @@ def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_s
         Positive.
     """
     grid = np.geomspace(1e-4, max(float(noisy.max()) * 1.05, 0.02), grid_size)
-    spread = np.maximum(deviation, 1e-5)[:, None]
-    distance = 0.5 * np.minimum(((noisy[:, None] - grid) / spread) ** 2, 1400.0)
-    likelihood = np.exp(distance.min(1, keepdims=True) - distance)
+    width = _WIDTH * (grid[1] / grid[0] - 1) * grid
+    variance = np.maximum(deviation, 1e-9)[:, None] ** 2
+    total = variance + width**2
+    gap = noisy[:, None] - grid
+    log = -0.5 * (gap * gap / total + np.log(total))
+    likelihood = np.exp(log - log.max(1, keepdims=True))
     weight = np.full(grid_size, 1 / grid_size)
     posterior = likelihood * weight
     for _ in range(n_steps):
         posterior = likelihood * weight
         posterior /= posterior.sum(1, keepdims=True)
-        weight = posterior.mean(0)
-    return posterior @ grid
+        weight = posterior.mean(0) + 1e-12
+    means = np.maximum(grid + width**2 / total * gap, grid / 10)
+    return (posterior * means).sum(1)
 
 
 def combine(sources: Sequence[Source]) -> Target:

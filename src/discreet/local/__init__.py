@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from discreet.lda.moments import Moments
     from discreet.lda.noise_edge import learnable
     from discreet.local.local_lda import LocalLDA
+    from discreet.local.shuffling import amplify_by_shuffling
     from discreet.local.streaming_local_lda import StreamingLocalLDA
 
 _HOMES: dict[str, str] = {
     "LocalLDA": "discreet.local.local_lda",
     "Moments": "discreet.lda.moments",
     "StreamingLocalLDA": "discreet.local.streaming_local_lda",
+    "amplify_by_shuffling": "discreet.local.shuffling",
     "learnable": "discreet.lda.noise_edge",
 }
 
-__all__: list[str] = ["LocalLDA", "Moments", "StreamingLocalLDA", "learnable"]
+__all__: list[str] = ["LocalLDA", "Moments", "StreamingLocalLDA", "amplify_by_shuffling", "learnable"]
 
 
 def __getattr__(name: str) -> Any:

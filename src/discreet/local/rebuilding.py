@@ -58,7 +58,7 @@ def rebuild(
     if wanted is None:
         wanted = estimated_counts(ones, n_reports, channel)
     target = np.clip(np.rint(wanted), 0, n_reports).astype(np.int64)
-    columns = np.asfortranarray(rows)
+    columns = np.array(rows, order="F")  # always a copy
     for word in np.flatnonzero(target != ones):
         column, more = columns[:, word], int(target[word] - ones[word])
         turned = np.flatnonzero(column == (0 if more > 0 else 1))
