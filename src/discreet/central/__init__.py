@@ -7,17 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.central.hybrid_gibbs_lda import HybridGibbsLDA
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
 
 _HOMES = {
+    "HybridGibbsLDA": "discreet.central.hybrid_gibbs_lda",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
     "WordCounts": "discreet.central.word_counts",
 }
 
-__all__ = ["PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
+__all__ = ["HybridGibbsLDA", "PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.privacy.laplace import discrete_laplace
     from discreet.privacy.ledger import Ledger, Reservation
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
+    from discreet.privacy.one_cell import OneCellBound
     from discreet.privacy.stream import SecureStream
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
@@ -35,6 +36,7 @@ _HOMES = {
     "Guarantee": "units",
     "LaplaceMechanism": "mechanism",
     "Ledger": "ledger",
+    "OneCellBound": "one_cell",
     "Reservation": "ledger",
     "SecureStream": "stream",
     "bernoulli": "coins",
@@ -61,6 +63,7 @@ __all__ = [
     "Guarantee",
     "LaplaceMechanism",
     "Ledger",
+    "OneCellBound",
     "Reservation",
     "SecureStream",
     "bernoulli",
