@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
-    from discreet.central import PrivateCountVectorizer, PrivateLDA
+    from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
     from discreet.lda import GibbsLDA, VariationalLDA
     from discreet.local import LocalLDA, StreamingLocalLDA
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corpus": "discreet.corpus",
+    "CountNoiseLDA": "discreet.central",
     "GibbsLDA": "discreet.lda",
+    "HybridGibbsLDA": "discreet.central",
     "Ledger": "discreet.privacy",
     "LocalLDA": "discreet.local",
     "PrivateCountVectorizer": "discreet.central",
@@ -45,8 +47,10 @@ __all__ = [
     "BudgetExceeded",
     "Corpus",
     "CorpusError",
+    "CountNoiseLDA",
     "DiscreetError",
     "GibbsLDA",
+    "HybridGibbsLDA",
     "Ledger",
     "LocalLDA",
     "ParameterError",

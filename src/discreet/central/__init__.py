@@ -7,19 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.central.count_noise_lda import CountNoiseLDA
     from discreet.central.hybrid_gibbs_lda import HybridGibbsLDA
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
 
 _HOMES = {
+    "CountNoiseLDA": "discreet.central.count_noise_lda",
     "HybridGibbsLDA": "discreet.central.hybrid_gibbs_lda",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
     "WordCounts": "discreet.central.word_counts",
 }
 
-__all__ = ["HybridGibbsLDA", "PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
+__all__ = ["CountNoiseLDA", "HybridGibbsLDA", "PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
 
 
 def __getattr__(name: str) -> Any:

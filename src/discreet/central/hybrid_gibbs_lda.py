@@ -4,9 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
@@ -15,7 +12,7 @@ from discreet.central.arranged_tokens import arrange
 from discreet.central.private_lda_check import check_data
 from discreet.central.word_level_check import check_word_level
 from discreet.central.word_level_cost import DEFAULT_PRIOR, Plan, plan
-from discreet.errors import CorpusError
+from discreet.central.word_level_model import WordLevelModel
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 from discreet.release.record import Release
@@ -23,7 +20,7 @@ from discreet.release.record import Release
 __all__ = ["HybridGibbsLDA"]
 
 
-class HybridGibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HybridGibbsLDA(WordLevelModel):
     r"""Topic model whose release hides the word of any single token (not documents, not people).
 
     This is HDP-LDA in a form that can be proved. **For text of people take** ``PrivateLDA``: it hides whole
@@ -86,9 +83,6 @@ class HybridGibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> model.components_.shape
     (2, 30)
     """
-
-    privacy_unit = "word"
-    neighboring = "replace_one"
 
     def __init__(
         self,
@@ -204,47 +198,6 @@ class HybridGibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             topic_word_noise=np.repeat(run.deviation / sizes[:, None], len(words), axis=1),
         )
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of documents under the released topics. Exact, hence as private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "release_")
-        counts = check_counts(X)
-        if counts.shape[1] != self.n_features_in_:
-            raise CorpusError(
-                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; count with the vocabulary of the release."
-            )
-        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
-        tags.non_deterministic = self.random_state is None
-        return tags
 
     def _configuration(self, run: Plan) -> dict[str, Any]:
         from discreet import __version__

@@ -31,7 +31,7 @@ def check_word_level(model: Any, X: Any) -> None:
 def _faults_of_the_promise(model: Any, X: Any) -> list[str]:
     faults: list[str] = []
     given = [name for name in ("epsilon", "epsilon_noise") if getattr(model, name, None) is not None]
-    if len(given) != 1 and hasattr(model, "epsilon_noise"):
+    if len(given) != 1:
         faults.append(
             f"give either epsilon (of the whole fit) or epsilon_noise (of one table), but {len(given)} are given."
         )
@@ -74,8 +74,10 @@ def _faults(model: Any) -> list[str]:
         optional = name != "doc_topic_prior"
         if not (optional and value is None) and not (_is_real(value) and 0 < value < math.inf):
             faults.append(f"{name} must be positive and finite, but is {value!r}.")
-    if model.noise not in ("laplace", "gaussian"):
+    if getattr(model, "noise", "laplace") not in ("laplace", "gaussian"):
         faults.append(f'noise must be "laplace" or "gaussian", but is {model.noise!r}.')
+    if getattr(model, "when", "every") not in ("first", "every", "last"):
+        faults.append(f'when must be "first", "every" or "last", but is {model.when!r}.')
     if not isinstance(getattr(model, "publish_assignments", True), bool):
         faults.append(f"publish_assignments must be True or False, but is {model.publish_assignments!r}.")
     if model.random_state is not None and not (_is_whole(model.random_state) and model.random_state >= 0):
