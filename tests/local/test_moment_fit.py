@@ -56,7 +56,7 @@ def test_a_diagonal_would_spoil_the_pairs():
         return topics.reshape(3, 3, 15).sum(2).max(1).min()
 
     assert purity(right.topic_word) > 0.9
-    assert purity(wrong.topic_word) < purity(right.topic_word) - 0.05
+    assert purity(wrong.topic_word) < purity(right.topic_word) - 0.02
 
 
 def test_topic_weights_and_second_moments_are_recovered():

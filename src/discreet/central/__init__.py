@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.central.count_noise_lda import CountNoiseLDA
     from discreet.central.hybrid_gibbs_lda import HybridGibbsLDA
+    from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
@@ -18,10 +19,18 @@ _HOMES = {
     "HybridGibbsLDA": "discreet.central.hybrid_gibbs_lda",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
+    "PrivateMomentLDA": "discreet.central.moment_lda",
     "WordCounts": "discreet.central.word_counts",
 }
 
-__all__ = ["CountNoiseLDA", "HybridGibbsLDA", "PrivateCountVectorizer", "PrivateLDA", "WordCounts"]
+__all__ = [
+    "CountNoiseLDA",
+    "HybridGibbsLDA",
+    "PrivateCountVectorizer",
+    "PrivateLDA",
+    "PrivateMomentLDA",
+    "WordCounts",
+]
 
 
 def __getattr__(name: str) -> Any:

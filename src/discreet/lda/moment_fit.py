@@ -43,7 +43,7 @@ N_STEPS = 500
 _RATE = 0.08
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.98
 #: Spread of the starting logits around the unigram.
-_SPREAD = 0.3
+_SPREAD = 0.5
 #: Start: this many times more of a topic's weight in documents that have it than on average.
 _CLUMPING = 6.0
 #: Width of the prior's normals, in steps of its grid.

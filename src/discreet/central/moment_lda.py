@@ -1,0 +1,241 @@
+"""PrivateMomentLDA: one private release of which words go together, and topics fitted to it. A shell.
+
+The guarantee and its proof stand in :mod:`discreet.central.moment_release`.
+"""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._progress import Callback, tell
+from discreet.central.gate import Gate
+from discreet.central.moment_release import learnable_directions, release_moments
+from discreet.central.private_lda_check import check_data, check_parameters
+from discreet.central.units import group_units
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moment_fit import fit_topics
+from discreet.privacy import events
+from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.stream import SecureStream
+from discreet.release.record import Release
+
+__all__ = ["PrivateMomentLDA"]
+
+_LARGEST_TABLE = 2**31
+_START = 0
+
+
+class PrivateMomentLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Topics from a single private release of word co-occurrence, as a curator or secure aggregation can make it.
+
+    Only sums over documents are ever needed, so that no one has to hold the texts together: whoever adds up (a
+    curator, an aggregation protocol) sees each document's bounded integers or their sum, and noise is added once.
+    Where the texts are at hand, :class:`~discreet.central.PrivateLDA` learns more at the same epsilon.
+
+    Parameters
+    ----------
+    n_topics : int, default 20
+    epsilon, delta : float, default 1.0 and 1e-6
+        The promise. ``epsilon = inf`` is the non-private twin.
+    privacy_unit : {"document", "author"}, default "document"
+    doc_topic_prior : float, default 0.1
+        For ``transform``.
+    allow_unlearnable : bool, default False
+        Fit even where only the words' frequencies stand above the noise.
+    random_state : int, optional
+        None: noise from the operating system. An int: reproducible, and the release says "not for release".
+    n_jobs : int, optional
+    ledger : Ledger, optional
+        Where the cost is booked.
+    callback : callable, optional
+
+    Attributes
+    ----------
+    release_ : Release
+        Everything that may be published, with its guarantee.
+    components_ : array of shape (n_topics, n_words)
+    learnable_ : int
+        Directions above the noise.
+    n_features_in_ : int
+
+    Notes
+    -----
+    *Guarantee*: (epsilon, delta) for adding or removing one unit; booked before X is read. How often a word stands in
+    a document is not used, only whether. Memory: about 16 n_words^2 bytes; more than 2^31 are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> counts = rng.random((3000, 40)) < np.where(np.arange(40) // 20 == rng.integers(2, size=(3000, 1)), 0.4, 0.02)
+    >>> model = PrivateMomentLDA(2, epsilon=2.0, random_state=0).fit(counts.astype(int))
+    >>> model.components_.shape
+    (2, 40)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        privacy_unit: str = "document",
+        doc_topic_prior: float = 0.1,
+        allow_unlearnable: bool = False,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        ledger: Ledger | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.epsilon = epsilon
+        self.delta = delta
+        self.privacy_unit = privacy_unit
+        self.doc_topic_prior = doc_topic_prior
+        self.allow_unlearnable = allow_unlearnable
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.ledger = ledger
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "PrivateMomentLDA":
+        """Book the cost, then release the moments and fit topics to them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+            Counts; only whether they are positive is used.
+        y : None
+            Ignored.
+        owners, vocabulary : optional
+            As for :meth:`PrivateLDA.fit`.
+
+        Raises
+        ------
+        ParameterError, PrivacyError, BudgetExceeded
+            Before X is read. ``ParameterError`` also after the release, where there is nothing to learn.
+        CorpusError
+            Where X is not what was expected. The cost stays booked.
+        """
+        check_parameters(self._as_private_lda(), X, owners)
+        ledger = self.ledger
+        if ledger is None:
+            ledger = Ledger(self.epsilon, self.delta, privacy_unit=self.privacy_unit)
+        noise, event = 0.0, events.non_private()
+        if not math.isinf(self.epsilon):
+            noise = noise_multiplier_for(self.epsilon, self.delta)
+            event = events.gaussian(noise)
+        seeded = ", reproducible, not for release" if self.random_state is not None else ""
+        reservation = ledger.reserve(event, f"moments for topics ({self.n_topics} topics{seeded})")
+        # From here on X may be read: the cost is booked.
+        counts, authors, words = check_data(X, owners, vocabulary, self.privacy_unit)
+        needed = 16 * len(words) ** 2
+        if needed > _LARGEST_TABLE:
+            raise ParameterError(
+                f"the moments of {len(words)} words need {needed:,} bytes, which is more than {_LARGEST_TABLE:,}: take "
+                "fewer words, or PrivateLDA."
+            )
+        present = counts.copy()
+        present.data = np.minimum(present.data, 1)
+        stream = SecureStream(self.random_state).spawn("moments")
+        gate = Gate(reservation, noise, self.privacy_unit, stream, self.n_jobs)
+        tell(self.callback, "releasing moments", 0, 1)
+        moments = release_moments(group_units(present, authors), gate)
+        tell(self.callback, "releasing moments", 1, 1)
+        learnable = learnable_directions(moments)
+        if learnable <= 1 and not self.allow_unlearnable:
+            raise ParameterError(
+                f"{learnable} directions of the released moments stand above the noise: there is nothing to learn but "
+                "how frequent words are. The cost stays booked; take more documents, fewer words or a larger epsilon, "
+                "or set allow_unlearnable=True."
+            )
+        # One start for all: without noise, the release must not depend on the seed.
+        topics = fit_topics(moments, self.n_topics, _START, callback=self.callback)
+        self.learnable_, self.n_features_in_ = learnable, len(words)
+        unigram = topics.unigram / topics.unigram.sum()
+        self.release_ = Release(
+            topics.topic_word,
+            words,
+            ledger.snapshot(),
+            self._configuration(learnable),
+            self.random_state is not None,
+            topics.topic_weight,
+            unigram,
+            None,
+            moments.n_documents,
+        )
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the topic shares of documents under the released topics. Exact, hence as private as X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
+
+        Returns
+        -------
+        array of shape (n_documents, n_topics), rows sum to 1
+        """
+        from discreet.corpus import check_counts
+        from discreet.lda import fold_in
+
+        check_is_fitted(self, "release_")
+        counts = check_counts(X)
+        if counts.shape[1] != self.n_features_in_:
+            raise CorpusError(
+                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input; count with the vocabulary of the release."
+            )
+        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
+        check_is_fitted(self, "release_")
+        return self.release_.topic_word
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.release_.topic_word.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _as_private_lda(self) -> Any:
+        """The parameters in the form that PrivateLDA's checks know."""
+        return SimpleNamespace(
+            **self.get_params(deep=False),
+            sampling_rate=1.0,
+            n_rounds=None,
+            topic_word_prior=None,
+            contribution_bound=1.0,
+            learning_offset=1.0,
+            learning_decay=0.7,
+            denoise="zero",
+            n_units_lower_bound=None,
+        )
+
+    def _configuration(self, learnable: int) -> dict[str, Any]:
+        from discreet import __version__
+
+        names = ("n_topics", "privacy_unit", "doc_topic_prior")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "estimator": type(self).__name__,
+            "algorithm": "moments under the central Gaussian",
+            "learnable_directions": learnable,
+            "version": __version__,
+        }
