@@ -8,12 +8,12 @@ Proof
 *Unit, neighbours*: one report, replaced (its text is :math:`x_0` or :math:`x_1`; all other texts may be known).
 Write e for :math:`e^{\epsilon_0}`, a and b for the densities of a report under :math:`x_0` and :math:`x_1`. As
 :math:`b \le e a` and :math:`a \le e b`, the functions :math:`u = (e a - b)/(e - 1)` and
-:math:`w = (e b - a)/(e - 1)` are densities, and :math:`a = (e u + w)/(e + 1)`, :math:`b = (u + e w)/(e + 1)`: the report
-is a draw from u ("0") or w ("1"), "0" with probability :math:`e/(e+1)` under :math:`x_0` and :math:`1/(e+1)` under
-:math:`x_1`. Any other writer's density r satisfies :math:`r \ge \max(a, b)/e \ge (a + b)/(2e) = (u + w)/(2e)`: with
-probability 1/e it is a fair draw of "0" or "1", a *clone*, else something that has nothing to do with
-:math:`x_0, x_1`. Who is a clone does not depend on the text either, so the shuffled reports are a random function of
-how many "0" and "1" there are:
+:math:`w = (e b - a)/(e - 1)` are densities, and :math:`a = (e u + w)/(e + 1)`, :math:`b = (u + e w)/(e + 1)`: the
+report is a draw from u ("0") or w ("1"), "0" with probability :math:`e/(e+1)` under :math:`x_0` and
+:math:`1/(e+1)` under :math:`x_1`. Any other writer's density r satisfies
+:math:`r \ge \max(a, b)/e \ge (a + b)/(2e) = (u + w)/(2e)`: with probability 1/e it is a fair draw of "0" or "1", a
+*clone*, else something that has nothing to do with :math:`x_0, x_1`. Who is a clone does not depend on the text
+either, so the shuffled reports are a random function of how many "0" and "1" there are:
 
 .. math:: C \sim \mathrm{Bin}(n - 1, e^{-\epsilon_0}), \quad A \sim \mathrm{Bin}(C, \tfrac12), \quad
           \Delta \sim \mathrm{Bern}(\tfrac{e}{e + 1}), \qquad P = (A + \Delta, C - A + 1 - \Delta),

@@ -266,7 +266,10 @@ def _leaf_in_words(event: Event) -> str:
     if isinstance(event, dp.LaplaceDpEvent):
         return f"Laplace noise, epsilon {1 / event.noise_multiplier:.4g}"
     if isinstance(event, dp.DiscreteLaplaceDpEvent):
-        return f"discrete Laplace noise, epsilon {event.noise_parameter * event.sensitivity:.4g}"
+        kind = (
+            "discrete Laplace noise" if event.sensitivity > 1 else "discrete Laplace or randomised response"
+        )
+        return f"{kind}, epsilon {event.noise_parameter * event.sensitivity:.4g}"
     if isinstance(event, dp.ZCDpEvent):
         return f"zCDP, rho {event.rho:.4g}"
     if isinstance(event, BoundedRangeDpEvent):
