@@ -95,7 +95,6 @@ def test_moments_of_another_channel_or_vocabulary_are_refused():
         (np.array([[1, 0]], np.uint8), True, "must have 1 bytes"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
 def test_what_is_no_report_is_refused_and_leaves_no_trace(reports, packed, words):
     moments = Moments(2).add_batch([[1, 1]])
     before = moments.copy()

@@ -339,6 +339,8 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
         raise CorpusError(f"each report must have {what}, but the reports have shape {rows.shape}.")
     if packed and rows.dtype != np.uint8:
         raise CorpusError(f"packed reports must be bytes (uint8), but are {rows.dtype}.")
+    if rows.dtype.kind not in "biuf":
+        raise CorpusError(f"a report must hold zeros and ones, but holds {rows.dtype} values.")
     for start in range(0, rows.shape[0], block):
         part = rows[start : start + block]
         if sp.issparse(part):
@@ -349,7 +351,6 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
                 raise CorpusError(f"a packed report has bits beyond its {n_words} words; it is damaged.")
             yield np.unpackbits(part, axis=1, count=n_words, bitorder="little")
             continue
-        bits = part.astype(np.uint8)
-        if part.dtype != np.bool_ and ((bits > 1).any() or not (bits == part).all()):
-            raise CorpusError("a report must hold zeros and ones only: give bits, not counts.")
-        yield bits
+        if part.dtype != np.bool_ and not ((part == 0) | (part == 1)).all():
+            raise CorpusError("a report must hold zeros and ones only, no counts, NaN or inf: give bits.")
+        yield part.astype(np.uint8)

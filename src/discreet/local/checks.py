@@ -78,6 +78,8 @@ def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:
     shape = np.shape(X) if not hasattr(X, "shape") else X.shape
     if len(shape) != 2:
         raise CorpusError(f"reports must be rows of bits, but have shape {tuple(shape)}.")
+    if shape[1] == 0:
+        raise CorpusError(f"0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required.")
     if vocabulary is None:
         if packed:
             raise CorpusError("packed reports do not tell how many words they have; pass vocabulary=.")

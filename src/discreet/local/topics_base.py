@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet.errors import ParameterError
+from discreet.errors import CorpusError, ParameterError
 from discreet.lda.channel_refine import infer_topics
 from discreet.lda.moments import Channel, read_bits
 from discreet.local.promise import closed_ledger, losses
@@ -18,7 +18,7 @@ from discreet.release.record import Release
 __all__ = ["LocalTopics", "make_release", "warn_or_refuse"]
 
 
-class LocalTopics(BaseEstimator):
+class LocalTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the local estimators: what can be done once ``release_`` and ``unigram_`` are there."""
 
     channel: Channel
@@ -42,7 +42,12 @@ class LocalTopics(BaseEstimator):
         from discreet.lda import fold_in
 
         check_is_fitted(self, "n_features_in_")
-        counts = check_counts(X, n_words=self.n_features_in_)
+        counts = check_counts(X)
+        if counts.shape[1] != self.n_features_in_:
+            raise CorpusError(
+                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input; count with the vocabulary of the release."
+            )
         return fold_in(self.components_, counts, doc_topic_prior=0.1, n_jobs=self.n_jobs)
 
     def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
@@ -72,11 +77,23 @@ class LocalTopics(BaseEstimator):
             n_threads=count_threads(self.n_jobs),
         )
 
+    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> NDArray[np.float64]:
+        """Fit to reports, and return the topic shares that the same reports suggest (not ``transform``)."""
+        fitted: Any = self
+        packed = bool(how.get("packed", False))
+        return fitted.fit(X, y, **how).transform_reports(X, packed=packed)
+
     @property
     def components_(self) -> NDArray[np.float64]:
         """Topic-word probabilities of the release, shape (n_topics, n_words)."""
         check_is_fitted(self, "n_features_in_")
         return self.release_.topic_word
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
 
     @property
     def _n_features_out(self) -> int:
