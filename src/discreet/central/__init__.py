@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.central.count_noise_lda import CountNoiseLDA
     from discreet.central.hybrid_gibbs_lda import HybridGibbsLDA
+    from discreet.central.inherent_loss import InherentPrivacy, inherent_privacy
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.vocabulary import PrivateCountVectorizer
@@ -17,19 +18,23 @@ if TYPE_CHECKING:
 _HOMES = {
     "CountNoiseLDA": "discreet.central.count_noise_lda",
     "HybridGibbsLDA": "discreet.central.hybrid_gibbs_lda",
+    "InherentPrivacy": "discreet.central.inherent_loss",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
     "PrivateMomentLDA": "discreet.central.moment_lda",
     "WordCounts": "discreet.central.word_counts",
+    "inherent_privacy": "discreet.central.inherent_loss",
 }
 
 __all__ = [
     "CountNoiseLDA",
     "HybridGibbsLDA",
+    "InherentPrivacy",
     "PrivateCountVectorizer",
     "PrivateLDA",
     "PrivateMomentLDA",
     "WordCounts",
+    "inherent_privacy",
 ]
 
 
