@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.corpus import load_vocabulary, read_corpus
+from discreet.corpus import Corpus, load_vocabulary, read_corpus, write_corpus
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 
 SECRET = "zyzzyva"
@@ -350,3 +350,15 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     with pytest.raises(CorpusError, match=r"pip install 'discreet\[parquet\]'"):
         write_corpus(Corpus([[1]], ["a"]), tmp_path / "b.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\x05count", b"\x05\xffount"), (b"word%", b"\xfford%")])
+def test_parquet_whose_names_are_no_text(tmp_path, old, new):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    write_corpus(Corpus([[1, 0], [0, 2]], ["a", "b"]), path, "parquet-counts")
+    whole = path.read_bytes()
+    assert old in whole
+    path.write_bytes(whole.replace(old, new))
+    with pytest.raises(CorpusError, match="damaged"):
+        read_corpus(path, "parquet-counts")

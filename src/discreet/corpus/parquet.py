@@ -129,18 +129,23 @@ def _open(path: PathLike) -> Any:
         if not source.raw.read(1):
             raise CorpusError(f"{name} is empty: expected a Parquet file.")
     try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError):
+        file = pq.ParquetFile(path)
+        _ = file.schema_arrow.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError):  # names of columns need not be UTF-8
         pass
+    else:
+        return file
     raise CorpusError(f"{name} is not a Parquet file, or is damaged; for another format give format=.")
 
 
 def _batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any]:
     pa, _ = pyarrow()
     try:
-        yield from file.iter_batches(batch_size=rows, columns=list(dict.fromkeys(columns)))
+        for batch in file.iter_batches(batch_size=rows, columns=list(dict.fromkeys(columns))):
+            batch.validate(full=True)  # text that is no UTF-8, offsets that lead nowhere
+            yield batch
         return
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         pass
     raise CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
 
