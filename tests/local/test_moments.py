@@ -285,3 +285,31 @@ def test_learnable_on_blog_entries(shared_data, epsilon, expected):
     p, q = naive.symmetric(epsilon)
     made = Moments(1000, channel=SimpleNamespace(p=p, q=q)).add_batch(naive.randomise(rows, p, q, 7))
     assert abs(made.learnable() - expected) <= (0 if epsilon < 2 else 1)
+
+
+def test_rare_bits_are_not_mistaken_for_topics():
+    """One word a document: nothing goes together, yet with few chance pairs the plain edge would see structure."""
+    rng = np.random.default_rng(0)
+    n, v = 20_000, 400
+    present = np.zeros((n, v), np.uint8)
+    present[np.arange(n), rng.integers(v, size=n)] = 1
+    channel = SimpleNamespace(p=0.67, q=0.002)
+    found = Moments(v, channel=channel).add_batch(naive.randomise(present, channel.p, channel.q, 1)).estimates()
+    assert learnable(found) <= 1
+    rates = np.clip(found.rates, 1e-4, 0.999)
+    scale = 1 / np.sqrt(rates * (1 - rates) + found.noise)
+    white = scale[:, None] * (found.pairs - np.outer(found.rates, found.rates)) * scale
+    np.fill_diagonal(white, 0)
+    plain = (np.linalg.eigvalsh(white) > 2 * np.sqrt(v / n) + v / n).sum()
+    assert plain > 1
+
+
+def test_bits_that_are_noisier_where_words_are_present_are_whitened_as_such():
+    """An asymmetric channel: leaving out how much present words vary would lower the edge and see structure."""
+    rng = np.random.default_rng(0)
+    alone = (rng.random((20_000, 200)) < 0.3).astype(np.uint8)
+    channel = SimpleNamespace(p=0.5, q=0.02)
+    found = Moments(200, channel=channel).add_batch(naive.randomise(alone, channel.p, channel.q, 1)).estimates()
+    assert learnable(found) <= 1
+    flat = SimpleNamespace(**vars(found), variance=lambda rates: rates * (1 - rates) + found.noise)
+    assert learnable(flat) > 20

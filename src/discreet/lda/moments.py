@@ -66,6 +66,8 @@ class Estimates:
         Number of documents, or the effective number where they are weighted.
     slope : float
         How much a present word's estimate varies more than an absent one's.
+    contrast : float
+        p - q: what a present word adds to the chance of its bit.
     """
 
     rates: Floats
@@ -73,6 +75,7 @@ class Estimates:
     noise: float
     n_documents: float
     slope: float = 0.0
+    contrast: float = 1.0
 
     def variance(self, rates: Floats) -> Floats:
         """Variance of one document's estimate of words with these rates."""
@@ -108,7 +111,7 @@ def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Chan
     rates = (mean - q) / (p - q)
     np.fill_diagonal(pairs, rates)
     noise = noise_variance(channel)
-    return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise)
+    return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise, p - q)
 
 
 class Moments:

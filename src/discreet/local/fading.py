@@ -71,4 +71,4 @@ class FadingMoments:
             raise CorpusError("there is no report to estimate anything from; add a batch first.")
         found = estimates(self.weight, self.first, self.second, self)
         effective = self.weight**2 / self.square
-        return Estimates(found.rates, found.pairs, found.noise, effective, found.slope)
+        return Estimates(found.rates, found.pairs, found.noise, effective, found.slope, found.contrast)
