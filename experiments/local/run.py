@@ -164,7 +164,7 @@ def figures_of_streams(number, n_public):
     streams(table, data, n_public, (1, 3, 5), stops)
     last = -(-(data.train.shape[0] - n_public) // 160)
     xs = sorted({min(stop, last) for stop in stops})
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4.2), constrained_layout=True)
+    figure, panels = plt.subplots(1, 2, figsize=(12, 4.2), constrained_layout=True)
     for panel, measure in zip(panels, ("in_sample", "perplexity"), strict=True):
         for line, marker, colours in (
             ("OLP-LDA", "s", ("#fdae61", "#f46d43", "#a50026")),
@@ -179,14 +179,15 @@ def figures_of_streams(number, n_public):
         panel.axhline(alone, color="0.5", linestyle=":", label="public set alone, Gibbs")
         alone = table.mean(f"D_0 = {n_public} alone, moments, K 20", "inf", measure)
         panel.axhline(alone, color="#74add1", linestyle=":", label="public set alone, moments")
-        panel.set(xlabel="batches of 160 reports")
+        panel.set(xlabel="batches of 160 reports", xticks=xs)
         panel.set_title(
             "in-sample perplexity (the paper's)" if measure == "in_sample" else "completion perplexity",
             fontsize=10,
         )
         panel.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"kos, {n_public} public documents", fontsize=11)
-    panels[1].legend(frameon=False, fontsize=8)
+    handles, labels = panels[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=8)
     figure.savefig(HERE / f"figure{number}.png", dpi=150, metadata={"Software": None})
 
 
