@@ -47,6 +47,16 @@ def symmetric(epsilon):
     return SimpleNamespace(p=1 - q, q=q)
 
 
+def asymmetric(loss, density=0.06):
+    """The pair (p, q) of least variance at this density of words, given the loss of one word replaced."""
+    p = np.linspace(0.3, 0.999, 2000)
+    odds = p / (1 - p) * np.exp(-loss)
+    q = odds / (1 + odds)
+    variance = ((1 - density) * q * (1 - q) + density * p * (1 - p)) / (p - q) ** 2
+    best = int(np.argmin(variance))
+    return SimpleNamespace(p=float(p[best]), q=float(q[best]))
+
+
 def randomised(train, channel, seed):
     """Reports of all documents as packed bits, from a seeded generator: a simulation of the clients."""
     rng = np.random.default_rng([20, seed])
@@ -137,9 +147,9 @@ def gibbs(train, n_topics, alpha, sweeps):
     return model.topic_word_, model.topic_word_counts_.sum(1) + 1.0, ""
 
 
-def local(data, epsilon, n_topics, **settings):
-    """Fit reports of one split through the symmetric channel."""
-    channel = symmetric(epsilon)
+def local(data, epsilon, n_topics, *, channel=None, **settings):
+    """Fit reports of one split, through the symmetric channel unless told."""
+    channel = channel or symmetric(epsilon)
     reports = randomised(data.train, channel, data.split)
 
     def work():
