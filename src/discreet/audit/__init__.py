@@ -1,6 +1,63 @@
-"""Attacks: does a mechanism, or a model, give away more than it promised? All of it is local, nothing is released."""
+"""Attacks: does a mechanism, or a model, give away more than it promised? All of it is local, nothing is released.
 
-from discreet.audit.distinguish import DistinguishingReport, distinguish, epsilon_lower_bound
-from discreet.audit.topic_attack import TopicAttack, TopicAttackReport
+Names load on first use, so that importing this room imports neither scipy nor numba.
+"""
 
-__all__ = ["DistinguishingReport", "TopicAttack", "TopicAttackReport", "distinguish", "epsilon_lower_bound"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.audit.attack_report import AuditReport
+    from discreet.audit.distinguishing import DistinguishingReport, distinguish, epsilon_lower_bound
+    from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
+    from discreet.audit.one_run import one_run_bound, one_run_p_value
+    from discreet.audit.shadows import draw_halves, train_statistics
+    from discreet.audit.simple import simple_attacks
+    from discreet.audit.topic_attack import TopicAttack, TopicAttackReport
+    from discreet.lda import query_statistic
+
+_HOMES = {
+    "AuditReport": "discreet.audit.attack_report",
+    "DistinguishingReport": "discreet.audit.distinguishing",
+    "TopicAttack": "discreet.audit.topic_attack",
+    "TopicAttackReport": "discreet.audit.topic_attack",
+    "distinguish": "discreet.audit.distinguishing",
+    "draw_halves": "discreet.audit.shadows",
+    "epsilon_lower_bound": "discreet.audit.distinguishing",
+    "likelihood_ratio_scores": "discreet.audit.likelihood_ratio",
+    "lira": "discreet.audit.likelihood_ratio",
+    "one_run_bound": "discreet.audit.one_run",
+    "one_run_p_value": "discreet.audit.one_run",
+    "query_statistic": "discreet.lda",
+    "simple_attacks": "discreet.audit.simple",
+    "train_statistics": "discreet.audit.shadows",
+}
+
+__all__ = [
+    "AuditReport",
+    "DistinguishingReport",
+    "TopicAttack",
+    "TopicAttackReport",
+    "distinguish",
+    "draw_halves",
+    "epsilon_lower_bound",
+    "likelihood_ratio_scores",
+    "lira",
+    "one_run_bound",
+    "one_run_p_value",
+    "query_statistic",
+    "simple_attacks",
+    "train_statistics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.audit' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

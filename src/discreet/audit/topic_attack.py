@@ -3,9 +3,11 @@ r"""Guess a token's word from the topics that Gibbs sampling gave it.
 Who sees, sweep after sweep, a token's topic :math:`z_i` and the word-topic counts :math:`s_i` that were shown beside it
 multiplies the probabilities of each word in those topics:
 
-.. math:: \ln P(w \mid z_1, \dots, z_T) = \sum_{i \le T} \ln \frac{s_i[z_i, w]}{\sum_{w'} s_i[z_i, w']} + \text{const}.
+.. math:: \ln P(w \mid z_1, \dots, z_T) = \sum_{i \le T}
+          \ln \frac{s_i[z_i, w] + \beta}{\sum_{w'} (s_i[z_i, w'] + \beta)} + \text{const}.
 
-Counts are cut at 0 first. A word of count 0 is left a floor instead of being ruled out, for noise may have hidden it.
+Counts are cut at 0 first. The paper leaves :math:`\beta` out; it belongs to the law the topics were drawn from, and
+without it one sweep in which noise hid the true word rules it out for good, so that the attack would be weaker.
 
 Everything here is for whoever holds the text: results tell about tokens, and are not for release.
 
@@ -49,8 +51,8 @@ class TopicAttack:
     n_words : int
     n_tokens : int
         Tokens under attack.
-    floor : float, default 1e-2
-        What a count below it is taken for; must be positive. The sampler's ``topic_word_prior`` is a good choice.
+    topic_word_prior : float, default 0.01
+        beta of the sampler under attack; positive.
 
     Examples
     --------
@@ -61,7 +63,7 @@ class TopicAttack:
     [[1.0, 0.0, 0.0]]
     """
 
-    def __init__(self, n_words: int, n_tokens: int, *, floor: float = 1e-2) -> None:
+    def __init__(self, n_words: int, n_tokens: int, *, topic_word_prior: float = 0.01) -> None:
         if n_words < 1 or n_tokens < 1:
             raise ParameterError(f"an attack needs words and tokens, but got {n_words} and {n_tokens}.")
         if not (np.isfinite(floor) and floor > 0):
@@ -91,7 +93,7 @@ class TopicAttack:
             raise ParameterError(f"topics must be {n_tokens} whole numbers, one for each attacked token.")
         if drawn.min() < 0 or drawn.max() >= len(counts):
             raise ParameterError(f"topics must lie between 0 and {len(counts) - 1}, but one does not.")
-        rows = np.maximum(counts, self.floor)
+        rows = np.maximum(counts, 0) + self.topic_word_prior
         self._log += np.log(rows / rows.sum(1, keepdims=True))[drawn]
 
     def posterior(self) -> NDArray[np.float64]:

@@ -1,0 +1,289 @@
+r"""What a membership attack found: scores, who was in, and the figures that follow from both.
+
+Next to the rates stands what the target's own promise allows. An :math:`(\epsilon, \delta)`-private model (one
+document added or removed) lets no test get past
+
+.. math:: \mathrm{TPR} \le \min\{1,\; e^\epsilon \mathrm{FPR} + \delta,\;
+          1 - e^{-\epsilon}(1 - \delta - \mathrm{FPR})\}.
+
+Rates come with Clopper and Pearson's exact intervals, areas with DeLong's. Both take documents as independent
+draws, which documents that share one model are only roughly: they describe, they prove nothing. What is proved
+is :meth:`AuditReport.epsilon_lower_bound`, by :mod:`discreet.audit.one_run`.
+
+A report tells who was in the training corpus. It is for whoever holds the text, and never part of a release.
+
+References
+----------
+DeLong, DeLong, Clarke-Pearson, "Comparing the areas under two or more correlated receiver operating
+characteristic curves", Biometrics 44(3), 1988. Carlini et al., "Membership inference attacks from first
+principles", arXiv:2112.03570.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, norm, rankdata
+
+from discreet.audit.one_run import one_run_bound
+from discreet.errors import ParameterError
+
+__all__ = ["AuditReport"]
+
+Coins = Literal["independent", "half", "shared halves", "unknown"]
+_GUESSES = (10, 30, 100, 300, 1000, 3000, 10000)
+_FORMAT = "discreet audit 1"
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Scores of an attack beside the truth.
+
+    Parameters
+    ----------
+    scores : array of shape (n_targets, n_documents) or (n_documents,)
+        Larger means member.
+    members : array of bool, of the same shape
+    attack : str
+        Its name.
+    epsilon, delta : float, optional
+        What the target promised for adding or removing one document.
+    coins : {"independent", "half", "shared halves", "unknown"}
+        How members were drawn, for the proved bound: each by its own fair coin; exactly half of the documents,
+        with targets independent of each other and of the attack's own models; the same, where targets are
+        each other's shadows; or unknown.
+    meta : dict
+        Anything else of JSON values: number of shadows, trainer, seed.
+    """
+
+    scores: NDArray[np.float64]
+    members: NDArray[np.bool_]
+    attack: str = "attack"
+    epsilon: float | None = None
+    delta: float | None = None
+    coins: Coins = "unknown"
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        scores = np.atleast_2d(np.array(self.scores, dtype=np.float64))
+        members = np.atleast_2d(np.array(self.members))
+        if scores.shape != members.shape or scores.ndim != 2:
+            raise ParameterError(
+                f"scores and members must have one shape, (targets, documents), but got {scores.shape} and "
+                f"{members.shape}."
+            )
+        if members.dtype != np.bool_:
+            raise ParameterError(f"members must be booleans, but got {members.dtype}.")
+        if not np.isfinite(scores).all():
+            raise ParameterError("scores must be finite numbers, but some are not.")
+        if members.all() or not members.any():
+            raise ParameterError("an attack is judged on members and others, but there is only one kind.")
+        if self.coins not in get_args(Coins):
+            raise ParameterError(f"coins must be one of {get_args(Coins)}, but got {self.coins!r}.")
+        for name, low, high in (("epsilon", 0.0, math.inf), ("delta", 0.0, 1.0)):
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:
+                raise ParameterError(f"{name} must be from {low:g} to {high:g}, but got {value}.")
+        for name, value in (("scores", scores), ("members", members)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return false and true positive rates of every threshold, from (0, 0) to (1, 1)."""
+        order = np.argsort(-self.scores, axis=None, kind="stable")
+        scores, members = self.scores.ravel()[order], self.members.ravel()[order]
+        # One threshold for all documents of equal score: between them no test can choose.
+        last = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
+        found = np.cumsum(members)[last]
+        wrong = last + 1 - found
+        return np.r_[0.0, wrong / wrong[-1]], np.r_[0.0, found / found[-1]]
+
+    def tpr_at(self, fpr: float) -> float:
+        """Return the largest true positive rate among thresholds of at most this false positive rate."""
+        return self._found(fpr) / int(self.members.sum())
+
+    def _found(self, fpr: float) -> int:
+        if not 0.0 <= fpr <= 1.0:
+            raise ParameterError(f"fpr must be from 0 to 1, but got {fpr}.")
+        false, true = self.curve()
+        allowed = np.searchsorted(false, fpr * (1 + 1e-12), side="right") - 1
+        return round(float(true[allowed]) * int(self.members.sum()))
+
+    def tpr_interval(self, fpr: float, confidence: float = 0.95) -> tuple[float, float]:
+        """Return Clopper and Pearson's interval of :meth:`tpr_at`, the threshold taken as given."""
+        found, of = self._found(fpr), int(self.members.sum())
+        missing = (1 - _checked(confidence)) / 2
+        low = float(beta.ppf(missing, found, of - found + 1)) if found > 0 else 0.0
+        high = float(beta.ppf(1 - missing, found + 1, of - found)) if found < of else 1.0
+        return low, high
+
+    @property
+    def auc(self) -> float:
+        """Probability that a member scores above another document, ties counted half."""
+        return float(self._placements()[0].mean())
+
+    def _placements(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, of each member, the part of others below it; of each other, the part of members above it."""
+        inside, outside = self.scores[self.members], self.scores[~self.members]
+        ranks = rankdata(np.r_[inside, outside])
+        n_in, n_out = len(inside), len(outside)
+        below = (ranks[:n_in] - rankdata(inside)) / n_out
+        above = 1.0 - (ranks[n_in:] - rankdata(outside)) / n_in
+        return below, above
+
+    def auc_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return DeLong's interval of :attr:`auc`, cut to what can be."""
+        below, above = self._placements()
+        spread = sum(float(side.var(ddof=1)) / len(side) for side in (below, above) if len(side) > 1)
+        reach = float(norm.ppf(0.5 + _checked(confidence) / 2)) * math.sqrt(spread)
+        return max(0.0, self.auc - reach), min(1.0, self.auc + reach)
+
+    def ceiling(self, fpr: Any) -> Any:
+        """Return the largest true positive rate that the promise allows; 1 where nothing was promised."""
+        fpr = np.asarray(fpr, dtype=np.float64)
+        if self.epsilon is None:
+            return np.ones_like(fpr)[()]
+        epsilon, delta = min(self.epsilon, 700.0), self.delta or 0.0
+        steep = math.exp(epsilon) * fpr + delta
+        return np.minimum(np.minimum(1.0, steep), 1.0 - math.exp(-epsilon) * (1.0 - delta - fpr))[()]
+
+    def epsilon_lower_bound(self, confidence: float = 0.95) -> float:
+        """Return what the attack proves about epsilon for adding or removing one document.
+
+        Of :math:`r` guesses, half say "in" (the highest scores) and half "out" (the lowest). :math:`r` is tried
+        from a fixed list, and each of its values gets an equal share of what is missing to 1, so that choosing
+        the best is paid for.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+
+        Returns
+        -------
+        float
+            At least 0. Above the true epsilon in at most 1 - confidence of all audits, whatever the attack.
+
+        Raises
+        ------
+        ParameterError
+            If it is not known how the members were drawn.
+
+        Notes
+        -----
+        Assumed: ``coins`` is true, scores were computed without the target's members, and the target's
+        delta is at most ``delta`` (0 where there is none). With "independent" coins all targets count together, for
+        each coin had a say in one run only. With "half", documents are paired at random, the pairs of one member
+        and one other are kept, and guesses are about which it is; that proves about half as much. With "shared
+        halves" only the first target counts, for the others' runs depend on its members.
+        """
+        _checked(confidence)
+        if self.coins == "unknown":
+            raise ParameterError(
+                "a bound on epsilon needs to know how members were drawn: draw them by fair coins, and pass "
+                "coins='independent'."
+            )
+        if self.coins == "independent":
+            n_coins = self.scores.size
+            order = np.argsort(self.scores, axis=None, kind="stable")
+            members = self.members.ravel()[order]
+            high, low = np.cumsum(members[::-1]), np.cumsum(~members)
+            right = [int(high[r // 2 - 1] + low[r // 2 - 1]) for r in _list(n_coins)]
+        else:
+            kept = slice(0, 1) if self.coins == "shared halves" else slice(None)
+            sure, hit = _pairs(self.scores[kept], self.members[kept])
+            n_coins = len(sure)
+            hits = np.cumsum(hit[np.argsort(-sure, kind="stable")])
+            right = [int(hits[r - 1]) for r in _list(n_coins)]
+        tried = _list(n_coins)
+        each = 1 - (1 - confidence) / max(1, len(tried))
+        bounds = [
+            one_run_bound(n, r, each, self.delta or 0.0, n_coins, replaced=self.coins != "independent")
+            for n, r in zip(right, tried, strict=True)
+        ]
+        return max(bounds, default=0.0)
+
+    def exceeds_promise(self, confidence: float = 0.95) -> bool:
+        """Whether the attack proves more than was promised."""
+        return self.epsilon is not None and self.epsilon_lower_bound(confidence) > self.epsilon
+
+    def most_exposed(self, n: int = 10) -> NDArray[np.int64]:
+        """Return the documents found most surely: members by falling score, then nobody. Never publish it."""
+        best = np.where(self.members, self.scores, -np.inf).max(axis=0)
+        order = np.argsort(-best, kind="stable")[:n]
+        return order[np.isfinite(best[order])]
+
+    def table(self) -> str:
+        """Return the figures as lines of text; no document is named."""
+        lines = [
+            f"attack      {self.attack}",
+            f"documents   {self.scores.shape[1]:,} x {len(self.scores)} targets",
+        ]
+        low, high = self.auc_interval()
+        lines.append(f"AUC         {self.auc:.3f}  ({low:.3f} to {high:.3f})")
+        for fpr in (0.001, 0.01, 0.1):
+            low, high = self.tpr_interval(fpr)
+            line = f"TPR at {f'{fpr:.1%}':<6}{self.tpr_at(fpr):.2%}  ({low:.2%} to {high:.2%})"
+            if self.epsilon is not None:
+                line += f", at most {self.ceiling(fpr):.2%} if the promise holds"
+            lines.append(line)
+        if self.coins != "unknown":
+            lines.append(f"epsilon     at least {self.epsilon_lower_bound():.2f} (95 % confidence)")
+        if self.epsilon is not None:
+            lines.append(f"promised    epsilon {self.epsilon:g}, delta {self.delta or 0.0:g}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON values, scores and members included: it is not for release."""
+        return {
+            "format": _FORMAT,
+            "attack": self.attack,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "coins": self.coins,
+            "meta": self.meta,
+            "scores": self.scores.tolist(),
+            "members": self.members.astype(int).tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "AuditReport":
+        """Read what :meth:`to_json` returned."""
+        if not isinstance(values, dict) or values.get("format") != _FORMAT:
+            raise ParameterError(
+                f"expected an audit of format {_FORMAT!r}: make one by `discreet audit --json`."
+            )
+        try:
+            members = np.array(values["members"]) == 1
+            names = ("attack", "epsilon", "delta", "coins", "meta")
+            return cls(np.array(values["scores"], dtype=float), members, **{n: values[n] for n in names})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ParameterError(f"the audit cannot be read: {error}") from None
+
+
+def _list(n_coins: int) -> list[int]:
+    """Return the numbers of guesses to try, which depend on the number of coins alone."""
+    return [r for r in _GUESSES if r <= n_coins]
+
+
+def _pairs(
+    scores: NDArray[np.float64], members: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Pair documents at random; return how sure the guess about each mixed pair is, and whether it is right."""
+    sure, right = [], []
+    for target in range(len(scores)):
+        order = np.random.default_rng(target).permutation(scores.shape[1])
+        first, second = order[: len(order) // 2], order[len(order) // 2 : 2 * (len(order) // 2)]
+        mixed = members[target, first] != members[target, second]
+        first, second = first[mixed], second[mixed]
+        gap = scores[target, first] - scores[target, second]
+        sure.append(np.abs(gap))
+        right.append((gap > 0) == members[target, first])
+    return np.concatenate(sure), np.concatenate(right)
+
+
+def _checked(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        raise ParameterError(f"confidence must be between 0 and 1, but got {confidence}.")
+    return confidence

@@ -1,0 +1,191 @@
+r"""The likelihood-ratio attack: does the target explain a document as models that saw it do, or as others?
+
+Shadow models (:mod:`discreet.audit.shadows`) give each document a normal distribution of
+:math:`\zeta(\Phi, d) = \max_\theta \sum_w n_w \ln \sum_k \theta_k \Phi_{kw}` with it and one without. Online:
+
+.. math:: \ln N(\zeta; \mu_{in}, s_{in}) - \ln N(\zeta; \mu_{out}, s_{out})
+
+Offline, where no shadow may see the document: :math:`\Phi((\zeta - \mu_{out})/s_{out})`. Scores here are its argument,
+which puts documents in the same order and does not round to 1 far out. Larger means member in both.
+
+The attack is not private and promises nothing: it is for whoever holds the text.
+
+References
+----------
+Carlini et al., "Membership inference attacks from first principles", arXiv:2112.03570. Manzonelli, Zhang,
+Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet._progress import Callback
+from discreet.audit.attack_report import AuditReport, Coins
+from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
+from discreet.corpus import check_counts
+from discreet.errors import ParameterError
+
+__all__ = ["likelihood_ratio_scores", "lira"]
+
+# Spread below this share of the mean is rounding.
+_ROUNDING = 1e-9
+
+
+def likelihood_ratio_scores(
+    statistics: NDArray[np.float64],
+    shadow_statistics: NDArray[np.float64],
+    shadow_members: NDArray[np.bool_],
+    *,
+    online: bool = True,
+) -> NDArray[np.float64]:
+    """Score documents by how much the target looks like a model that saw them.
+
+    Parameters
+    ----------
+    statistics : array of shape (n_documents,) or (n_targets, n_documents)
+        Of the target.
+    shadow_statistics : array of shape (n_shadows, n_documents)
+    shadow_members : array of shape (n_shadows, n_documents), bool
+        Every document must be in at least 2 of them (online) and out of at least 2.
+    online : bool, default True
+
+    Returns
+    -------
+    array of the shape of ``statistics``
+        Larger means member.
+    """
+    mean_out, spread_out = _normal(shadow_statistics, ~shadow_members)
+    away = (statistics - mean_out) / spread_out
+    if not online:
+        return away
+    mean_in, spread_in = _normal(shadow_statistics, shadow_members)
+    near = (statistics - mean_in) / spread_in
+    return 0.5 * (away**2 - near**2) + np.log(spread_out) - np.log(spread_in)
+
+
+def _normal(
+    values: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean and standard deviation of each column over the chosen rows."""
+    n = chosen.sum(axis=0)
+    if n.min() < 2:
+        raise ParameterError(
+            "each document needs 2 shadows that saw it and 2 that did not: train more shadows (n_shadows)."
+        )
+    mean = np.where(chosen, values, 0.0).sum(axis=0) / n
+    variance = np.where(chosen, (values - mean) ** 2, 0.0).sum(axis=0) / (n - 1)
+    return mean, np.maximum(np.sqrt(variance), _ROUNDING * np.maximum(1.0, np.abs(mean)))
+
+
+def lira(
+    train: Train,
+    corpus: Any,
+    *,
+    n_shadows: int = 64,
+    target: tuple[ArrayLike, ArrayLike] | Literal["pool"] | None = None,
+    online: bool = True,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    n_targets: int = 1,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    folder: str | Path | None = None,
+    settings: str | None = None,
+    progress: Callback | None = None,
+) -> AuditReport:
+    """Attack a way of training, or one model, by the likelihood ratio of shadow models.
+
+    Parameters
+    ----------
+    train : callable
+        ``train(counts, seed) -> topic_word``. Deterministic given both, safe in threads.
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+    n_shadows : int, default 64
+        Even, at least 4 (6 with "pool").
+    target : None, (topic_word, members) or "pool"
+        None trains ``n_targets`` models on documents drawn by fair coins, for which a bound on epsilon is proved.
+        A model with an array of n_documents booleans is attacked as it is, without a bound. "pool" trains shadows
+        only and takes ``n_targets`` of them as target in turn; model and complement are left out of its shadows.
+    online : bool, default True
+    random_state : int, optional
+        Seed of everything. None draws one, so the run cannot be repeated.
+    n_jobs : int, optional
+        Models trained at a time; results do not depend on it.
+    n_targets : int, default 1
+    epsilon, delta : float, optional
+        The promise of ``train`` for one document, for the report.
+    folder, settings : optional
+        Keep finished models there, see :func:`discreet.audit.shadows.train_statistics`; needs ``random_state``.
+    progress : callable, optional
+        ``progress(stage, done, total)``, stages "shadows" and "targets".
+
+    Returns
+    -------
+    AuditReport
+    """
+    counts = check_counts(corpus)
+    if folder is not None and random_state is None:
+        raise ParameterError("a folder of shadows is of use only with a seed: pass random_state=0.")
+    if n_targets < 1:
+        raise ParameterError(f"n_targets must be at least 1, but got {n_targets}.")
+    pooled = isinstance(target, str)
+    if pooled and (target != "pool" or n_shadows < 6 or n_targets > n_shadows):
+        raise ParameterError(
+            "target 'pool' needs n_shadows of at least 6 and at least n_targets; otherwise target is None or "
+            "(topic_word, members)."
+        )
+    given = None if target is None or isinstance(target, str) else _given(target, counts)
+    source = np.random.SeedSequence(random_state)
+    halves, coins, shadow_seeds, target_seeds = source.spawn(4)
+    inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
+
+    def run(members: NDArray[np.bool_], seeds: np.random.SeedSequence, stage: str) -> NDArray[np.float64]:
+        drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
+        more = {
+            "n_jobs": n_jobs,
+            "folder": folder,
+            "settings": settings,
+            "progress": progress,
+            "stage": stage,
+        }
+        return train_statistics(train, counts, members, drawn, **more)
+
+    values = run(inside, shadow_seeds, "shadows")
+    drawn_by: Coins = "independent"
+    if given is not None:
+        statistics, members, drawn_by = given[0], given[1], "unknown"
+        scores = likelihood_ratio_scores(statistics, values, inside, online=online)
+    elif pooled:
+        members, drawn_by = inside[:n_targets], "half" if n_targets == 1 else "shared halves"
+        # The complement goes too: it would tell who is in, and leave each document in unequally many.
+        others = [np.arange(n_shadows) // 2 != row // 2 for row in range(n_targets)]
+        scores = np.array(
+            [
+                likelihood_ratio_scores(values[row], values[rest], inside[rest], online=online)
+                for row, rest in enumerate(others)
+            ]
+        )
+    else:
+        members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
+        statistics = run(members, target_seeds, "targets")
+        scores = likelihood_ratio_scores(statistics, values, inside, online=online)
+    meta = {"n_shadows": n_shadows, "seed": random_state, "settings": settings}
+    name = f"LiRA, {'online' if online else 'offline'}"
+    return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta)
+
+
+def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Check a target that is already trained."""
+    try:
+        topic_word, members = target
+    except (TypeError, ValueError):
+        raise ParameterError("target must be None, 'pool' or a pair (topic_word, members).") from None
+    members = np.asarray(members)
+    if members.shape != (counts.shape[0],) or members.dtype != np.bool_:
+        raise ParameterError(
+            f"the target's members must be {counts.shape[0]} booleans, one a document of the corpus."
+        )
+    return statistic(topic_word, counts), members

@@ -1,0 +1,187 @@
+r"""Shadow models: how models look that did, and did not, see each document.
+
+:math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is
+in exactly :math:`N/2` of them. Of each model only the statistic :math:`\zeta(\Phi, d)` of every document
+(:func:`discreet.lda.query_statistic`) is kept.
+
+Topics are mixed with :data:`FLOOR` of the uniform distribution first. Without that, a single word that no
+topic can produce would make the statistic infinite.
+
+References
+----------
+Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
+"""
+
+import os
+import threading
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads, share_out
+from discreet.corpus import check_counts
+from discreet.errors import ParameterError
+from discreet.lda import query_statistic
+
+__all__ = ["FLOOR", "Train", "draw_halves", "train_statistics"]
+
+#: ``train(counts, seed) -> topic_word``: counts of the members, topics of shape (n_topics, n_words).
+Train = Callable[[Any, int], ArrayLike]
+
+FLOOR = 1e-9
+_VERSION = b"discreet shadow 1"
+
+
+def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw random halves, each followed by its complement.
+
+    Parameters
+    ----------
+    n_documents : int
+        Where odd, the first of two halves is the smaller.
+    n_shadows : int
+        Even, at least 4.
+    rng : Generator
+
+    Returns
+    -------
+    array of shape (n_shadows, n_documents), bool
+        Every column has exactly ``n_shadows / 2`` members.
+    """
+    if n_shadows < 4 or n_shadows % 2:
+        raise ParameterError(f"n_shadows must be even and at least 4, but got {n_shadows}.")
+    if n_documents < 2:
+        raise ParameterError(f"an attack needs at least 2 documents, but the corpus has {n_documents}.")
+    members = np.zeros((n_shadows, n_documents), dtype=bool)
+    for row in range(0, n_shadows, 2):
+        members[row, rng.permutation(n_documents)[: n_documents // 2]] = True
+        members[row + 1] = ~members[row]
+    return members
+
+
+def train_statistics(
+    train: Train,
+    corpus: Any,
+    members: NDArray[np.bool_],
+    seeds: list[int],
+    *,
+    n_jobs: int | None = None,
+    folder: str | Path | None = None,
+    settings: str | None = None,
+    progress: Callback | None = None,
+    stage: str = "shadows",
+) -> NDArray[np.float64]:
+    """Train one model on each row of members; return what all documents say to it.
+
+    Parameters
+    ----------
+    train : callable
+        ``train(counts, seed) -> topic_word``; must be deterministic given both, and safe to call in threads.
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+    members : array of shape (n_models, n_documents), bool
+    seeds : list of int
+        One a model.
+    n_jobs : int, optional
+        Models trained at a time. Results do not depend on it.
+    folder : path, optional
+        Finished models are kept there, one small file each, and not trained again. They tell who was in which
+        half and how each document fits: guard them as you do the text.
+    settings : str, optional
+        Names the trainer and all that it was set to; needed with ``folder``, to tell its files apart.
+    progress : callable, optional
+        ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    array of shape (n_models, n_documents)
+    """
+    counts = check_counts(corpus)
+    if members.shape != (len(seeds), counts.shape[0]):
+        raise ParameterError(
+            f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row a seed and one column a document, "
+            f"but has {members.shape}."
+        )
+    store = None if folder is None else _Store(Path(folder), counts, settings)
+    done, lock, total = 0, threading.Lock(), len(seeds)
+    tell(progress, stage, 0, total)
+
+    def one(index: int) -> NDArray[np.float64]:
+        nonlocal done
+        values = store.read(members[index], seeds[index]) if store else None
+        if values is None:
+            values = statistic(train(counts[members[index]], seeds[index]), counts)
+            if store:
+                store.write(members[index], seeds[index], values)
+        with lock:
+            done += 1
+            tell(progress, stage, done, total)
+        return values
+
+    return np.array(share_out(one, range(total), min(total, count_threads(n_jobs))))
+
+
+def statistic(topic_word: ArrayLike, counts: Any) -> NDArray[np.float64]:
+    """Return the query statistic of every document, finite whatever the topics."""
+    topics = np.asarray(topic_word, dtype=np.float64)
+    if topics.ndim != 2 or topics.shape[1] != counts.shape[1]:
+        raise ParameterError(
+            f"train must return topics of shape (n_topics, {counts.shape[1]}), but they have {topics.shape}."
+        )
+    totals = topics.sum(axis=1, keepdims=True)
+    if not np.isfinite(topics).all() or (topics < 0).any() or (totals <= 0).any():
+        raise ParameterError("train must return topics that are finite, not negative and not all 0.")
+    return query_statistic((1 - FLOOR) * topics / totals + FLOOR / topics.shape[1], counts)
+
+
+class _Store:
+    """A folder of statistics, keyed by the digest of corpus, settings, members and seed."""
+
+    def __init__(self, folder: Path, counts: Any, settings: str | None) -> None:
+        if not settings:
+            raise ParameterError(
+                "a folder of shadows needs settings: a text that names the trainer and all its settings."
+            )
+        self.folder, self.n_documents = folder, counts.shape[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        self.start = sha256(_VERSION)
+        for part in (
+            repr(counts.shape).encode(),
+            settings.encode(),
+            *(np.ascontiguousarray(a, dtype="<i8").tobytes() for a in (counts.indptr, counts.indices)),
+            np.ascontiguousarray(counts.data, dtype="<f8").tobytes(),
+        ):
+            self.start.update(len(part).to_bytes(8, "little") + part)
+
+    def path(self, members: NDArray[np.bool_], seed: int) -> Path:
+        key = self.start.copy()
+        key.update(np.packbits(members).tobytes() + str(seed).encode())
+        return self.folder / f"shadow-{key.hexdigest()[:32]}.npz"
+
+    def read(self, members: NDArray[np.bool_], seed: int) -> NDArray[np.float64] | None:
+        try:
+            # Opened here: np.load would leave a broken file open.
+            with self.path(members, seed).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                values = file["statistic"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None  # absent or cut short: train it again
+        fits = values.shape == (self.n_documents,) and values.dtype == np.float64
+        return values if fits and np.isfinite(values).all() else None
+
+    def write(self, members: NDArray[np.bool_], seed: int, values: NDArray[np.float64]) -> None:
+        # Written beside its place and moved there at once: a stopped run leaves whole files only.
+        with NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as file:
+            try:
+                np.savez(file, statistic=values)
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        Path(file.name).replace(self.path(members, seed))

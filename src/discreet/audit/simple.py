@@ -1,0 +1,61 @@
+r"""Simple attacks: is a document's mixture of topics too clear-cut for one that the model has not seen?
+
+The mixture :math:`\hat\theta` is folded in; its largest share, its standard deviation or its negative entropy is
+compared with one threshold for all documents. They need no shadow model and are far weaker than
+:func:`discreet.audit.lira`.
+
+Reference
+---------
+Huang et al., as taken up in Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic
+modeling", arXiv:2403.04451.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import xlogy
+
+from discreet.audit.attack_report import AuditReport, Coins
+from discreet.errors import ParameterError
+from discreet.lda import fold_in
+
+__all__ = ["simple_attacks"]
+
+
+def simple_attacks(
+    topic_word: ArrayLike,
+    corpus: Any,
+    members: ArrayLike,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    coins: Coins = "unknown",
+    n_jobs: int | None = None,
+) -> dict[str, AuditReport]:
+    """Attack one model by the mixtures of documents.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+    members : array of shape (n_documents,), bool
+        Who was in the model's training corpus.
+    epsilon, delta, coins
+        As for :class:`AuditReport`.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    dict of str to AuditReport
+        "max", "std" and "entropy".
+    """
+    theta = np.asarray(fold_in(topic_word, corpus, n_jobs=n_jobs))
+    members = np.asarray(members)
+    if members.shape != (len(theta),):
+        raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
+    scores = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
+    return {
+        name: AuditReport(values, members, name, epsilon, delta, coins) for name, values in scores.items()
+    }

@@ -1,0 +1,57 @@
+"""Slow, obvious twins of the membership attacks and their figures."""
+
+import math
+
+
+def binomial(n, k, p):
+    return math.comb(n, k) * p**k * (1 - p) ** (n - k)
+
+
+def p_value(right, guesses, epsilon, delta, canaries):
+    """Theorem 5.2 of arXiv:2305.08846, sum by sum."""
+    p = math.exp(epsilon) / (1 + math.exp(epsilon))
+    beta = sum(binomial(guesses, k, p) for k in range(right, guesses + 1))
+    worst = 0.0
+    for i in range(1, right + 1):
+        worst = max(worst, sum(binomial(guesses, k, p) for k in range(right - i, right)) / i)
+    return min(1.0, beta + 2 * canaries * delta * worst)
+
+
+def rates(scores, members):
+    """All (false, true) positive rates, threshold by threshold."""
+    pairs = list(zip(scores, members, strict=True))
+    n_in = sum(m for _, m in pairs)
+    curve = [(0.0, 0.0)]
+    for threshold in sorted(set(scores), reverse=True):
+        true = sum(m for s, m in pairs if s >= threshold) / n_in
+        false = sum(not m for s, m in pairs if s >= threshold) / (len(pairs) - n_in)
+        curve.append((false, true))
+    return curve
+
+
+def auc(scores, members):
+    """Probability that a member wins, pair by pair."""
+    inside = [s for s, m in zip(scores, members, strict=True) if m]
+    outside = [s for s, m in zip(scores, members, strict=True) if not m]
+    return sum((a > b) + 0.5 * (a == b) for a in inside for b in outside) / (len(inside) * len(outside))
+
+
+def log_normal(x, values):
+    mean = sum(values) / len(values)
+    variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
+    return -0.5 * (x - mean) ** 2 / variance - 0.5 * math.log(2 * math.pi * variance)
+
+
+def online(statistic, shadow_statistics, shadow_members):
+    """Likelihood ratio of one document."""
+    inside = [z for z, m in zip(shadow_statistics, shadow_members, strict=True) if m]
+    outside = [z for z, m in zip(shadow_statistics, shadow_members, strict=True) if not m]
+    return log_normal(statistic, inside) - log_normal(statistic, outside)
+
+
+def offline(statistic, shadow_statistics, shadow_members):
+    """Probability that a model without the document fits it less well than the target does."""
+    outside = [z for z, m in zip(shadow_statistics, shadow_members, strict=True) if not m]
+    mean = sum(outside) / len(outside)
+    spread = math.sqrt(sum((v - mean) ** 2 for v in outside) / (len(outside) - 1))
+    return 0.5 * (1 + math.erf((statistic - mean) / spread / math.sqrt(2)))
