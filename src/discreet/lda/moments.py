@@ -138,8 +138,8 @@ class Moments:
 
     Notes
     -----
-    Memory: 8 n_words^2 bytes, and while a batch is added about 25 MB per 1,000 words; it does not grow with n. Both
-    ``first`` and ``second`` are views that cannot be written to.
+    Memory: 8 n_words^2 bytes, twice that while a batch is added, and about 25 MB per 1,000 words for the batch's rows;
+    it does not grow with n. ``first`` cannot be written to, ``second`` is a copy.
 
     Examples
     --------
