@@ -294,7 +294,9 @@ def test_rare_bits_are_not_mistaken_for_topics():
     present = np.zeros((n, v), np.uint8)
     present[np.arange(n), rng.integers(v, size=n)] = 1
     channel = SimpleNamespace(p=0.67, q=0.002)
-    found = Moments(v, channel=channel).add_batch(naive.randomise(present, channel.p, channel.q, 1)).estimates()
+    found = (
+        Moments(v, channel=channel).add_batch(naive.randomise(present, channel.p, channel.q, 1)).estimates()
+    )
     assert learnable(found) <= 1
     rates = np.clip(found.rates, 1e-4, 0.999)
     scale = 1 / np.sqrt(rates * (1 - rates) + found.noise)
@@ -309,7 +311,9 @@ def test_bits_that_are_noisier_where_words_are_present_are_whitened_as_such():
     rng = np.random.default_rng(0)
     alone = (rng.random((20_000, 200)) < 0.3).astype(np.uint8)
     channel = SimpleNamespace(p=0.5, q=0.02)
-    found = Moments(200, channel=channel).add_batch(naive.randomise(alone, channel.p, channel.q, 1)).estimates()
+    found = (
+        Moments(200, channel=channel).add_batch(naive.randomise(alone, channel.p, channel.q, 1)).estimates()
+    )
     assert learnable(found) <= 1
     flat = SimpleNamespace(**vars(found), variance=lambda rates: rates * (1 - rates) + found.noise)
     assert learnable(flat) > 20
