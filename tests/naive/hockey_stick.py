@@ -39,3 +39,20 @@ def coin_delta(pure: float, times: int, epsilon: float) -> float:
     k = np.arange(times + 1)  # how often the likelier answer came
     loss = pure * (2 * k - times)
     return float(np.sum(np.maximum(-np.expm1(epsilon - loss), 0) * binom.pmf(k, times, up)))
+
+
+def discrete_laplace_delta(event, epsilon: np.ndarray) -> np.ndarray:
+    """Return delta(epsilon) of discrete Laplace noise: sum over outcomes of max(0, P - e^epsilon Q)."""
+    a, shift = event.noise_parameter, event.sensitivity
+    far = int(60 / a) + shift
+    outcomes = np.arange(-far, far + 1)
+    norm_ = np.tanh(a / 2)
+    p, q = norm_ * np.exp(-a * np.abs(outcomes)), norm_ * np.exp(-a * np.abs(outcomes - shift))
+    return np.array([np.maximum(p - np.exp(e) * q, 0).sum() for e in epsilon])
+
+
+def discrete_laplace_slack(below, above) -> float:
+    """Return the least of delta_above - delta_below: not negative where ``above`` dominates."""
+    largest = max(e.noise_parameter * e.sensitivity for e in (below, above))
+    grid = np.linspace(-largest, largest, 997)
+    return float((discrete_laplace_delta(above, grid) - discrete_laplace_delta(below, grid)).min())

@@ -9,7 +9,7 @@ import pytest
 from dp_accounting import dp_event as dp
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from tests.naive import hockey_stick as naive
@@ -32,6 +32,7 @@ from discreet.privacy.zcdp import zcdp_epsilon
 
 @settings(max_examples=300, deadline=None)
 @given(st.floats(-8, 2), st.floats(-30, -0.4), st.floats(-5, 2.7))
+@example(-0.7385553054202303, -1.0, 0.84375)  # a delta of 9.709e-321
 def test_closed_form_is_never_below_the_truth(log_mu, log_delta, log_epsilon):
     mu, delta, epsilon = 10**log_mu, 10**log_delta, 10**log_epsilon
     found = gdp_epsilon(mu, delta)
@@ -212,6 +213,10 @@ SOME = st.one_of(
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(SOME, min_size=1, max_size=4), SOME)
+@example(
+    [events.bounded_range(1.0), events.composed(events.poisson_sampled(0.01, events.gaussian(2.0)), 5)],
+    events.zcdp(0.0625),
+)
 def test_more_events_never_cost_less_and_order_does_not_matter(listed, one_more):
     fewer, more = composed_epsilon(listed, 1e-6), composed_epsilon([*listed, one_more], 1e-6)
     assert more.epsilon >= fewer.epsilon * (1 - 1e-3)  # the grids of the two may differ
@@ -297,6 +302,8 @@ def test_what_still_fits_beside_other_events():
     "event",
     [
         events.composed(events.discrete_laplace(1e-3, 2**14), 1_000_000),
+        events.composed(events.discrete_laplace(0.01, 2**31), 3),
+        events.composed(events.discrete_laplace(5.0, 2**60 + 1), 2),
         events.composed(events.laplace(1e-5), 10_000),
         events.composed(events.poisson_sampled(1e-4, events.gaussian(1e4)), 10),
         events.composed(events.poisson_sampled(0.01, events.gaussian(0.02)), 10),
@@ -317,3 +324,33 @@ def test_memory_and_time_are_bounded(event):
     assert composed_epsilon([many], 1e-6).epsilon < 1.1 * zcdp_epsilon(
         0.5, 1e-6
     )  # not ruined by a coarse grid
+
+
+def test_many_different_events_are_left_to_renyi_accounting():
+    many = [events.laplace(10.0 + i / 7) for i in range(301)]
+    start = time.process_time()
+    cost = composed_epsilon([*many, events.gaussian(5.0)], 1e-6)
+    assert time.process_time() - start < 20
+    assert "Rényi" in cost.accountant or "RDP" in cost.accountant
+    assert composed_epsilon([*many[:300], events.gaussian(5.0)], 1e-6).epsilon < cost.epsilon
+
+
+def fine_and_coarse(sensitivity, epsilon, monkeypatch, steps):
+    monkeypatch.setattr(curves, "_MOST_STEPS", steps)
+    fine = events.discrete_laplace(epsilon, sensitivity)
+    return fine, curves._curve_of(fine)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("sensitivity", [17, 32, 33, 60, 61])
+def test_a_coarser_lattice_dominates(sensitivity, epsilon, monkeypatch):
+    fine, coarse = fine_and_coarse(sensitivity, epsilon, monkeypatch, 16)
+    assert coarse.sensitivity <= 16
+    slack = naive.discrete_laplace_slack
+    assert slack(fine, coarse) >= -1e-12
+    short = dp.DiscreteLaplaceDpEvent(
+        fine.noise_parameter * (sensitivity // 16), 16
+    )  # sensitivity rounded down
+    assert sensitivity % 16 == 0 or slack(fine, short) < 0
+    # Nor may the finer lattice stand for the coarser.
+    assert slack(coarse, fine) < 0

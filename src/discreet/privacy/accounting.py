@@ -65,6 +65,8 @@ _ALL_IN = "the exact curve of Gaussian mechanisms, as if everybody had been in e
 _ZCDP = "zero-concentrated accounting"
 _RDP = "Rényi accounting"
 _PLD = "privacy loss distributions"
+_SUM_RDP = "the sum of pure privacy losses and Rényi accounting"
+_HALVES = "zero-concentrated accounting of a part and the best of the rest, half of delta each"
 
 
 class Cost(NamedTuple):
@@ -174,6 +176,12 @@ def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tupl
     yield losses.epsilon, _PLD
     if not losses.converged and (totals.sampled or totals.pure):
         yield rdp_epsilon(totals, left), _RDP
+        if pure and totals.sampled:
+            yield pure + rdp_epsilon(totals._replace(pure=()), left), _SUM_RDP
+    if totals.rho and (pure or totals.sampled):
+        # No accountant is good at both kinds: each gets half of delta, and the two epsilons add up.
+        others = _candidates(totals._replace(rho=0.0), left / 2, grid_error)
+        yield min(others)[0] + zcdp_epsilon(totals.rho, left / 2), _HALVES
 
 
 def _rho_of_pure(totals: Totals) -> float:

@@ -50,7 +50,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     if lower >= upper:
         return 0.0
     delta = -math.exp(upper) * math.expm1(lower - upper) * (1 + 4 * _ULP)
-    return min(1.0, max(delta, math.ulp(0.0)))  # an underflow is rounded up, too
+    # Among the smallest floats a rounding is a whole step: four of them, one for each operation on the way.
+    return min(1.0, delta + 4 * math.ulp(0.0))
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:

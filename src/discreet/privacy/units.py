@@ -28,7 +28,7 @@ def check_epsilon(epsilon: Any) -> float:
     """Return epsilon as a float; ``PrivacyError`` unless it is a positive number or infinity."""
     if not _is_number(epsilon) or not epsilon > 0:
         raise PrivacyError(
-            f"epsilon must be a positive number (or inf for no privacy), but is {epsilon}; "
+            f"epsilon must be a positive number (or inf for no privacy), but is {epsilon!r}; "
             "see `discreet budget` for what a value means."
         )
     return float(epsilon)
@@ -52,7 +52,7 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
     """
     if not _is_number(delta) or not 0 < delta < 1:
         raise PrivacyError(
-            f"delta must lie strictly between 0 and 1, but is {delta}; Gaussian noise needs a delta, "
+            f"delta must lie strictly between 0 and 1, but is {delta!r}; Gaussian noise needs a delta, "
             "and 1e-6 is a usual choice."
         )
     if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:

@@ -39,9 +39,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     for _ in range(3):  # ever closer around the best order
         excess = np.exp(np.linspace(middle - width, middle + width, 2001))  # order - 1
         order = 1 + excess
-        epsilon = rho * order - np.log1p(1 / excess) - np.log(order * delta) / excess
-        # Cancellation between the terms is bounded by their size.
-        epsilon += 1e-14 * (rho * order + np.abs(np.log(order * delta)) / excess)
+        with np.errstate(over="ignore"):  # infinity is an answer
+            epsilon = rho * order - np.log1p(1 / excess) - np.log(order * delta) / excess
+            # Cancellation between the terms is bounded by their size.
+            epsilon += 1e-14 * (rho * order + np.abs(np.log(order * delta)) / excess)
         best = int(np.argmin(epsilon))
         smallest = min(smallest, float(epsilon[best]))
         middle, width = math.log(excess[best]), width / 500

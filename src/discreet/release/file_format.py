@@ -27,7 +27,6 @@ from discreet.release.wording import printable
 __all__ = [
     "LARGEST_HEADER",
     "LARGEST_MODEL",
-    "LARGEST_SENSITIVITY",
     "MODEL",
     "MOST_EVENTS",
     "MOST_SLOW_EVENTS",
@@ -45,7 +44,7 @@ MODEL = "model.safetensors"
 #: Bounds in bytes, checked before anything is parsed; the same when writing, so that what is written can be read.
 LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
 #: Accounting takes time for each different event; a file must not decide how long.
-MOST_EVENTS, MOST_SLOW_EVENTS, LARGEST_SENSITIVITY = 2_000, 300, 2**22
+MOST_EVENTS, MOST_SLOW_EVENTS = 2_000, 300
 _DIMENSIONS = {"topic_word": 2, "topic_weight": 1, "word_weight": 1, "topic_word_noise": 2}
 _ENTRY = {"dtype", "shape", "data_offsets"}
 _RESTORE = "restore it from a copy"
@@ -260,24 +259,19 @@ def _check_events(ledger: Ledger) -> None:
     """Refuse more events than can be accounted for in a few seconds, with little memory."""
     from discreet.privacy import events
 
-    count, size = 0, 0
     different: set[str] = set()
     slow: set[str] = set()
     for entry in ledger.entries:
         for leaf in events.leaves(entry.event):
-            name, kind = repr(leaf.event), type(leaf.event).__name__
-            if name not in different:
-                size += getattr(leaf.event, "sensitivity", 0)
-            count += leaf.times
+            name = repr(leaf.event)
             different.add(name)
-            if kind != "GaussianDpEvent":
+            if type(leaf.event).__name__ != "GaussianDpEvent":
                 slow.add(name)
-            large = count > 1 and size > LARGEST_SENSITIVITY  # a single event needs no composition
-            if large or len(different) > MOST_EVENTS or len(slow) > MOST_SLOW_EVENTS:
+            if len(different) > MOST_EVENTS or len(slow) > MOST_SLOW_EVENTS:
                 raise ReleaseError(
                     f"the ledger of a release may hold {MOST_EVENTS} different events, {MOST_SLOW_EVENTS} of them not "
-                    f"Gaussian, with integer sensitivities up to {LARGEST_SENSITIVITY} in all, but this one holds "
-                    "more; book repetitions as one event (discreet.privacy.events.composed)."
+                    "Gaussian, but this one holds more; book repetitions as one event "
+                    "(discreet.privacy.events.composed)."
                 )
 
 
