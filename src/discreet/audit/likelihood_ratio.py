@@ -1,4 +1,4 @@
-r"""The likelihood-ratio attack: does the target explain a document as models that saw it do, or as others?
+r"""The likelihood-ratio attack: whether the target explains a document as models that saw it do.
 
 Shadow models (:mod:`discreet.audit.shadows`) give each document a normal distribution of
 :math:`\zeta(\Phi, d) = \max_\theta \sum_w n_w \ln \sum_k \theta_k \Phi_{kw}` with it and one without. Online:

@@ -1,4 +1,4 @@
-r"""Simple attacks: is a document's mixture of topics too clear-cut for one that the model has not seen?
+r"""Simple attacks: whether a mixture of topics is too clear-cut for a document that the model has not seen.
 
 The mixture :math:`\hat\theta` is folded in; its largest share, its standard deviation or its negative entropy is
 compared with one threshold for all documents. They need no shadow model and are far weaker than
