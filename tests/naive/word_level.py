@@ -77,3 +77,86 @@ def laplace_probability(value, scale):
     """Probability of ``value`` under discrete Laplace noise."""
     q = math.exp(-1 / scale)
     return (1 - q) / (1 + q) * q ** abs(value)
+
+
+def draw_by_integers(indptr, words, topics, table, prior, bits, more, n_topics, fixed=None):
+    """Topics of one sweep from 128 random bits a token; ``bits`` and ``more`` are lists of 64-bit integers."""
+    topics = [int(k) for k in topics]
+    for d in range(len(indptr) - 1):
+        for i in range(indptr[d], indptr[d + 1]):
+            weights = []
+            for k in range(n_topics):
+                others = sum(topics[j] == k for j in range(indptr[d], indptr[d + 1]) if j != i)
+                weight = others * 1024 + prior if fixed is None else int(fixed[d][k])
+                weights.append(int(table[words[i]][k]) * weight)
+            place = (int(bits[i]) * 2**64 + int(more[i])) * sum(weights) >> 128
+            k = 0
+            while place >= weights[k]:
+                place -= weights[k]
+                k += 1
+            topics[i] = k
+    return topics
+
+
+def law_of_tables(corpus, n_words, tables, scale, beta, alpha):
+    """Log-probability of a history of noisy tables, assignments summed out: noise on counts alone, one document.
+
+    ``tables`` are the T + 1 tables of shape (n_topics, n_words) that came out, cut at 0 from below; the hidden chain of
+    topics is followed by the forward algorithm.
+    """
+    states = list(all_topics(len(corpus), len(tables[0])))
+    documents = [0] * len(corpus)
+    logs = np.full(len(states), -math.log(len(states)))
+    for t, table in enumerate(tables):
+        logs += [log_table(table, exact_table(corpus, z, len(table), n_words), scale) for z in states]
+        if t + 1 < len(tables) and (t == 0 or table != tables[t - 1]):
+            steps = [
+                [
+                    math.log(frozen_sweep_probability(corpus, documents, z, after, table, beta, alpha))
+                    for z in states
+                ]
+                for after in states
+            ]
+        if t + 1 < len(tables):
+            logs = np.array([np.logaddexp.reduce(logs + step) for step in np.array(steps)])
+    return float(np.logaddexp.reduce(logs))
+
+
+def law_with_noisy_documents(corpus, n_words, tables, doc_rows, scale, beta, alpha):
+    """The same where each draw sees its document through noise only (the estimator's hidden run), one document.
+
+    ``doc_rows``: T - 1 released rows of document counts, not cut.
+    """
+    n_topics = len(tables[0])
+    states = list(all_topics(len(corpus), n_topics))
+    logs = np.full(len(states), -math.log(len(states)))
+    mean = [0.0] * n_topics
+    for t, table in enumerate(tables):
+        logs += [log_table(table, exact_table(corpus, z, n_topics, n_words), scale) for z in states]
+        if t + 1 == len(tables):
+            break
+        if t > 0:
+            seen = doc_rows[t - 1]
+            logs += [sum(log_laplace(seen[k] - z.count(k), scale) for k in range(n_topics)) for z in states]
+            mean = [m + t**-0.4 * (s - m) for m, s in zip(mean, seen, strict=True)]
+        rows = topic_rows(table, beta)
+        laws = [draw_law(rows[w], [max(m, 0) for m in mean], alpha) for w in corpus]
+        total = np.logaddexp.reduce(logs)  # a draw does not look at the topics before
+        logs = np.array([total + sum(math.log(laws[i][k]) for i, k in enumerate(z)) for z in states])
+    return float(np.logaddexp.reduce(logs))
+
+
+def log_table(table, exact, scale):
+    """Log-probability of a table of counts plus noise, cut at 0: 0 stands for all that lies below."""
+    cells = zip(np.ravel(table).tolist(), np.ravel(exact).tolist(), strict=True)
+    return sum(log_laplace(s - n, scale) if s > 0 else math.log(laplace_at_most(-n, scale)) for s, n in cells)
+
+
+def log_laplace(value, scale):
+    q = math.exp(-1 / scale)
+    return math.log((1 - q) / (1 + q)) - abs(value) / scale
+
+
+def laplace_at_most(value, scale):
+    q = math.exp(-1 / scale)
+    return q**-value / (1 + q) if value <= 0 else 1 - q ** (value + 1) / (1 + q)

@@ -66,11 +66,9 @@ class TopicAttack:
     def __init__(self, n_words: int, n_tokens: int, *, topic_word_prior: float = 0.01) -> None:
         if n_words < 1 or n_tokens < 1:
             raise ParameterError(f"an attack needs words and tokens, but got {n_words} and {n_tokens}.")
-        if not (np.isfinite(floor) and floor > 0):
-            raise ParameterError(
-                f"floor must be positive, or one sweep could rule a word out, but is {floor}."
-            )
-        self.floor = floor
+        if not (np.isfinite(topic_word_prior) and topic_word_prior > 0):
+            raise ParameterError(f"topic_word_prior must be positive and finite, but is {topic_word_prior}.")
+        self.topic_word_prior = topic_word_prior
         self._log = np.zeros((n_tokens, n_words))
 
     def observe(self, topic_word_counts: ArrayLike, topics: ArrayLike) -> None:

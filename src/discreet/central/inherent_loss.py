@@ -75,7 +75,7 @@ class InherentPrivacy(NamedTuple):
         ax.plot(sweeps, self.pure, label="all so far, pure sum")
         ax.plot(sweeps, self.zcdp, label=f"all so far, zCDP at delta = {self.delta:g}")
         ax.set(xlabel="sweep", ylabel="epsilon of a noise-free run (one word)", yscale="log")
-        ax.legend()
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.12))
         return ax
 
 

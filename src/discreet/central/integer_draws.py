@@ -176,12 +176,12 @@ def _draw(
             while high >= sums[c]:
                 high -= sums[c]
                 c += 1
+            # Count prefix sums up to the target instead of stopping at it: no branch to mispredict.
+            part = np.uint64(0)
             k = c * _LANES
-            weight = np.uint64(row[k]) * np.uint64(counts[k])
-            while high >= weight:
-                high -= weight
-                k += 1
-                weight = np.uint64(row[k]) * np.uint64(counts[k])
+            for j in range(c * _LANES, (c + 1) * _LANES):
+                part += np.uint64(row[j]) * np.uint64(counts[j])
+                k += part <= high
             if live:
                 counts[k] += unit
             topics[i] = k

@@ -25,6 +25,7 @@ __all__ = [
     "DEFAULT_PRIOR",
     "Mechanism",
     "Plan",
+    "calibrated",
     "plan",
     "prior_for_range",
     "range_of",
@@ -92,7 +93,7 @@ def total_epsilon(event: Any, delta: float) -> float:
     return composed_epsilon([event], delta, neighboring="replace_one").epsilon
 
 
-def _calibrated(
+def calibrated(
     noise: str, epsilon: float, delta: float, n_tables: int, n_draws: int, log_ratio: float
 ) -> Mechanism:
     """Return the table noise with which a whole run satisfies (epsilon, delta).
@@ -203,7 +204,7 @@ def plan(
     n_tables, n_draws = (2 * n_sweeps, 0) if hidden else (n_sweeps + 1, n_sweeps)
     log_ratio = 0.0 if hidden or clip is None else range_of(clip, topic_word_prior)
     if epsilon is not None:
-        mechanism = _calibrated(noise, epsilon, delta, n_tables, n_draws, log_ratio)
+        mechanism = calibrated(noise, epsilon, delta, n_tables, n_draws, log_ratio)
     else:
         mechanism = table_mechanism(noise, float(epsilon_noise or 0.0), delta)
     event = total_event(mechanism, n_tables, n_draws, log_ratio)

@@ -56,8 +56,9 @@ class Subject(NamedTuple):
 
     def ledger(self, epsilon: float = 1e3, delta: float = 1e-3) -> Ledger:
         """Return a fresh ledger under the estimator's own unit."""
-        unit = self.estimator.get_params(deep=False).get("privacy_unit", "document")
-        return Ledger(epsilon, delta, privacy_unit=unit)
+        unit = getattr(self.estimator, "privacy_unit", "document")
+        relation = getattr(self.estimator, "neighboring", "add_or_remove_one")
+        return Ledger(epsilon, delta, privacy_unit=unit, neighboring=relation)
 
     def bytes_of(self, model: Any) -> bytes:
         """Return everything released, as bytes."""
