@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from discreet.audit.distinguishing import DistinguishingReport, distinguish, epsilon_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
     from discreet.audit.one_run import one_run_bound, one_run_p_value
+    from discreet.audit.roc import roc_svg
     from discreet.audit.shadows import draw_halves, train_statistics
     from discreet.audit.simple import simple_attacks
     from discreet.audit.topic_attack import TopicAttack, TopicAttackReport
@@ -29,6 +30,7 @@ _HOMES = {
     "one_run_bound": "discreet.audit.one_run",
     "one_run_p_value": "discreet.audit.one_run",
     "query_statistic": "discreet.lda",
+    "roc_svg": "discreet.audit.roc",
     "simple_attacks": "discreet.audit.simple",
     "train_statistics": "discreet.audit.shadows",
 }
@@ -46,6 +48,7 @@ __all__ = [
     "one_run_bound",
     "one_run_p_value",
     "query_statistic",
+    "roc_svg",
     "simple_attacks",
     "train_statistics",
 ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.units import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.audit import AuditReport
 
 __all__ = ["Release"]
 
@@ -199,11 +202,14 @@ class Release:
 
         return card(self)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return the report as one offline HTML page; also write it to ``path`` where that is given."""
+    def to_html(self, path: str | Path | None = None, *, audit: "AuditReport | None" = None) -> str:
+        """Return the report as one offline HTML page; also write it to ``path`` where that is given.
+
+        With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page.
+        """
         from discreet.release.report import report, write_report
 
-        page = report(self)
+        page = report(self, audit)
         if path is not None:
             write_report(page, Path(path))
         return page

@@ -1,6 +1,7 @@
 """The report: a release as one HTML page that needs no network.
 
-The page is made from the release alone, so it costs no privacy. Words, settings and purposes may come from
+The page is made from the release alone, so it costs no privacy; unless an audit is shown on it, which is computed from
+the text, and then the page says that it must stay. Words, settings and purposes may come from
 anybody; they are escaped wherever they stand, and the page's own policy (``default-src 'none'``) lets nothing
 run but the one script and the one style sheet whose SHA-256 it names. The same release gives the same bytes.
 """
@@ -12,7 +13,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
@@ -25,6 +26,9 @@ from discreet.release.report_words import STANDARD_DEVIATIONS, Listing, list_wor
 from discreet.release.whole_file import write_whole
 from discreet.release.wording import epsilon_shown, printable, shown
 
+if TYPE_CHECKING:
+    from discreet.audit import AuditReport
+
 __all__ = ["report", "write_report"]
 
 #: Words of each topic that stand on the page itself, for readers without JavaScript and for print.
@@ -32,12 +36,14 @@ _STATIC_WORDS = 10
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def report(release: Release) -> str:
+def report(release: Release, audit: "AuditReport | None" = None) -> str:
     """Return the report of a release as one HTML page.
 
     Parameters
     ----------
     release : Release
+    audit : AuditReport, optional
+        Shown in a section of its own. Such a page is not private: it is for whoever holds the text.
 
     Returns
     -------
@@ -65,6 +71,7 @@ def report(release: Release) -> str:
         topics_a_word=listing.topics_a_word,
         topics=_topics(release, listing),
         label=_privacy_label(release),
+        audit=None if audit is None else _audit(audit),
     )
     return page if page.endswith("\n") else page + "\n"
 
@@ -175,6 +182,29 @@ def _privacy_label(release: Release) -> dict[str, Any]:
             (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
             for name, value in release.configuration.items()
         ],
+    }
+
+
+def _audit(audit: "AuditReport") -> dict[str, Any]:
+    """What the page says of an attack: rates and a picture, no document."""
+    from discreet.audit import roc_svg
+
+    rows: list[tuple[str, str, str, str]] = []
+    for rate in (0.001, 0.01, 0.1):
+        low, high = (_percent(end) for end in audit.tpr_interval(rate))
+        allowed = "" if audit.epsilon is None else _percent(audit.ceiling(rate))
+        rows.append((_percent(rate), _percent(audit.tpr_at(rate)), f"{low} to {high}", allowed))
+    low, high = audit.auc_interval()
+    return {
+        "attack": printable(audit.attack),
+        "svg": Markup(roc_svg(audit)),
+        "targets": len(audit.scores),
+        "documents": f"{audit.scores.shape[1]:,}",
+        "promised": None if audit.epsilon is None else epsilon_shown(audit.epsilon),
+        "bound": None if audit.coins == "unknown" else f"{audit.epsilon_lower_bound():.2f}",
+        "broken": audit.coins != "unknown" and audit.exceeds_promise(),
+        "auc": f"{audit.auc:.3f} ({low:.3f} to {high:.3f})",
+        "rows": rows,
     }
 
 
