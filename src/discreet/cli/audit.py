@@ -1,0 +1,142 @@
+"""`discreet audit`: attack a way of training, and fail where it gives away more than it promised."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import Encoding, FileFormat, Quiet, Text, check_output_file
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["audit"]
+
+#: Exit code where the attack proves more than was promised.
+BROKEN = 3
+
+_DEFAULTS: dict[str, Any] = {
+    "corpus": None,
+    "trainer": "private",
+    "shadows": 64,
+    "targets": 1,
+    "topics": 20,
+    "epsilon": None,
+    "delta": 1e-6,
+    "offline": False,
+    "jobs": -1,
+    "folder": None,
+    "seed": None,
+    "json": None,
+    "text": None,
+    "format": None,
+    "encoding": None,
+}
+_KINDS = {"shadows": int, "targets": int, "topics": int, "jobs": int, "seed": int, "offline": bool}
+
+
+def audit(
+    recipe: Annotated[Path | None, typer.Argument(help="TOML file of the options below; they win.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="File or folder that holds the documents.")] = None,
+    trainer: Annotated[
+        str | None,
+        typer.Option(help="private (the default), variational, gibbs, sklearn, or module:function."),
+    ] = None,
+    shadows: Annotated[int | None, typer.Option(help="Shadow models; even. By default 64.")] = None,
+    targets: Annotated[int | None, typer.Option(help="Models to attack. By default 1.")] = None,
+    topics: Annotated[int | None, typer.Option(min=1, help="Number of topics. By default 20.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What is promised for one document.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Its delta. By default 1e-6.")] = None,
+    offline: Annotated[
+        bool | None, typer.Option("--offline", help="Use no shadow that saw a document.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Models trained at a time; -1 (the default): all cores.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep finished models here, to go on after a stop; needs --seed.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Make the audit reproducible.")] = None,
+    json_out: Annotated[
+        Path | None, typer.Option("--json", help="Write scores and members here. Not for release.")
+    ] = None,
+    text: Text = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    quiet: Quiet = False,
+) -> None:
+    """Guess who was in the training text. Exit code 3: more is proved than was promised."""
+    from discreet.audit import lira
+    from discreet.cli.display import console, progress
+    from discreet.cli.trainers import find_trainer
+    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+
+    given = {
+        "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
+        "epsilon": epsilon, "delta": delta, "offline": offline, "jobs": jobs, "folder": folder, "seed": seed,
+        "json": json_out, "text": text, "format": file_format, "encoding": encoding,
+    }  # fmt: skip
+    chosen = _merge(recipe, given)
+    if chosen["corpus"] is None:
+        raise ParameterError("the audit needs a corpus: pass --corpus, or name it in the recipe.")
+    out = None if chosen["json"] is None else Path(chosen["json"])
+    if out is not None:
+        check_output_file(out)
+    # Without a promise there is nothing for delta to belong to.
+    promised = chosen["delta"] if chosen["epsilon"] is not None else None
+    train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
+    source = Path(chosen["corpus"])
+    known = chosen["format"] or find_format(source)
+    options: dict[str, Any] = {
+        name: chosen[name] for name in ("text", "encoding") if chosen[name] is not None
+    }
+    if known in TEXT_FORMATS:
+        options["stop_words"] = "english"
+    say = console(quiet=quiet)
+    say.print("reading ...")
+    documents = read_corpus(source, known, **options)
+    with progress(quiet=quiet) as callback:
+        report = lira(
+            train,
+            documents,
+            n_shadows=chosen["shadows"],
+            n_targets=chosen["targets"],
+            online=not chosen["offline"],
+            epsilon=chosen["epsilon"],
+            delta=promised,
+            random_state=chosen["seed"],
+            n_jobs=chosen["jobs"],
+            folder=chosen["folder"],
+            settings=json.dumps([chosen[name] for name in ("trainer", "topics", "epsilon", "delta")]),
+            progress=callback,
+        )
+    if out is not None:
+        out.write_text(json.dumps(report.to_json()), encoding="utf-8")
+        say.print(f"wrote {out}; it tells who was in, so keep it", markup=False)
+    typer.echo(report.table())
+    if report.exceeds_promise():
+        typer.echo("BROKEN      more is proved than was promised")
+        raise typer.Exit(BROKEN)
+
+
+def _merge(recipe: Path | None, given: dict[str, Any]) -> dict[str, Any]:
+    """Take what was given, then what stands in the recipe, then the defaults."""
+    read = {} if recipe is None else _read(recipe)
+    return {**_DEFAULTS, **read, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _read(recipe: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(recipe.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CorpusError(f"the recipe {recipe} cannot be read: {error}.") from None
+    for name, value in values.items():
+        if name not in _DEFAULTS:
+            raise ParameterError(f"the recipe {recipe} has {name!r}, but takes {', '.join(_DEFAULTS)}.")
+        kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and name != "offline"):
+            raise ParameterError(f"the recipe {recipe}: {name} has a value of the wrong kind.")
+    for name in ("corpus", "folder", "json"):  # paths in a recipe are seen from where it stands
+        if name in values:
+            values[name] = str(recipe.parent / values[name])
+    return values

@@ -1,0 +1,85 @@
+"""Ways of training that `discreet audit` can put to the test: ``train(counts, seed) -> topic_word``."""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+
+__all__ = ["TRAINERS", "find_trainer"]
+
+TRAINERS = ("private", "variational", "gibbs", "sklearn")
+
+
+def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) -> Callable[[Any, int], Any]:
+    """Return a trainer by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``TRAINERS``, or ``module:function`` for ``function(counts, seed)`` of one's own.
+    topics : int
+    epsilon : float, optional
+        "private" trains with it.
+    delta : float
+
+    Returns
+    -------
+    callable
+    """
+    if ":" in name:
+        return _load(name)
+    if name == "private":
+        if epsilon is None:
+            raise ParameterError("the trainer 'private' needs --epsilon: the promise to train with.")
+        return lambda counts, seed: _private(counts, seed, topics, epsilon, delta)
+    if name == "variational":
+        return lambda counts, seed: _variational(counts, seed, topics)
+    if name == "gibbs":
+        return lambda counts, seed: _gibbs(counts, seed, topics)
+    if name == "sklearn":
+        return lambda counts, seed: _sklearn(counts, seed, topics)
+    raise ParameterError(
+        f"--trainer must be one of {', '.join(TRAINERS)} or module:function, but is {name!r}."
+    )
+
+
+def _load(name: str) -> Callable[[Any, int], Any]:
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:  # an installed command does not look where it is called from
+        sys.path.append(here)
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(f"--trainer {name}: {error}.") from None
+    if not callable(found):
+        raise ParameterError(f"--trainer {name} must name a function of counts and seed.")
+    return found
+
+
+def _private(counts: Any, seed: int, topics: int, epsilon: float, delta: float) -> Any:
+    from discreet.central import PrivateLDA
+
+    model = PrivateLDA(topics, epsilon=epsilon, delta=delta, random_state=seed, allow_unlearnable=True)
+    return model.fit(counts).components_
+
+
+def _variational(counts: Any, seed: int, topics: int) -> Any:
+    from discreet.lda import VariationalLDA
+
+    return VariationalLDA(topics, random_state=seed).fit(counts).components_
+
+
+def _gibbs(counts: Any, seed: int, topics: int) -> Any:
+    from discreet.lda import GibbsLDA
+
+    return GibbsLDA(topics, random_state=seed).fit(counts).components_
+
+
+def _sklearn(counts: Any, seed: int, topics: int) -> Any:
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    return LatentDirichletAllocation(topics, random_state=seed).fit(counts).components_

@@ -1,0 +1,124 @@
+"""`discreet audit`: what is caught, what is not, exit codes, recipes, and going on after a stop."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from discreet.audit import AuditReport
+from discreet.cli.app import run
+
+OWN = """
+import numpy as np
+
+def memorise(counts, seed):
+    return np.asarray(counts.todense()) + 1e-3
+
+def ignore(counts, seed):
+    return np.random.default_rng(seed).random((3, counts.shape[1])) + 0.1
+
+number = 3
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    words = ["".join(rng.choice(list("abcdefgh"), 6)) for _ in range(40)]
+    with (tmp_path / "letters.jsonl").open("w") as file:
+        for _ in range(100):
+            file.write(json.dumps({"text": " ".join(rng.choice(words, 15))}) + "\n")
+    (tmp_path / "own_trainers.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "own_trainers", raising=False)
+    return tmp_path
+
+
+def audit(*more):
+    return run(["audit", "--corpus", "letters.jsonl", "--shadows", "8", "--seed", "1", "--quiet", *more])
+
+
+@pytest.mark.parametrize("offline", [[], ["--offline"]])
+def test_memorising_breaks_its_promise_and_indifference_does_not(here, capsys, offline):
+    own = ["--targets", "3", *offline, "--epsilon", "1", "--trainer"]
+    assert audit(*own, "own_trainers:memorise") == 3
+    told = capsys.readouterr().out
+    assert "BROKEN" in told
+    assert ("offline" in told) == bool(offline)
+    assert audit(*own, "own_trainers:ignore") == 0
+    assert "BROKEN" not in capsys.readouterr().out
+    assert audit("--trainer", "own_trainers:memorise") == 0  # nothing was promised
+    assert "epsilon     at least" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["private", "variational", "gibbs", "sklearn"])
+def test_each_trainer_trains(here, name, capsys):
+    assert (
+        audit("--trainer", name, "--topics", "2", "--epsilon", "5", "--shadows", "4", "--json", "a.json") == 0
+    )
+    report = AuditReport.from_json(json.loads((here / "a.json").read_text()))
+    assert (report.epsilon, report.delta, report.coins) == (5.0, 1e-6, "independent")
+    assert report.scores.shape == (1, 100)
+    assert capsys.readouterr().out == report.table() + "\n"
+
+
+def test_threads_and_a_kept_folder_change_nothing(here):
+    kept = ["--trainer", "variational", "--topics", "2", "--folder", "kept", "--json"]
+    assert audit("--trainer", "variational", "--topics", "2", "--jobs", "2", "--json", "a.json") == 0
+    assert audit(*kept, "b.json") == 0
+    files = sorted((here / "kept").iterdir())
+    assert len(files) == 9
+    times = [file.stat().st_mtime_ns for file in files]
+    assert audit(*kept, "c.json") == 0
+    assert [file.stat().st_mtime_ns for file in files] == times
+    assert audit("--topics", "3", *kept[:2], *kept[4:], "d.json") == 0
+    assert len(list((here / "kept").iterdir())) == 18
+    first, *others = (json.loads((here / f"{name}.json").read_text()) for name in "abcd")
+    for other in others[:2]:
+        assert other == first
+    assert others[2]["scores"] != first["scores"]
+
+
+def test_a_recipe_is_read_and_options_win(here, capsys):
+    (here / "recipe.toml").write_text(
+        'corpus = "letters.jsonl"\ntrainer = "own_trainers:memorise"\nshadows = 4\nseed = 2\nepsilon = 1\ntargets = 5\n'
+    )
+    assert run(["audit", "recipe.toml", "--quiet"]) == 3
+    assert "x 5 targets" in capsys.readouterr().out
+    assert run(["audit", "recipe.toml", "--quiet", "--epsilon", "50", "--targets", "2"]) == 0
+    assert "x 2 targets" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colour = 1", "colour"),
+        ("shadows = 'many'", "wrong kind"),
+        ("seed = true", "wrong kind"),
+        ("= 1", "cannot be read"),
+        ("topics = 3", "needs a corpus"),
+    ],
+)
+def test_bad_recipes_are_refused(here, capsys, text, words):
+    (here / "recipe.toml").write_text(text)
+    assert run(["audit", "recipe.toml", "--quiet"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--trainer", "none"], "must be one of"),
+        (["--trainer", "no_such_module:train"], "no_such_module"),
+        (["--trainer", "own_trainers:absent"], "absent"),
+        (["--trainer", "own_trainers:number"], "must name a function"),
+        ([], "needs --epsilon"),
+        (["--trainer", "gibbs", "--shadows", "3"], "n_shadows"),
+        (["--trainer", "gibbs", "--json", "no/such/a.json"], "its folder does not exist"),
+    ],
+)
+def test_refusals(here, capsys, more, words):
+    assert audit(*more) == 2
+    assert words in capsys.readouterr().err
