@@ -39,15 +39,22 @@ ALL = 2**64 - 1
 
 
 class Words:
-    """A stream that says what it is told to."""
+    """A stream that says what it is told to: 64 bits for each token, and more by document."""
 
-    def __init__(self, *given):
-        self.given = [np.array(words, np.uint64) for words in given]
+    def __init__(self, bits, more):
+        self.digits = {"first digits": {0: bits}, "further digits": more}
+        self.source = None
 
-    def words(self, n):
-        found = self.given.pop(0)
-        assert len(found) == n
+    def blocks(self, purpose):
+        found = Words(None, None)
+        found.source = self.digits[purpose]
         return found
+
+    def read(self, block, lane, start, n):
+        assert (lane, start) == (0, 0)
+        words = np.array(self.source[block], np.uint64).view(np.uint32)
+        assert len(words) == n
+        return words
 
 
 def random_case(seed, n_topics):
@@ -96,7 +103,7 @@ def test_draws_are_those_of_exact_integers(n_topics, frozen_documents):
             table,
             n_topics,
             prior,
-            Words(bits, *(more[tokens.indptr[d] : tokens.indptr[d + 1]] for d in flagged)),
+            Words(bits, {d: more[tokens.indptr[d] : tokens.indptr[d + 1]] for d in flagged.tolist()}),
             doc_weights=fixed,
         )
         assert drawn.tolist() == expected
@@ -112,7 +119,7 @@ def test_each_topic_has_exactly_its_share_of_the_random_words(n_topics):
     prior = integer_prior(0.01, n_topics)
 
     def first_topic(word):
-        drawn = draw_topics(tokens, topics, table, n_topics, prior, Words([word, 0], [0, 0]))
+        drawn = draw_topics(tokens, topics, table, n_topics, prior, Words([word, 0], {0: [0, 0]}))
         return int(drawn[0])
 
     edges = []

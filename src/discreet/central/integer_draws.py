@@ -29,7 +29,7 @@ from discreet._kernels import kernel
 from discreet._threads import share_out
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.state import Tokens, padded, pieces
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.stream import SecureStream, WordBlocks
 
 __all__ = ["COUNT_UNIT", "check_lengths", "draw_topics", "integer_prior", "integer_table", "integer_weights"]
 
@@ -198,6 +198,11 @@ def _product(x: Any, y: Any) -> Any:
     return x1 * y1 + (middle >> _HALF) + (other >> _HALF), (other << _HALF) | (low & _LOW)
 
 
+def _words(source: WordBlocks, block: int, n: int) -> NDArray[np.uint64]:
+    """Return the first n words of 64 bits of a block, without a copy."""
+    return source.read(block, 0, 0, 2 * n).view(np.uint64)
+
+
 _NONE = np.empty(0, np.uint64)
 _NO_ROWS = np.empty((0, 1), np.uint32)
 
@@ -227,7 +232,7 @@ def draw_topics(
     prior : int
         As made by :func:`integer_prior`.
     stream : SecureStream
-        One word a token is taken, and one more for each token of the few documents that need them.
+        Two keys are taken from it: for a word a token, and for one more in the few documents that need it.
     doc_weights : array of shape (n_documents, width), uint32, optional
         Weights of topics in each document to be used instead of its counts; zeros in the padding.
     n_threads : int
@@ -237,7 +242,7 @@ def draw_topics(
     alpha = np.zeros(table.shape[1], np.uint32)
     alpha[:n_topics] = prior
     fixed = _NO_ROWS if doc_weights is None else doc_weights
-    bits = stream.words(len(drawn))
+    bits = _words(stream.blocks("first digits"), 0, len(drawn))
     flags = np.zeros(tokens.n_documents, np.uint8)
 
     def draw(piece: tuple[int, int, int]) -> None:
@@ -245,7 +250,8 @@ def draw_topics(
         _draw(tokens.indptr, tokens.words, drawn, table, alpha, fixed, bits, _NONE, first, last, flags)
 
     share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
+    further = stream.blocks("further digits")
     for d in np.flatnonzero(flags).tolist():
-        more = stream.words(int(tokens.indptr[d + 1] - tokens.indptr[d]))
+        more = _words(further, d, int(tokens.indptr[d + 1] - tokens.indptr[d]))
         _draw(tokens.indptr, tokens.words, drawn, table, alpha, fixed, bits, more, d, d + 1, flags)
     return drawn
