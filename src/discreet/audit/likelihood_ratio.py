@@ -144,7 +144,7 @@ def lira(
 
     def run(members: NDArray[np.bool_], seeds: np.random.SeedSequence, stage: str) -> NDArray[np.float64]:
         drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
-        more = {
+        more: dict[str, Any] = {
             "n_jobs": n_jobs,
             "folder": folder,
             "settings": settings,
