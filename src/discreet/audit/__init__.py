@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.audit.attack_report import AuditReport
+    from discreet.audit.canaries import make_canaries
+    from discreet.audit.canary_run import OneRunReport, one_run_audit, score_canaries
     from discreet.audit.distinguishing import DistinguishingReport, distinguish, epsilon_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
     from discreet.audit.one_run import one_run_bound, one_run_p_value
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AuditReport": "discreet.audit.attack_report",
     "DistinguishingReport": "discreet.audit.distinguishing",
+    "OneRunReport": "discreet.audit.canary_run",
     "TopicAttack": "discreet.audit.topic_attack",
     "TopicAttackReport": "discreet.audit.topic_attack",
     "distinguish": "discreet.audit.distinguishing",
@@ -27,10 +30,13 @@ _HOMES = {
     "epsilon_lower_bound": "discreet.audit.distinguishing",
     "likelihood_ratio_scores": "discreet.audit.likelihood_ratio",
     "lira": "discreet.audit.likelihood_ratio",
+    "make_canaries": "discreet.audit.canaries",
+    "one_run_audit": "discreet.audit.canary_run",
     "one_run_bound": "discreet.audit.one_run",
     "one_run_p_value": "discreet.audit.one_run",
     "query_statistic": "discreet.lda",
     "roc_svg": "discreet.audit.roc",
+    "score_canaries": "discreet.audit.canary_run",
     "simple_attacks": "discreet.audit.simple",
     "train_statistics": "discreet.audit.shadows",
 }
@@ -38,6 +44,7 @@ _HOMES = {
 __all__ = [
     "AuditReport",
     "DistinguishingReport",
+    "OneRunReport",
     "TopicAttack",
     "TopicAttackReport",
     "distinguish",
@@ -45,10 +52,13 @@ __all__ = [
     "epsilon_lower_bound",
     "likelihood_ratio_scores",
     "lira",
+    "make_canaries",
+    "one_run_audit",
     "one_run_bound",
     "one_run_p_value",
     "query_statistic",
     "roc_svg",
+    "score_canaries",
     "simple_attacks",
     "train_statistics",
 ]

@@ -1,0 +1,234 @@
+r"""The one-run audit: canaries in or out by coins, one training run, guesses, and what they prove about epsilon.
+
+1. Make up :math:`m` canaries (:mod:`discreet.audit.canaries`); an independent fair coin puts each in or leaves it out.
+2. Train once on the corpus and the canaries that are in.
+3. Score each canary by how much better the topics explain it than the corpus's word frequencies do:
+   :math:`\zeta(\Phi, d) - \sum_w n_w \ln p_w`. Say "in" of the highest, "out" of the lowest, nothing of the rest.
+
+What it audits
+--------------
+*Neighbours*: two corpora that differ by one document added or removed, each document a unit of its own. *Why the
+bound is valid*: turning one canary's coin, with all others fixed, adds or removes one document. Under the promise
+each coin can therefore be guessed from what training gave out, and from all other coins, with probability at most
+:math:`e^\epsilon/(1+e^\epsilon)` (but for delta), whatever the guesser does; so the number of right guesses is
+stochastically dominated as :mod:`discreet.audit.one_run` states. Nothing is assumed of the canaries, the corpus, the
+scores, or of how training works, only that none of them saw the coins in any other way. How many guesses are
+made is fixed before the run; where several numbers are tried, each has an equal share of what is missing to 1.
+
+A low bound proves nothing: one run of a good model is a weak attack, and by construction no audit of r guesses
+can prove more than :math:`-\ln((1-c)^{-1/r} - 1)` or so: 3.49 for a hundred guesses.
+
+Reference
+---------
+Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.audit.attack_report import AuditReport
+from discreet.audit.canaries import Kind, make_canaries
+from discreet.audit.one_run import one_run_bound
+from discreet.audit.shadows import Train, statistic
+from discreet.corpus import check_counts
+from discreet.errors import ParameterError
+
+__all__ = ["OneRunReport", "one_run_audit", "score_canaries"]
+
+_TRIED = (10, 30, 100, 300, 1000, 3000, 10000)
+
+
+@dataclass(frozen=True)
+class OneRunReport:
+    """What one run proved.
+
+    Attributes
+    ----------
+    epsilon_lower_bound : float
+        Epsilon is at least this, with ``confidence``; 0 where nothing is proved.
+    n_guesses, n_correct : int
+        Of the number of guesses that proved most.
+    tried : tuple of (n_guesses, n_correct)
+        All that were tried, each with confidence ``1 - (1 - confidence) / len(tried)``.
+    n_canaries, n_members : int
+    kind : str
+        Of the canaries.
+    confidence, delta : float
+    epsilon : float or None
+        What was promised.
+    scores : array of shape (n_canaries,)
+        Larger means in.
+    members : array of shape (n_canaries,), bool
+    """
+
+    epsilon_lower_bound: float
+    n_guesses: int
+    n_correct: int
+    tried: tuple[tuple[int, int], ...]
+    n_canaries: int
+    n_members: int
+    kind: str
+    confidence: float
+    delta: float
+    epsilon: float | None
+    scores: NDArray[np.float64] = field(repr=False)
+    members: NDArray[np.bool_] = field(repr=False)
+
+    def exceeds_promise(self) -> bool:
+        """Whether the run proves more than was promised."""
+        return self.epsilon is not None and self.epsilon_lower_bound > self.epsilon
+
+    def attack_report(self) -> AuditReport:
+        """Return scores and truth as a report with rates, area and curve."""
+        name = f"one run, {self.kind} canaries"
+        return AuditReport(self.scores, self.members, name, self.epsilon, self.delta, "independent")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values, without scores."""
+        names = [
+            "epsilon_lower_bound",
+            "n_guesses",
+            "n_correct",
+            "n_canaries",
+            "n_members",
+            "kind",
+            "confidence",
+            "delta",
+            "epsilon",
+        ]
+        return {
+            **{name: getattr(self, name) for name in names},
+            "tried": [list(pair) for pair in self.tried],
+            "exceeds_promise": self.exceeds_promise(),
+        }
+
+
+def one_run_audit(
+    train: Train | Callable[[Any, int], Any],
+    corpus: Any,
+    *,
+    n_canaries: int = 1000,
+    kind: Kind = "rare",
+    n_guesses: int | Sequence[int] | None = None,
+    length: int | None = None,
+    score: Callable[[Any, sp.csr_matrix], ArrayLike] | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    random_state: int | None = None,
+) -> OneRunReport:
+    """Bound epsilon from below by one training run with canaries in it.
+
+    Parameters
+    ----------
+    train : callable
+        ``train(counts, seed) -> topic_word``: what is audited, called once. Anything else may be returned where
+        ``score`` reads it.
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        The other documents of the training; all of them are in.
+    n_canaries : int, default 1000
+    kind : {"rare", "one_topic"}, default "rare"
+    n_guesses : int or sequence of int, optional
+        How many canaries are guessed; the rest is passed over. One number is cheapest; of several the best counts,
+        paid for. By default 10, 30, 100, ... up to ``n_canaries``.
+    length : int, optional
+        Tokens of a canary, see :func:`make_canaries`.
+    score : callable, optional
+        ``score(released, canaries)``: one number a canary, larger means in. It may know the corpus and the
+        canaries, not the coins.
+    epsilon : float, optional
+        What training promises for a document added or removed.
+    delta : float, default 0.0
+        The same. Where it is not much below 1 / ``n_canaries``, little can be proved.
+    confidence : float, default 0.95
+    random_state : int, optional
+        Seed of canaries, coins and training.
+
+    Returns
+    -------
+    OneRunReport
+
+    Raises
+    ------
+    ParameterError
+        If guesses are not from 1 to ``n_canaries``, or scores are not one finite number a canary.
+
+    Notes
+    -----
+    Documents of one author count as independent units here: where the promise is for authors, give ``train`` a way of
+    training that makes each canary an author of its own.
+    """
+    counts = check_counts(corpus)
+    tried = _numbers(n_guesses, n_canaries)
+    if not 0.0 < confidence < 1.0:
+        raise ParameterError(f"confidence must be between 0 and 1, but got {confidence}.")
+    source = np.random.SeedSequence(random_state)
+    for_canaries, for_coins, for_training, for_ties = source.spawn(4)
+    canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=for_canaries)
+    members = np.random.default_rng(for_coins).random(n_canaries) < 0.5
+    seed = int(np.random.default_rng(for_training).integers(2**31 - 1))
+    together = sp.csr_matrix(sp.vstack([counts, canaries[members]], dtype=counts.dtype))
+    released = train(together, seed)
+    found = score_canaries(released, canaries, counts) if score is None else score(released, canaries)
+    scores = np.asarray(found, dtype=np.float64)
+    if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
+        raise ParameterError(
+            f"score must return {n_canaries} finite numbers, one a canary, but shape is {scores.shape}."
+        )
+    # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
+    order = np.lexsort((np.random.default_rng(for_ties).random(n_canaries), scores))
+    results = []
+    for number in tried:
+        low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
+        results.append((number, int((~members[low]).sum() + members[high].sum())))
+    each = 1 - (1 - confidence) / len(tried)
+    bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
+    best = int(np.argmax(bounds))
+    return OneRunReport(
+        epsilon_lower_bound=bounds[best],
+        n_guesses=results[best][0],
+        n_correct=results[best][1],
+        tried=tuple(results),
+        n_canaries=n_canaries,
+        n_members=int(members.sum()),
+        kind=kind,
+        confidence=confidence,
+        delta=delta,
+        epsilon=epsilon,
+        scores=scores,
+        members=members,
+    )
+
+
+def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray[np.float64]:
+    """Return how much better topics explain each canary than the corpus's word frequencies, in nats a token.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+    canaries : sparse matrix of shape (n_canaries, n_words)
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        Without canaries. Each of its words counts half a token more, so that none has probability 0.
+
+    Returns
+    -------
+    array of shape (n_canaries,)
+    """
+    frequencies = np.asarray(check_counts(corpus).sum(axis=0), dtype=np.float64).ravel() + 0.5
+    expected = canaries @ np.log(frequencies / frequencies.sum())
+    lengths = np.asarray(canaries.sum(axis=1), dtype=np.float64).ravel()
+    return (statistic(topic_word, canaries) - expected) / np.maximum(lengths, 1.0)
+
+
+def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:
+    if n_guesses is None:
+        return [number for number in _TRIED if number < n_canaries] + [n_canaries]
+    tried = [n_guesses] if isinstance(n_guesses, int | np.integer) else list(n_guesses)
+    if not tried or not all(1 <= number <= n_canaries for number in tried):
+        raise ParameterError(f"n_guesses must be from 1 to n_canaries={n_canaries}, but got {n_guesses}.")
+    return [int(number) for number in tried]
