@@ -35,7 +35,7 @@ def some_table(rng, n_words, n_topics, kind):
     return table
 
 
-def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_documents, blocks=None, alpha=ALPHA):
+def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_documents, blocks=None, own=None, alpha=ALPHA):
     tokens = make_tokens(documents, len(table))
     topics = np.array(topics, np.uint16)
     width = table.shape[1]
@@ -58,9 +58,18 @@ def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_document
         len(documents),
         changes,
         scratch,
+        np.empty((0, width), table.dtype) if own is None else own,
         blocks,
     )
     return topics, changes
+
+
+def some_own(table, n_topics):
+    """Cells lose from nothing to all of their weight where a token is left out, and the column rises by 1 %."""
+    own = np.zeros((2, table.shape[1]), table.dtype)
+    own[0, :n_topics] = table[:, :n_topics].min(axis=0)
+    own[1, :n_topics] = 1.01
+    return own
 
 
 KINDS = [np.float32, np.float64]
@@ -69,16 +78,18 @@ KINDS = [np.float32, np.float64]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_topics", [1, 2, 7, 16, 17, 50])
 @pytest.mark.parametrize("given", [False, True])
-def test_vectors_loops_and_plain_python_draw_the_same_topics(kind, n_topics, given):
+@pytest.mark.parametrize("excluding", [False, True])
+def test_vectors_loops_and_plain_python_draw_the_same_topics(kind, n_topics, given, excluding):
     rng = np.random.default_rng(n_topics)
     documents = some_documents(rng, 12, 9)
     table = some_table(rng, 9, n_topics, kind)
     start = rng.integers(0, n_topics, sum(map(len, documents)))
     bits = rng.integers(0, 2**64, len(start), np.uint64) if given else ()
-    topics, changes = run(documents, table, n_topics, start, bits=bits)
+    own = some_own(table, n_topics) if excluding else None
+    topics, changes = run(documents, table, n_topics, start, bits=bits, own=own)
     for kernel, blocks in ((draw_documents, ()), (frozen_plain.draw_documents, ())):
         others, other_changes = run(
-            documents, table, n_topics, start, bits=bits, kernel=kernel, blocks=blocks
+            documents, table, n_topics, start, bits=bits, kernel=kernel, blocks=blocks, own=own
         )
         np.testing.assert_array_equal(topics, others)
         np.testing.assert_array_equal(changes, other_changes)
@@ -189,12 +200,12 @@ def test_rows_that_are_not_positive_do_not_lead_out_of_bounds():
 DOCUMENTS, N_WORDS = [[0, 1, 1], [2, 0]], 3
 
 
-def joint_frequencies(n_topics, table, start, n_chains, kind):
+def joint_frequencies(n_topics, table, start, n_chains, kind, own=None):
     """Many independent copies of two documents, each with its own stream: joint counts of outcomes."""
     documents = DOCUMENTS * n_chains
     padded_table = aligned_zeros((N_WORDS, padded(n_topics)), kind)
     padded_table[:, :n_topics] = table
-    topics, _ = run(documents, padded_table, n_topics, np.tile(start, n_chains), key=12345)
+    topics, _ = run(documents, padded_table, n_topics, np.tile(start, n_chains), key=12345, own=own)
     outcomes = topics.reshape(n_chains, -1) @ n_topics ** np.arange(5)[::-1]
     return np.bincount(outcomes, minlength=n_topics**5)
 
@@ -217,6 +228,36 @@ def test_joint_law_of_a_sweep_is_the_enumerated_one(kind):
     assert p_value(wrong_prior) < 1e-6
     wrong_word = naive.frozen_joint([[0, 1, 1], [0, 2]], table, ALPHA, start)
     assert p_value(wrong_word) < 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_joint_law_without_the_token_itself_is_the_enumerated_one(kind):
+    n_topics, start, beta = 2, [0, 1, 1, 0, 1], 0.4
+    counts = aligned_zeros((N_WORDS, 16), np.int32)
+    counts[:, :n_topics] = [[2, 1], [1, 3], [1, 2]]  # more than the documents': as if there were others
+    table = aligned_zeros((N_WORDS, 16), kind)
+    frozen_sweep.build_table(counts, n_topics, beta, table)
+    own = frozen_sweep.own_share(counts, n_topics, beta, table)
+    seen = joint_frequencies(n_topics, table[:, :n_topics], start, 40_000, kind, own)
+
+    def p_value(law):
+        expected = np.array([law[tuple(z)] for z in np.ndindex(*[n_topics] * 5)]) * seen.sum()
+        return stats.chisquare(seen, expected).pvalue
+
+    counts = counts[:, :n_topics]
+    assert p_value(naive.frozen_joint_excluding(DOCUMENTS, counts, ALPHA, beta, start)) > 1e-3
+    assert p_value(naive.frozen_joint(DOCUMENTS, table[:, :n_topics], ALPHA, start)) < 1e-12
+    # The token is out of its cell but still in its column's total.
+    assert p_value(naive.frozen_joint_excluding(DOCUMENTS, counts, ALPHA, beta, start, in_total=True)) < 1e-6
+
+
+def test_a_token_that_is_always_refused_stays():
+    table = aligned_zeros((1, 16), np.float32)
+    table[0, 0] = 1
+    own = np.zeros((2, 16), np.float32)
+    own[:, 0] = 1
+    topics, _ = run([[0, 0]], table, 1, [0, 0], own=own)
+    assert topics.tolist() == [0, 0]
 
 
 def test_streams_are_splitmix_and_belong_to_documents():

@@ -68,6 +68,31 @@ def frozen_joint(documents, table, alpha, start, stale_own_token=False):
     return law
 
 
+def frozen_joint_excluding(documents, counts, alpha, beta, start, in_total=False):
+    """The same from a table of counts, each token left out of it while it is drawn.
+
+    ``in_total`` plants a mistake: the token is left out of its cell and not of its column.
+    """
+    n_words, n_topics = counts.shape
+    law = {tuple(start): 1.0}
+    owner = [d for d, words in enumerate(documents) for _ in words]
+    words = [w for document in documents for w in document]
+    for i, word in enumerate(words):
+        new_law: dict[tuple[int, ...], float] = {}
+        for topics, probability in law.items():
+            without = np.array(counts, float)
+            without[word, start[i]] -= 1
+            total = (counts if in_total else without).sum(axis=0)
+            phi = (without[word] + beta) / (total + n_words * beta)
+            others = [t for j, t in enumerate(topics) if j != i and owner[j] == owner[i]]
+            weights = (np.bincount(others, minlength=n_topics) + alpha) * phi
+            for k, share in enumerate(weights / weights.sum()):
+                moved = (*topics[:i], k, *topics[i + 1 :])
+                new_law[moved] = new_law.get(moved, 0.0) + probability * share
+        law = new_law
+    return law
+
+
 def posterior(documents, n_words, alpha, beta):
     """Posterior of the topics of all tokens, parameters integrated out: {topics: probability}."""
     n_topics, n_tokens = len(alpha), sum(map(len, documents))

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from discreet.lda.counter_stream import plain_mix, plain_stream_at
 
-__all__ = ["draw_documents", "draw_topic"]
+__all__ = ["MOST_DRAWS", "draw_documents", "draw_topic"]
+
+#: Draws of one token, of which all but the last may be refused.
+MOST_DRAWS = 64
 
 _BLOCK_BYTES = 64
 
@@ -51,9 +54,11 @@ def draw_documents(
     last: int,
     changes: NDArray[np.int32],
     workspace: NDArray[Any],
+    own: NDArray[Any],
     blocks: tuple[int, ...],
 ) -> None:
     """Draw topics from a fixed table; arguments as for ``frozen_kernel.draw_documents``."""
+    kind = table.dtype.type
     for d in range(first, last):
         start, end = int(indptr[d]), int(indptr[d + 1])
         counts = np.bincount(topics[start:end], minlength=table.shape[1]).astype(table.dtype)
@@ -63,6 +68,16 @@ def draw_documents(
             counts[old] -= 1
             word = bits[i] if len(bits) else plain_stream_at(stream, i - start)
             new = min(draw_topic(counts, prior, row, word), n_topics - 1)
+            if len(own):
+                left = (row[old] - own[0, old]) * own[1, old] * kind(2.0**24)
+                again = int(plain_mix(int(word)))
+                for attempt in range(1, MOST_DRAWS + 1):
+                    unseen = int(word) & 0xFFFFFF if kind is np.float32 else int(plain_mix(int(word))) >> 40
+                    if new != old or kind(unseen) * row[old] < left:
+                        break
+                    word = plain_stream_at(again, attempt)
+                    new = min(draw_topic(counts, prior, row, word), n_topics - 1)
+                    new = old if attempt == MOST_DRAWS else new
             counts[new] += 1
             topics[i] = new
             changes[words[i], old] -= 1

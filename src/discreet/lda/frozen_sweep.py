@@ -9,9 +9,12 @@ itself change from token to token. Token i of document d, a word w, gets topic k
 Given the table, documents are independent and each has its own stream of random numbers: any number of threads
 draws the same topics. Counts are integers, and changes are added up exactly.
 
-Frozen counts include the token itself on the word side; the live sampler leaves it out. The chain is therefore
-not the textbook's, and its stationary law is near, not equal, to the posterior (the gap goes with the weight of
-one token in its topic). What *is* exact is each draw, given the table: that is what private training counts.
+A step leaves the token itself out of the table, as the textbook's sampler does: with the counts of the table its
+old topic o gets :math:`(c_{wo} - 1 + \beta) / (c_o - 1 + V \beta)`. (Left in, a rare word's token holds itself where it
+is, the chain mixes slowly and ends in worse topics.) The other tokens' moves of the same sweep are not seen, so the
+stationary law is near, not equal, to the posterior. What *is* exact is each draw, given the table.
+
+:func:`sweep` alone leaves the table as it is given, whatever it holds: that is what private training counts.
 
 How exact: in single precision (``n_bits=24``) each probability is off by at most :math:`(n + 6)\, 2^{-23}`, n the
 number of blocks of 16 topics; in double precision (``n_bits=53``) by :math:`(n + 6)\, 2^{-52}`, n blocks of 8.
@@ -44,13 +47,14 @@ if JIT:
 else:
     from discreet.lda.frozen_plain import draw_documents
 
-__all__ = ["Workspace", "build_table", "init", "step", "sweep", "workspace"]
+__all__ = ["Workspace", "build_table", "init", "own_share", "step", "sweep", "workspace"]
 
 #: Starts a chain: ``init(tokens, n_topics, seed)``.
 init = begin
 
 _KINDS = {24: np.float32, 53: np.float64}
 _NO_BITS = np.empty(0, np.uint64)
+_NOTHING = {kind: np.empty((0, 0), kind) for kind in _KINDS.values()}
 
 
 class Workspace(NamedTuple):
@@ -105,6 +109,21 @@ def build_table(
     share_out(fill, range(n_threads), n_threads)
 
 
+def own_share(
+    word_topic: NDArray[np.int32], n_topics: int, topic_word_prior: float, table: NDArray[Any]
+) -> NDArray[Any]:
+    """Return what one token has to do with each topic's column of ``build_table``'s table, (2, width).
+
+    First what a token adds to its cell, n_words / (c_k + V beta); then by how much the column rises without it,
+    (c_k + V beta) / (c_k - 1 + V beta), 1 for topics without tokens.
+    """
+    totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64) + len(table) * topic_word_prior
+    own = np.zeros((2, table.shape[1]), table.dtype)
+    own[0, :n_topics] = len(table) / totals
+    own[1, :n_topics] = totals / np.maximum(totals - 1, len(table) * topic_word_prior)
+    return own
+
+
 def sweep(
     tokens: Tokens,
     topics: NDArray[np.uint16],
@@ -115,6 +134,7 @@ def sweep(
     memory: Workspace,
     *,
     bits: NDArray[np.uint64] = _NO_BITS,
+    own: NDArray[Any] | None = None,
     n_threads: int = 1,
 ) -> None:
     """Draw every token's topic once from a given table.
@@ -138,6 +158,8 @@ def sweep(
         For the same type and at least as many threads.
     bits : array of shape (n_tokens,), uint64, optional
         Uniform random words to use, one a token; a secure source's where the draw is part of a promise.
+    own : array of shape (2, width), the table's type, optional
+        :func:`own_share`: each token is left out of the table while it is drawn.
     n_threads : int
         Threads; topics and changes do not depend on it.
     """
@@ -162,6 +184,7 @@ def sweep(
             last,
             changes if i == 0 else memory.changes[i - 1],
             memory.scratch[i],
+            _NOTHING[table.dtype.type] if own is None else own,
             blocks,
         )
 
@@ -218,6 +241,9 @@ def step(
     word_topic = aligned_zeros(state.word_topic.shape, np.int32)
     word_topic[:] = state.word_topic
     key = sweep_key(state.seed, state.sweep)
-    sweep(tokens, topics, memory.table, doc_topic_prior, key, word_topic, memory, n_threads=n_threads)
+    own = own_share(state.word_topic, n_topics, topic_word_prior, memory.table)
+    sweep(
+        tokens, topics, memory.table, doc_topic_prior, key, word_topic, memory, own=own, n_threads=n_threads
+    )
     n_moved = int(np.count_nonzero(topics != state.topics))
     return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)
