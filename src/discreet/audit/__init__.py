@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from discreet.audit.attack_report import AuditReport
     from discreet.audit.canaries import make_canaries
     from discreet.audit.canary_run import OneRunReport, one_run_audit, score_canaries
+    from discreet.audit.confidences import ClassifierAttackReport, classifier_attack
     from discreet.audit.distinguishing import DistinguishingReport, distinguish, epsilon_lower_bound
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
     from discreet.audit.one_run import one_run_bound, one_run_p_value
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AuditReport": "discreet.audit.attack_report",
+    "ClassifierAttackReport": "discreet.audit.confidences",
     "DistinguishingReport": "discreet.audit.distinguishing",
     "OneRunReport": "discreet.audit.canary_run",
     "TopicAttack": "discreet.audit.topic_attack",
     "TopicAttackReport": "discreet.audit.topic_attack",
+    "classifier_attack": "discreet.audit.confidences",
     "distinguish": "discreet.audit.distinguishing",
     "draw_halves": "discreet.audit.shadows",
     "epsilon_lower_bound": "discreet.audit.distinguishing",
@@ -43,10 +46,12 @@ _HOMES = {
 
 __all__ = [
     "AuditReport",
+    "ClassifierAttackReport",
     "DistinguishingReport",
     "OneRunReport",
     "TopicAttack",
     "TopicAttackReport",
+    "classifier_attack",
     "distinguish",
     "draw_halves",
     "epsilon_lower_bound",
