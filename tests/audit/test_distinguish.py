@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
-from discreet.audit import distinguish, epsilon_lower_bound
+from discreet.audit import distinguish, epsilon_lower_bound, mu_lower_bound
 from discreet.errors import ParameterError
 from discreet.privacy import (
     Bound,
@@ -209,6 +209,28 @@ def test_golden_bounds():
     assert epsilon_lower_bound(0, 0, 100) == 0
     assert epsilon_lower_bound(100, 0, 100, delta=1e-3) < epsilon_lower_bound(100, 0, 100)
     assert epsilon_lower_bound(50, 50, 100) == 0
+
+
+def test_mu_of_counts_is_that_of_clopper_and_pearsons_rates():
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
+    p_low = brentq(lambda p: binom.sf(89, 100, p) - 0.025, 0.5, 0.99)
+    p_high = brentq(lambda p: binom.cdf(10, 100, p) - 0.025, 0.01, 0.5)
+    assert mu_lower_bound(90, 10, 100) == pytest.approx(norm.ppf(p_low) - norm.ppf(p_high), rel=1e-6)
+    assert mu_lower_bound(50, 50, 100) == mu_lower_bound(0, 0, 100) == mu_lower_bound(100, 100, 100) == 0
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.25, 1.0, 3.0])
+def test_mu_of_gaussians_is_bounded_with_confidence_and_nearly_reached(mu):
+    rng = np.random.default_rng(8)
+    found = np.array(
+        [distinguish(rng.normal(mu, 1, 400), rng.normal(0, 1, 400)).mu_lower_bound for _ in range(200)]
+    )
+    assert (found > mu).mean() <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
+    assert np.median(found) > 0.7 * mu - 0.2
+    reversed_ = distinguish(rng.normal(0, 1, 400), rng.normal(3, 1, 400))
+    assert reversed_.mu_lower_bound == 0
 
 
 def test_confidence_is_kept_on_identical_corpora():

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from discreet.audit.canaries import make_canaries
     from discreet.audit.canary_run import OneRunReport, one_run_audit, score_canaries
     from discreet.audit.confidences import ClassifierAttackReport, classifier_attack
-    from discreet.audit.distinguishing import DistinguishingReport, distinguish, epsilon_lower_bound
+    from discreet.audit.distinguishing import (
+        DistinguishingReport,
+        distinguish,
+        epsilon_lower_bound,
+        mu_lower_bound,
+    )
     from discreet.audit.likelihood_ratio import likelihood_ratio_scores, lira
     from discreet.audit.one_run import one_run_bound, one_run_p_value
     from discreet.audit.roc import roc_svg
@@ -34,6 +39,7 @@ _HOMES = {
     "likelihood_ratio_scores": "discreet.audit.likelihood_ratio",
     "lira": "discreet.audit.likelihood_ratio",
     "make_canaries": "discreet.audit.canaries",
+    "mu_lower_bound": "discreet.audit.distinguishing",
     "one_run_audit": "discreet.audit.canary_run",
     "one_run_bound": "discreet.audit.one_run",
     "one_run_p_value": "discreet.audit.one_run",
@@ -58,6 +64,7 @@ __all__ = [
     "likelihood_ratio_scores",
     "lira",
     "make_canaries",
+    "mu_lower_bound",
     "one_run_audit",
     "one_run_bound",
     "one_run_p_value",

@@ -9,24 +9,30 @@ nothing.
 The bound holds with the confidence stated: on a correct mechanism it lies above the promise in at most 1 -
 confidence of all audits. A low bound proves nothing: it may be the attack that was weak.
 
+Where more is promised than one pair :math:`(\epsilon, \delta)`, more can be refuted. Full-batch Gaussian releases
+are :math:`\mu`-Gaussian private: :math:`\Phi^{-1}(\mathrm{TPR}) - \Phi^{-1}(\mathrm{FPR}) \le \mu` for every test.
+Rates in the middle prove as much of that as tails prove of epsilon, with hundreds of runs instead of hundreds of
+thousands.
+
 References
 ----------
-Jagielski, Ullman, Oprea, "Auditing differentially private machine learning",
-arXiv:2006.07709. Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+Jagielski, Ullman, Oprea, "Auditing differentially private machine learning", arXiv:2006.07709. Nasr et al., "Tight
+auditing of differentially private machine learning", arXiv:2302.07956. Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the
 binomial", 1934, doi:10.1093/biomet/26.4.404.
 """
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from discreet.errors import ParameterError
 
-__all__ = ["DistinguishingReport", "distinguish", "epsilon_lower_bound"]
+__all__ = ["DistinguishingReport", "distinguish", "epsilon_lower_bound", "mu_lower_bound"]
 
 _FEWEST = 20
 
@@ -48,6 +54,9 @@ class DistinguishingReport:
         Of the test, on the runs that judged it.
     n_runs : int
         Runs on each corpus, both parts together.
+    mu_lower_bound : float
+        If the mechanism is mu-Gaussian private, mu is at least this, with ``confidence`` of its own; by a
+        threshold of its own.
     """
 
     epsilon_lower_bound: float
@@ -58,10 +67,15 @@ class DistinguishingReport:
     true_positive_rate: float
     false_positive_rate: float
     n_runs: int
+    mu_lower_bound: float
 
     def exceeds(self, epsilon: float) -> bool:
         """Whether the audit proves more than a promised epsilon."""
         return self.epsilon_lower_bound > epsilon
+
+    def exceeds_gaussian(self, mu: float) -> bool:
+        """Whether the audit proves more than promised mu-Gaussian privacy, for mu see :func:`gdp_mu`."""
+        return self.mu_lower_bound > mu
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -95,14 +109,51 @@ def epsilon_lower_bound(
     return float(bounds[0])
 
 
+def mu_lower_bound(
+    true_positives: int, false_positives: int, n_runs: int, *, confidence: float = 0.95
+) -> float:
+    """Return the mu of Gaussian differential privacy that a test's counts prove.
+
+    Parameters
+    ----------
+    true_positives, false_positives, n_runs, confidence
+        As for :func:`epsilon_lower_bound`.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    if not (0 <= true_positives <= n_runs and 0 <= false_positives <= n_runs and n_runs > 0):
+        raise ParameterError("positives must be from 0 to n_runs, and n_runs must be positive.")
+    return float(_mus(np.array([true_positives]), np.array([false_positives]), n_runs, confidence)[0])
+
+
+def _mus(
+    found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, confidence: float
+) -> NDArray[np.float64]:
+    """Do what :func:`mu_lower_bound` does for many tests at once."""
+    low, high = _intervals(found, wrong, n_runs, confidence)
+    # ppf is -inf at 0 and inf at 1: a test without a hit, or with nothing but false alarms, proves nothing.
+    return np.maximum(norm.ppf(low) - norm.ppf(high), 0.0)
+
+
 def _bounds(
     found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, delta: float, confidence: float
 ) -> NDArray[np.float64]:
     """Do what :func:`epsilon_lower_bound` does for many tests at once."""
+    low, high = _intervals(found, wrong, n_runs, confidence)
+    return np.log(np.maximum((low - delta) / high, 1.0))
+
+
+def _intervals(
+    found: NDArray[np.int64], wrong: NDArray[np.int64], n_runs: int, confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return lower ends of true positive rates and upper ends of false positive rates."""
     missing = (1 - confidence) / 2
     low = np.where(found > 0, beta.ppf(missing, np.maximum(found, 1), n_runs - found + 1), 0.0)
     high = np.where(wrong < n_runs, beta.ppf(1 - missing, wrong + 1, np.maximum(n_runs - wrong, 1)), 1.0)
-    return np.log(np.maximum((low - delta) / high, 1.0))
+    return low, high
 
 
 def distinguish(
@@ -141,12 +192,13 @@ def distinguish(
     half = total // 2
     if half < _FEWEST:
         raise ParameterError(f"an audit needs at least {2 * _FEWEST} runs on each corpus, but got {total}.")
+    mu = _judge_mu(scores[0], scores[1], half, confidence)
     best: DistinguishingReport | None = None
     for direction, accused, neighbour in (
         ("with", scores[0], scores[1]),
         ("without", -scores[1], -scores[0]),
     ):
-        threshold = _choose(accused[:half], neighbour[:half], delta)
+        threshold = _choose(accused[:half], neighbour[:half], partial(_bounds, delta=delta, confidence=0.95))
         found = int((accused[half:] > threshold).sum())
         wrong = int((neighbour[half:] > threshold).sum())
         judged = total - half
@@ -160,6 +212,7 @@ def distinguish(
             found / judged,
             wrong / judged,
             total,
+            mu,
         )
         if best is None or report.epsilon_lower_bound > best.epsilon_lower_bound:
             best = report
@@ -179,7 +232,20 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     return scores
 
 
-def _choose(accused: NDArray[np.float64], neighbour: NDArray[np.float64], delta: float) -> float:
+def _judge_mu(
+    accused: NDArray[np.float64], neighbour: NDArray[np.float64], half: int, confidence: float
+) -> float:
+    """Choose a threshold for mu on the first runs and judge it on the others. Both directions are one test."""
+    chosen = _choose(accused[:half], neighbour[:half], partial(_mus, confidence=confidence))
+    found, wrong = (int((side[half:] > chosen).sum()) for side in (accused, neighbour))
+    return mu_lower_bound(found, wrong, len(accused) - half, confidence=confidence)
+
+
+def _choose(
+    accused: NDArray[np.float64],
+    neighbour: NDArray[np.float64],
+    prove: Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.float64]],
+) -> float:
     """Choose the threshold whose counts would prove most, among a hundred quantiles."""
     candidates = np.unique(np.quantile(np.r_[accused, neighbour], np.linspace(0.0, 1.0, 101)[1:-1]))
     tails = np.quantile(accused, [0.995, 0.998, 0.999])
@@ -187,5 +253,4 @@ def _choose(accused: NDArray[np.float64], neighbour: NDArray[np.float64], delta:
     found, wrong = (
         len(side) - np.searchsorted(np.sort(side), candidates, side="right") for side in (accused, neighbour)
     )
-    bounds = _bounds(found, wrong, len(accused), delta, 0.95)
-    return float(candidates[int(np.argmax(bounds))])
+    return float(candidates[int(np.argmax(prove(found, wrong, len(accused))))])
