@@ -35,7 +35,18 @@ def some_table(rng, n_words, n_topics, kind):
     return table
 
 
-def run(documents, table, n_topics, topics, key=7, bits=(), kernel=draw_documents, blocks=None, own=None, alpha=ALPHA):
+def run(
+    documents,
+    table,
+    n_topics,
+    topics,
+    key=7,
+    bits=(),
+    kernel=draw_documents,
+    blocks=None,
+    own=None,
+    alpha=ALPHA,
+):
     tokens = make_tokens(documents, len(table))
     topics = np.array(topics, np.uint16)
     width = table.shape[1]

@@ -162,11 +162,11 @@ def mh_sweep(documents, n_words, topics, proposals, alpha, beta, uniform):
         if proposals is not None:
             for i in tokens:
                 old, new = topics[i], proposals[i]
-                ratio = (row[new] / totals[new]) / (row[old] / totals[old])
+                ratio = (row[new] / totals[new]) / ((row[old] - 1) / totals[old])
                 topics[i] = new if uniform(0, place[i]) < ratio else old
-        own = [topics[i] for i in tokens]
         for i in tokens:
-            new_proposals[i] = pick(own, [beta] * n_topics, uniform(1, place[i]))
+            others = [topics[j] for j in tokens if j != i]
+            new_proposals[i] = pick(others, [beta] * n_topics, uniform(1, place[i]))
     totals = [topics.count(k) + n_words * beta for k in range(n_topics)]
     proposals = new_proposals
     new_proposals = [0] * len(flat)
@@ -178,7 +178,7 @@ def mh_sweep(documents, n_words, topics, proposals, alpha, beta, uniform):
             here = (others.count(old) + alpha[old]) / totals[old]
             there = (others.count(new) + alpha[new]) / totals[new]
             topics[i] = new if uniform(2, i) < there / here else old
-        own = [topics[i] for i in tokens]
         for i in tokens:
-            new_proposals[i] = pick(own, list(alpha), uniform(3, i))
+            others = [topics[j] for j in tokens if j != i]
+            new_proposals[i] = pick(others, list(alpha), uniform(3, i))
     return topics, new_proposals

@@ -67,16 +67,19 @@ def word_phase(
                 old = packed[j] & uint32(_TOPIC)
                 new = packed[j] >> uint32(16)
                 uniform = np.float32(stream_at(accept_key, j) >> uint64(40)) * np.float32(2.0**-24)
-                taken = uniform * (row[old] * scale[old]) < row[new] * scale[new]
+                taken = uniform * ((row[old] - one) * scale[old]) < row[new] * scale[new]
                 packed[j] = new if taken else old
         n = end - start
-        mass = (n + n_topics * float(beta)) * 2.0**-32
+        others = n - 1
+        mass = (others + n_topics * float(beta)) * 2.0**-32
         for j in range(start, end):
             place = float(stream_at(propose_key, j) >> uint64(32)) * mass
-            if place < n:  # a random token's topic: n_wk; its high bits may hold a proposal by now
-                proposed = packed[start + np.int64(place)] & uint32(_TOPIC)
+            if place < others:  # a random other token's topic; its high bits may hold a proposal by now
+                other = start + np.int64(place)
+                other += other >= j
+                proposed = packed[other] & uint32(_TOPIC)
             else:  # any topic: beta each
-                proposed = uint32(min(np.int64((place - n) / beta), n_topics - 1))
+                proposed = uint32(min(np.int64((place - others) / beta), n_topics - 1))
             topic = packed[j] & uint32(_TOPIC)
             totals[topic] += 1
             packed[j] = topic | (proposed << uint32(16))
@@ -158,13 +161,18 @@ def document_phase(
             counts[topic] += one
             totals[topic] += 1
             own[i] = topic
-        mass = (n + alpha_mass) * 2.0**-32
+        others = n - 1
+        mass = (others + alpha_mass) * 2.0**-32
         for i in range(n):
             place = float(stream_at(propose_key, start + i) >> uint64(32)) * mass
-            if place < n:
-                proposed = own[np.int64(place)]
+            if place < others:
+                other = np.int64(place)
+                other += other >= i
+                proposed = own[other]
             elif symmetric:
-                proposed = uint32(min(np.int64((place - n) / equal_alpha), n_topics - 1))
+                proposed = uint32(min(np.int64((place - others) / equal_alpha), n_topics - 1))
             else:
-                proposed = uint32(min(np.searchsorted(alpha_places, place - n, side="right"), n_topics - 1))
+                proposed = uint32(
+                    min(np.searchsorted(alpha_places, place - others, side="right"), n_topics - 1)
+                )
             packed[position[start + i]] = own[i] | (proposed << uint32(16))

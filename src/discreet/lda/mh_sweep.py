@@ -5,12 +5,13 @@ Each factor proposes, and the rest decides:
 
 * *word phase*, word by word: proposals from :math:`n_{dk} + \alpha_k` are accepted with probability
   :math:`\min(1, \frac{c_{wt} + \beta}{c_{wk} + \beta} \cdot \frac{c_k + V\beta}{c_t + V\beta})`; then each token gets a
-  proposal from :math:`c_{wk} + \beta`: the topic of a random token of the word, or any topic;
-* *document phase*, document by document: the same with the roles exchanged, the token's own count left out.
+  proposal from :math:`c_{wk} + \beta`: the topic of a random other token of the word, or any topic;
+* *document phase*, document by document: the same with the roles exchanged.
 
-Counts of words are frozen within a phase, as are the totals. Tokens are stored in the order of words, each phase
-counts what it needs from the tokens themselves, so that there is *no* table of n_words x n_topics: memory is 20
-bytes a token. Random numbers belong to tokens: any number of threads gives the same chain.
+The token's own count is left out everywhere, of both counts and of both proposals: left in, rare words hold
+themselves where they are. Counts of words are frozen within a phase, as are the totals. Tokens are stored in the
+order of words, each phase counts what it needs from the tokens themselves, so that there is *no* table of n_words x
+n_topics: memory is 20 bytes a token. Random numbers belong to tokens: any number of threads gives the same chain.
 
 This walks more slowly towards the same place than exact draws do: for up to a few hundred topics take
 ``frozen_sweep``. The chain's stationary law is near, not equal, to the posterior.
