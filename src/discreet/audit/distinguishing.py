@@ -16,9 +16,9 @@ thousands.
 
 References
 ----------
-Jagielski, Ullman, Oprea, "Auditing differentially private machine learning", arXiv:2006.07709. Nasr et al., "Tight
-auditing of differentially private machine learning", arXiv:2302.07956. Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-binomial", 1934, doi:10.1093/biomet/26.4.404.
+Jagielski, Ullman, Oprea, "Auditing differentially private machine learning", arXiv:2006.07709. Nasr et al.,
+"Tight auditing of differentially private machine learning", arXiv:2302.07956. Clopper, Pearson, "The use of
+confidence or fiducial limits illustrated in the case of the binomial", 1934, doi:10.1093/biomet/26.4.404.
 """
 
 from collections.abc import Callable
