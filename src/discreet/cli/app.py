@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, budget, demo, fit, report, topics, transform
+from discreet.cli import audit, budget, convert, demo, fit, report, topics, transform
 from discreet.errors import DiscreetError
 
 __all__ = ["app", "main", "run"]
@@ -32,6 +32,7 @@ app.command()(report.report)
 app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)
+app.command()(convert.convert)
 app.command()(audit.audit)
 app.command()(demo.demo)
 

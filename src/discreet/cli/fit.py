@@ -17,8 +17,8 @@ from discreet.cli.options import (
     Threads,
     check_output_file,
     check_output_folder,
+    stop_word_list,
 )
-from discreet.errors import CorpusError
 
 __all__ = ["fit"]
 
@@ -100,7 +100,7 @@ def fit(
         "vocabulary": vocabulary,
         "token_pattern": token_pattern,
         "encoding": encoding,
-        "stop_words": _stop_words(stop_words),
+        "stop_words": stop_word_list(stop_words),
     }
     given = {name: value for name, value in options.items() if value is not None}
     documents = read_corpus(corpus, known, **given)
@@ -110,14 +110,3 @@ def fit(
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     hand_over(release, out, report, say)
-
-
-def _stop_words(choice: str | None) -> str | list[str] | None:
-    if choice is None or choice == "none":
-        return None
-    if choice == "english":
-        return choice
-    try:
-        return Path(choice).read_text(encoding="utf-8").split()
-    except UnicodeDecodeError:
-        raise CorpusError(f"the stop words in {choice} must be UTF-8 text, one a line.") from None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.errors import ReleaseError
+from discreet.errors import CorpusError, ReleaseError
 
 __all__ = [
     "Author",
@@ -21,6 +21,7 @@ __all__ = [
     "Words",
     "check_output_file",
     "check_output_folder",
+    "stop_word_list",
 ]
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
@@ -62,3 +63,15 @@ def check_output_file(path: Path, suffixes: tuple[str, ...] = ()) -> None:
         raise ReleaseError(f"--out must end in one of {', '.join(suffixes)}, but is {path.name}.")
     if not path.absolute().parent.is_dir():
         raise ReleaseError(f"--out {path}: its folder does not exist; make it first.")
+
+
+def stop_word_list(choice: str | None) -> str | list[str] | None:
+    """Return what ``read_corpus`` takes as stop words: "english", the words of a file, or None."""
+    if choice is None or choice == "none":
+        return None
+    if choice == "english":
+        return choice
+    try:
+        return Path(choice).read_text(encoding="utf-8").split()
+    except UnicodeDecodeError:
+        raise CorpusError(f"the stop words in {choice} must be UTF-8 text, one a line.") from None

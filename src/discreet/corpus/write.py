@@ -27,7 +27,7 @@ from discreet.corpus.files import PathLike, first_few
 from discreet.corpus.npz import LABELS, OWNERS, PUBLIC, VOCABULARY
 from discreet.errors import CorpusError
 
-__all__ = ["WRITABLE_FORMATS", "write_corpus"]
+__all__ = ["WRITABLE_FORMATS", "format_of", "side_file", "write_corpus"]
 
 #: Formats that can be written, with the endings they are known by.
 WRITABLE_FORMATS = {
@@ -67,7 +67,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         Where the format is unknown or cannot hold these words, or the folder cannot be written to.
     """
     target = Path(path)
-    name = _format_of(target) if format is None else format
+    name = format_of(target) if format is None else format
     if name not in WRITABLE_FORMATS:
         raise CorpusError(f"format {name!r} cannot be written; choose one of {', '.join(WRITABLE_FORMATS)}.")
     zipped = target.name.lower().endswith(".gz")
@@ -77,17 +77,18 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         _check_mallet(corpus)
     writers: list[tuple[Path, Callable[[IO[bytes]], None]]] = []
     if name != "npz":
-        writers.append((_beside(target, "vocab"), lambda file: _write_lines(corpus.vocabulary, file)))
+        writers.append((side_file(target, "vocab"), lambda file: _write_lines(corpus.vocabulary, file)))
         for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
             if values is not None:
-                writers.append((_beside(target, kind), _line_writer(values, kind)))
+                writers.append((side_file(target, kind), _line_writer(values, kind)))
     separator = "\t" if ".tsv" in target.suffixes else ","
     writers.append((target, lambda file: _write_main(name, corpus, file, separator)))
     _write_all(writers)
     return [file for file, _ in writers]
 
 
-def _format_of(target: Path) -> str:
+def format_of(target: Path) -> str:
+    """Return the writable format that a file's name stands for."""
     name = target.name.lower().removesuffix(".gz")
     if name.startswith("docword."):
         return "uci"
@@ -99,7 +100,8 @@ def _format_of(target: Path) -> str:
     )
 
 
-def _beside(target: Path, kind: str) -> Path:
+def side_file(target: Path, kind: str) -> Path:
+    """Return where the "vocab", "owners" or "labels" of a main file are written."""
     name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
     if name.startswith("docword."):
         return target.with_name(f"{kind}.{name.removeprefix('docword.')}")

@@ -1,0 +1,170 @@
+"""`discreet convert`: a corpus from one format into another, whole or not at all."""
+
+import filecmp
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.options import Encoding, Quiet, Text, stop_word_list
+from discreet.errors import CorpusError
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+
+__all__ = ["READABLE", "WRITABLE", "convert", "load"]
+
+# Named here as well, so that showing the help need not load the room; a test holds them equal.
+READABLE = (
+    "jsonl, csv, parquet, txt, lines, mallet, uci, npz, ldac, mtx, svmlight, csv-counts, parquet-counts"
+)
+WRITABLE = "npz, uci, ldac, mtx, svmlight, mallet, csv-counts, parquet-counts"
+SIDES = ("vocab", "owners", "labels")
+
+
+def convert(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="File or folder of any format that can be read.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
+    source_format: Annotated[str | None, typer.Option("--from", help=f"{READABLE}.")] = None,
+    target_format: Annotated[str | None, typer.Option("--to", help=f"{WRITABLE}.")] = None,
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(help="Public list of words, one a line: the columns of counts, or the words to count."),
+    ] = None,
+    owners: Annotated[
+        Path | None, typer.Option(help="Whose document each row is, one a line (counts).")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option(help="Label of each row, one a line (counts).")] = None,
+    text: Text = None,
+    author: Annotated[
+        str | None, typer.Option(help="Field that names whose document it is (raw text).")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
+    stop_words: Annotated[
+        str | None, typer.Option(help='Public stop words: "english", or a file. None by default.')
+    ] = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character between the columns of CSV.")] = None,
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="The SVMlight file numbers its words from 0.")
+    ] = False,
+    encoding: Encoding = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the corpus IN as OUT, in another format.
+
+    The formats are found from the names. Words, owners and labels that IN has in files beside it (vocab.x.txt for
+    docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same. What is written is as
+    private as what was read.
+    """
+    from discreet.cli.display import console, progress
+    from discreet.corpus import find_format
+
+    say = console(quiet=quiet)
+    known = source_format or find_format(source)
+    _check(source, out, target_format, force)
+    options: dict[str, Any] = {
+        "vocabulary": vocabulary,
+        "owners": owners,
+        "labels": labels,
+        "text": text,
+        "author": author,
+        "label": label,
+        "stop_words": stop_word_list(stop_words),
+        "token_pattern": token_pattern,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "zero_based": zero_based or None,
+    }
+    with progress(quiet=quiet) as callback:
+        corpus, beside = load(source, known, callback=callback, **options)
+    for file in beside:
+        say.print(f"used {file}", markup=False)
+    written = _write(corpus, out, target_format, force)
+    say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+    say.print(repr(corpus), markup=False)
+
+
+def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
+    """Read a corpus, with the files beside it that ``write_corpus`` would write.
+
+    Words found beside the file are not taken to be public: who put them there is not known.
+
+    Returns
+    -------
+    corpus : Corpus
+    beside : list of pathlib.Path
+        The files found beside it.
+    """
+    from discreet.corpus import COUNT_FORMATS, Corpus, read_corpus
+    from discreet.corpus.write import side_file
+
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    beside: dict[str, Any] = {}
+    if known in COUNT_FORMATS and known != "npz":
+        for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=True):
+            file = side_file(source, side)
+            if option not in given and file.is_file():
+                beside[option] = file
+    corpus = read_corpus(source, known, **(given | beside))
+    if "vocabulary" in beside:
+        corpus = Corpus(
+            corpus.counts, corpus.vocabulary, corpus.owners, corpus.labels, vocabulary_is_public=False
+        )
+    return corpus, list(beside.values())
+
+
+def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:
+    """Refuse what cannot work before a large file is read."""
+    from discreet.corpus import TEXT_FORMATS, WRITABLE_FORMATS
+    from discreet.corpus.write import format_of
+
+    wanted = target_format or format_of(out)
+    if wanted not in WRITABLE_FORMATS:
+        why = "holds raw text, which counts are not" if wanted in TEXT_FORMATS else "is not known"
+        raise CorpusError(f"--to {wanted}: this format {why}; choose one of {WRITABLE}.")
+    if not source.exists():
+        raise CorpusError(f"{source} does not exist; check the path.")
+    if out.is_dir():
+        raise CorpusError(f"{out} is a folder; name a file to write.")
+    if not out.absolute().parent.is_dir():
+        raise CorpusError(f"{out}: its folder does not exist; make it first.")
+    if out.exists():
+        if source.samefile(out):
+            raise CorpusError(f"{out} is the file to read from; write to another one.")
+        if not force:
+            raise CorpusError(f"{out} exists; name another file, or say --force to replace it.")
+
+
+def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) -> list[Path]:
+    """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
+    from discreet.corpus import write_corpus
+    from discreet.corpus.write import side_file
+
+    folder = out.absolute().parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{out.name}.") as room:
+        new = write_corpus(corpus, Path(room) / out.name, target_format)
+        targets = [out.with_name(file.name) for file in new]
+        in_the_way = [
+            target
+            for file, target in zip(new, targets, strict=True)
+            if target.exists() and not filecmp.cmp(file, target, shallow=False)
+        ]
+        if in_the_way and not force:
+            raise CorpusError(f"{in_the_way[0]} exists; name another OUT, or say --force to replace it.")
+        # Owners of another corpus, left beside this one, would be read with it the next time.
+        if len(new) > 1:
+            left = [side_file(out, side) for side in SIDES]
+            strangers = [file for file in left if file.exists() and file not in targets]
+            if strangers:
+                raise CorpusError(
+                    f"{strangers[0]} belongs to another corpus and would be read with this one; "
+                    "move it away, or name another OUT."
+                )
+        for file, target in zip(new, targets, strict=True):
+            file.replace(target)
+    return targets

@@ -1,0 +1,175 @@
+"""`discreet convert`: every format that can be read into every format that can be written, and back."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.cli.app import run
+from discreet.cli.convert import READABLE, WRITABLE
+from discreet.corpus import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+
+WORDS = ("bed", "nurse", "pain", "ward")
+COUNTS = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 0, 3], [1, 0, 1, 1]])
+NAMES = {
+    "npz": "x.npz",
+    "uci": "docword.x.txt",
+    "ldac": "x.ldac",
+    "mtx": "x.mtx",
+    "svmlight": "x.svmlight",
+    "mallet": "x.mallet",
+    "csv-counts": "x.csv",
+    "parquet-counts": "x.parquet",
+}
+
+
+@pytest.fixture
+def corpus():
+    return Corpus(COUNTS, WORDS, owners=[0, 0, 1, 2], labels=["a", "b", "a", "c"])
+
+
+def convert(*arguments) -> int:
+    return run(["convert", *map(str, arguments), "--quiet"])
+
+
+def refused(capsys, *arguments) -> str:
+    assert convert(*arguments) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("discreet: ")
+    assert "Traceback" not in line
+    return line
+
+
+def by_word(corpus: Corpus) -> list[dict[str, int]]:
+    rows = corpus.counts.toarray()
+    return [
+        {word: int(n) for word, n in zip(corpus.vocabulary, row, strict=True) if n and word} for row in rows
+    ]
+
+
+@pytest.mark.parametrize("first", NAMES)
+@pytest.mark.parametrize("second", NAMES)
+def test_there_and_back(corpus, tmp_path, first, second):
+    if "parquet-counts" in (first, second):
+        pytest.importorskip("pyarrow")
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    start, middle, end = tmp_path / "one" / NAMES[first], tmp_path / "two" / NAMES[second], tmp_path / "three"
+    write_corpus(corpus, start)
+    # mallet holds text: its owners and labels are not looked for beside it, but the label is a field of it
+    label = ["--label", "label"]
+    one, two = (label if name == "mallet" else [] for name in (first, second))
+    assert convert(start, middle, "--from", first, *one) == 0
+    assert convert(middle, end / "x.npz", "--from", second, *two) == 0
+    back = read_corpus(end / "x.npz")
+    assert by_word(back) == by_word(corpus)
+    assert back.labels.tolist() == ["a", "b", "a", "c"]
+    if "mallet" not in (first, second):
+        assert back.owners.tolist() == [0, 0, 1, 2]
+    assert not back.vocabulary_is_public or (first == second == "npz")
+
+
+TEXTS = ["nurse bed nurse", "", "ward nurse ward ward", "pain bed ward"]
+
+
+def text_file(folder: Path, name: str) -> Path:
+    if name == "txt":
+        (folder / "texts").mkdir()
+        for row, text in enumerate(TEXTS):
+            (folder / "texts" / f"{row}.txt").write_text(text)
+        return folder / "texts"
+    if name == "parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": TEXTS}), folder / "t.parquet")
+        return folder / "t.parquet"
+    lines = {
+        "jsonl": [json.dumps({"text": text}) for text in TEXTS],
+        "csv": ["text", *(text or '""' for text in TEXTS)],
+        "lines": TEXTS,
+        "mallet": [f"{row} - {text}" for row, text in enumerate(TEXTS)],
+    }[name]
+    path = folder / f"t.{name}"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "lines", "mallet", "txt", "parquet"])
+def test_every_text_format(corpus, tmp_path, name):
+    path = text_file(tmp_path, name)
+    out = tmp_path / "docword.out.txt.gz"
+    assert convert(path, out, "--from", name) == 0
+    assert by_word(read_corpus(out, vocabulary=tmp_path / "vocab.out.txt")) == by_word(corpus)
+
+
+def test_uci_of_old_names_its_words_beside_it(tmp_path, capsys):
+    (tmp_path / "docword.kos.txt.gz").write_bytes(gzip.compress(b"2\n3\n2\n1 1 4\n2 3 1\n"))
+    (tmp_path / "vocab.kos.txt").write_text("a\nb\nc\n")
+    out = tmp_path / "kos.npz"
+    assert run(["convert", str(tmp_path / "docword.kos.txt.gz"), str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "vocab.kos.txt" in said
+    assert "2 documents" in said
+    found = read_corpus(out)
+    assert found.vocabulary == ("a", "b", "c")
+    assert not found.vocabulary_is_public
+    words = tmp_path / "vocab.kos.txt"
+    assert convert(tmp_path / "docword.kos.txt.gz", out, "--vocabulary", words, "--force") == 0
+    assert read_corpus(out).vocabulary_is_public
+
+
+def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):
+    source, out = tmp_path / "x.npz", tmp_path / "y.mtx"
+    write_corpus(corpus, source)
+    out.write_text("mine")
+    assert "--force" in refused(capsys, source, out)
+    assert out.read_text() == "mine"
+    assert convert(source, out, "--force") == 0
+    assert sp.csr_array(read_corpus(out).counts).toarray().tolist() == COUNTS.tolist()
+    # The words of another corpus in the way of ours: nothing at all is written.
+    other = tmp_path / "z.vocab.txt"
+    other.write_text("other\n")
+    assert "z.vocab.txt exists" in refused(capsys, source, tmp_path / "z.ldac")
+    assert sorted(p.name for p in tmp_path.glob("z.*")) == ["z.vocab.txt"]
+    assert other.read_text() == "other\n"
+    assert convert(source, tmp_path / "z.ldac", "--force") == 0
+    assert other.read_text().split() == list(WORDS)
+    # The same words in the way are no harm: two formats beside each other.
+    assert convert(source, tmp_path / "z.svmlight") == 0
+
+
+def test_owners_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):
+    write_corpus(Corpus(COUNTS, WORDS), tmp_path / "bare.npz")
+    (tmp_path / "y.owners.txt").write_text("1\n2\n3\n4\n")
+    for force in ([], ["--force"]):
+        assert "y.owners.txt belongs to another" in refused(
+            capsys, tmp_path / "bare.npz", tmp_path / "y.mtx", *force
+        )
+    assert not (tmp_path / "y.mtx").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_clear_refusals(corpus, tmp_path, capsys):
+    source = tmp_path / "x.npz"
+    write_corpus(corpus, source)
+    assert "raw text" in refused(capsys, source, tmp_path / "x.jsonl", "--to", "jsonl")
+    assert "does not say a format" in refused(capsys, source, tmp_path / "x.docx")
+    assert "not known" in refused(capsys, source, tmp_path / "x.docx", "--to", "docx")
+    assert "not known" in refused(capsys, source, tmp_path / "x.mtx", "--from", "docx")
+    assert "does not exist" in refused(capsys, tmp_path / "absent.npz", tmp_path / "x.mtx")
+    assert "its folder does not exist" in refused(capsys, source, tmp_path / "no" / "x.mtx")
+    assert "is a folder" in refused(capsys, source, tmp_path, "--to", "mtx")
+    assert "read from" in refused(capsys, source, source, "--force")
+    assert "stop_words" in refused(capsys, source, tmp_path / "x.mtx", "--stop-words", "english")
+    (tmp_path / "bad.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 7 1\n")
+    assert "bad.mtx, line 3" in refused(capsys, tmp_path / "bad.mtx", tmp_path / "bad.npz")
+    assert not (tmp_path / "bad.npz").exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.mtx", "x.npz"]
+
+
+def test_every_format_is_tested_and_named_in_the_help():
+    assert set(NAMES) == set(WRITABLE_FORMATS)
+    assert WRITABLE.split(", ") == list(WRITABLE_FORMATS)
+    assert READABLE.split(", ") == [*TEXT_FORMATS, *COUNT_FORMATS]
