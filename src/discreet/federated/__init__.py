@@ -4,11 +4,18 @@ Names load on first use, so that importing this room imports neither numba nor d
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from discreet.federated.response import PairResponse, public_noise, response_probability
 
-__all__: list[str] = []
+_HOMES: dict[str, str] = {
+    "PairResponse": "discreet.federated.response",
+    "public_noise": "discreet.federated.response",
+    "response_probability": "discreet.federated.response",
+}
+
+__all__: list[str] = ["PairResponse", "public_noise", "response_probability"]
 
 
 def __getattr__(name: str) -> Any:
