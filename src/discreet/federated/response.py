@@ -144,10 +144,10 @@ class PairResponse:
 
     def _least_eta(self) -> Fraction:
         q_min = int(self.weights.min()) / _TOTAL
-        eta = response_probability(self.epsilon, q_min)
-        # 1 - eta without cancellation, and rounded down, so that eta is rounded up.
-        truth = Fraction(eta * q_min * math.expm1(min(self.epsilon, 600.0)))
-        return 1 - truth * (1 - Fraction(1, 10**12))
+        response_probability(self.epsilon, q_min)  # refuses what is no epsilon
+        # 1 / (1 + r), r rounded down: eta is rounded up, and neither it nor 1 - eta loses digits.
+        ratio = Fraction(q_min * math.expm1(min(self.epsilon, 600.0)))
+        return 1 / (1 + ratio * (1 - Fraction(1, 10**12)))
 
     def loss(self) -> float:
         """Return the largest loss of one report, never below its true value by more than a rounding."""
