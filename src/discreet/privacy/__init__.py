@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         noise_multiplier_for,
     )
     from discreet.privacy.battery import check_private_estimator
+    from discreet.privacy.bit_channel import BitChannel, BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.coins import bernoulli
     from discreet.privacy.explain import explain_budget, learnability
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
 _HOMES = {
+    "BitChannel": "bit_channel",
+    "BitGuarantees": "bit_channel",
     "Bound": "bound",
     "BoundedSum": "bound",
     "Cost": "accounting",
@@ -56,6 +59,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "BitChannel",
+    "BitGuarantees",
     "Bound",
     "BoundedSum",
     "Cost",

@@ -1,0 +1,114 @@
+"""A client's memory of its reports: whoever asks twice gets the same bytes.
+
+Fresh coins for the same document would let averages show through: every further report costs the whole privacy loss
+again. So the first report is kept. The file holds reports under keyed digests of what they are about (HMAC-SHA256
+with a key of the file's own), never words; it is for its owner alone (mode 0600).
+
+What is kept is tied to the document as it is. A document that changes gets a new report, and the writer then stands
+behind two: for such documents give ``name``, and the first report stands for all versions.
+"""
+
+import hmac
+import json
+import os
+import secrets
+import tempfile
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import PrivacyError
+from discreet.local.wire import Report, vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["ReportMemo"]
+
+_SCHEMA = "discreet.reports/1"
+
+
+class ReportMemo:
+    """Make reports, each once.
+
+    Parameters
+    ----------
+    path : path, optional
+        File to keep them in; only in memory by default.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
+        if self.path is not None and self.path.exists():
+            self._read(self.path)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def report(
+        self,
+        channel: BitChannel,
+        words: Sequence[int],
+        vocabulary: Sequence[str],
+        stream: SecureStream,
+        *,
+        name: str | None = None,
+    ) -> Report:
+        """Return the report of a document; the first one, whenever it was asked for before.
+
+        Parameters
+        ----------
+        channel : BitChannel
+            How to randomise.
+        words : sequence of int
+            Numbers of the document's words in the vocabulary.
+        vocabulary : sequence of str
+            The public words.
+        stream : SecureStream
+            Source of randomness.
+        name : str, optional
+            What the document is called; by default its words tell it from others.
+        """
+        digest = vocabulary_digest(vocabulary)
+        about = ["words", sorted({int(word) for word in words})] if name is None else ["name", name]
+        tag = [channel.p_threshold, channel.q_threshold, channel.limit, digest.hex(), about]
+        mark = hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
+        if mark not in self._kept:
+            bits = channel.report(words, stream, n_words=len(vocabulary))
+            number = stream.spawn("number").words(2).tobytes()
+            self._kept[mark] = b64encode(Report(channel, digest, number, bits).to_bytes()).decode()
+        return Report.from_bytes(b64decode(self._kept[mark]))
+
+    def save(self) -> None:
+        """Write the file, whole or not at all; reports that were not saved must not be sent."""
+        if self.path is None:
+            return
+        handle, name = tempfile.mkstemp(
+            dir=self.path.absolute().parent, prefix=f".{self.path.name}."
+        )  # mode 0600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"schema": _SCHEMA, "key": self._key.hex(), "reports": self._kept}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self.path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+    def _read(self, path: Path) -> None:
+        refused = PrivacyError(
+            f"{path} does not hold kept reports, or is damaged; restore it from a copy: new reports would cost anew."
+        )
+        try:
+            content: Any = json.loads(path.read_bytes())
+            if content["schema"] != _SCHEMA:
+                raise refused
+            self._key = bytes.fromhex(content["key"])
+            self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
+            for kept in self._kept.values():
+                Report.from_bytes(b64decode(kept, validate=True))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise refused from None
+        if len(self._key) != 32:
+            raise refused

@@ -1,0 +1,299 @@
+r"""The channel that randomises which words of a vocabulary a document has: one bit a word, exact coins.
+
+Bit t of the report is 1 with probability p where the document has word t, and with probability q where it has not,
+independently. Both are whole multiples of :math:`2^{-32}`, and a bit is 1 where a uniform 32-bit number lies below the
+multiple: the coins are exact, and another language draws the very same ones.
+
+Guarantee (local; each writer's own): for reports y and documents x, x' the bits' likelihood ratios multiply, so
+
+* one word added or removed: :math:`\epsilon_1 = \max(\ln p/q,\ \ln (1-q)/(1-p))`, one bit's largest ratio;
+* one word replaced by another: :math:`\epsilon_2 = \ln p/q + \ln (1-q)/(1-p)`, one bit each way;
+* a whole document of at most L words replaced by another such: :math:`L \epsilon_2`, at most L bits each way. With
+  ``limit`` = L the client keeps a random L words of a longer document; the report is then a mixture, and a ratio of
+  mixtures is at most the largest ratio of their parts;
+* a whole document without limit: :math:`V \epsilon_1`.
+
+The event is pure; nothing is composed here: a second report of the same document costs the same again (keep the first:
+:class:`discreet.local.ReportMemo`). The constructors round q up and p down, which makes every ratio smaller, and the
+losses told are rounded up.
+
+References
+----------
+Zhao et al., "Latent Dirichlet allocation model training with differential privacy", arXiv:2010.04391 (symmetric bits;
+its flip probability is f = 2q). Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency
+estimation", USENIX Security 2017 (unequal p and q).
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.privacy.stream import SecureStream
+from discreet.privacy.units import check_epsilon
+
+__all__ = ["BitChannel", "BitGuarantees"]
+
+_ONE = 2**32
+#: Gives that many uniform 32-bit numbers.
+ReadWords = Callable[[int], NDArray[np.uint32]]
+
+
+class BitGuarantees(NamedTuple):
+    """The four losses of one report; none says enough alone, so they are always told together."""
+
+    word_added_or_removed: float
+    word_replaced: float
+    document: float | None
+    document_words: int | None
+    document_without_limit: float
+    n_words: int
+
+    def in_words(self) -> str:
+        """Return the four losses as one sentence."""
+        if self.document is None:
+            whole = "a whole document of at most L words replaced: L times the loss of one replaced word"
+        else:
+            whole = f"a whole document of at most {self.document_words} words replaced: {self.document:.4g}"
+        return (
+            "Local differential privacy of one report, epsilon for one word added or removed: "
+            f"{self.word_added_or_removed:.4g}; one word replaced by another: {self.word_replaced:.4g}; {whole}; "
+            f"a whole document without limit, {self.n_words} bits: {self.document_without_limit:.4g}."
+        )
+
+
+@dataclass(frozen=True)
+class BitChannel:
+    """Bits that are 1 with probability p for present words and q for absent ones.
+
+    Parameters
+    ----------
+    p_threshold, q_threshold : int
+        2^32 p and 2^32 q, 0 < q < p < 1.
+    limit : int, optional
+        Words of a document that the client keeps, drawn at random; all by default.
+    """
+
+    p_threshold: int
+    q_threshold: int
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("p_threshold", "q_threshold"):
+            if not isinstance(getattr(self, name), int) or isinstance(getattr(self, name), bool):
+                raise ParameterError(f"{name} must be a whole number, but is {getattr(self, name)!r}.")
+        if not 0 < self.q_threshold < self.p_threshold < _ONE:
+            raise ParameterError(
+                "a channel needs 0 < q < p < 1, on multiples of 2^-32, but has "
+                f"p = {self.p_threshold} / 2^32, q = {self.q_threshold} / 2^32; give another epsilon."
+            )
+        if self.limit is not None and (isinstance(self.limit, bool) or not 1 <= self.limit < 2**31):
+            raise ParameterError(f"limit must be None or a number of words from 1, but is {self.limit!r}.")
+
+    @property
+    def p(self) -> Fraction:
+        """P(1 | word present), exactly."""
+        return Fraction(self.p_threshold, _ONE)
+
+    @property
+    def q(self) -> Fraction:
+        """P(1 | word absent), exactly."""
+        return Fraction(self.q_threshold, _ONE)
+
+    @classmethod
+    def symmetric(cls, epsilon: float) -> "BitChannel":
+        """Flip bits with equal probability, q = 1 / (e^epsilon + 1): ``epsilon`` for one word added or removed."""
+        return cls._rounded(epsilon, _symmetric_rate(_finite(epsilon)), lambda c: c._one())
+
+    @classmethod
+    def for_replacement(cls, epsilon: float, density: float, *, limit: int | None = None) -> "BitChannel":
+        """Return the channel of least variance that costs ``epsilon`` for one word replaced by another.
+
+        Parameters
+        ----------
+        epsilon : float
+            ln p/q + ln (1-q)/(1-p).
+        density : float
+            Public guess of the share of the vocabulary's words that a document has, between 0 and 1.
+        limit : int, optional
+            Words of a document to keep.
+        """
+        from scipy.optimize import minimize_scalar
+
+        epsilon = _finite(epsilon)
+        if not 0 < density < 1:
+            raise ParameterError(
+                f"density must lie between 0 and 1, but is {density!r}; give mean words / n_words."
+            )
+
+        def rates(logit: float) -> tuple[float, float]:
+            return 1 / (1 + math.exp(-logit - epsilon)), 1 / (1 + math.exp(-logit))
+
+        def variance(logit: float) -> float:
+            p, q = rates(logit)
+            return (density * p * (1 - p) + (1 - density) * q * (1 - q)) / (p - q) ** 2
+
+        best: Any = minimize_scalar(variance, bounds=(-epsilon / 2 - 12, 12 - epsilon / 2), method="bounded")
+        return cls._rounded(epsilon, rates(float(best.x)), lambda c: c._replaced(), limit)
+
+    @classmethod
+    def for_document(cls, epsilon: float, limit: int, n_words: int) -> "BitChannel":
+        """Return the channel that costs ``epsilon`` for a whole document, of which it keeps ``limit`` words.
+
+        Parameters
+        ----------
+        epsilon : float
+            For any document replaced by any other.
+        limit : int
+            Words to keep, L.
+        n_words : int
+            Size of the vocabulary; the density is L / n_words.
+        """
+        if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit < n_words:
+            raise ParameterError(
+                f"limit must be a number of words from 1 to below {n_words}, but is {limit!r}."
+            )
+        return cls.for_replacement(_finite(epsilon) / limit, limit / n_words, limit=limit)
+
+    @classmethod
+    def _rounded(
+        cls,
+        epsilon: float,
+        rates: tuple[float, float],
+        loss: "Callable[[BitChannel], float]",
+        limit: int | None = None,
+    ) -> "BitChannel":
+        p, q = math.floor(rates[0] * _ONE), math.ceil(rates[1] * _ONE)
+        p, q = min(p, _ONE - 1), max(q, 1)
+        while q < p and loss(cls(p, q)) > epsilon:  # a rounding of floats
+            p, q = p - 1, q + 1
+        if q >= p:
+            raise ParameterError(
+                f"epsilon = {epsilon!r} for a bit is below what 32-bit coins can tell apart; give a larger one."
+            )
+        return cls(p, q, limit)
+
+    def _one(self) -> float:
+        return max(_log_up(self.p / self.q), _log_up((1 - self.q) / (1 - self.p)))
+
+    def _replaced(self) -> float:
+        return _log_up(self.p / self.q * (1 - self.q) / (1 - self.p))
+
+    def guarantees(self, n_words: int) -> BitGuarantees:
+        """Return the four losses of a report of ``n_words`` bits."""
+        one, replaced = self._one(), self._replaced()
+        unlimited = _up(n_words * one)
+        whole = None if self.limit is None else min(_up(self.limit * replaced), unlimited)
+        return BitGuarantees(one, replaced, whole, self.limit, unlimited, n_words)
+
+    def report(
+        self, words_or_row: Any, stream: SecureStream, *, n_words: int | None = None
+    ) -> NDArray[np.uint8]:
+        """Randomise one document.
+
+        Parameters
+        ----------
+        words_or_row : array-like
+            A row of counts or of presence, one entry a word of the vocabulary; or, where ``n_words`` is given, the
+            numbers of the document's words (columns; a word may come more than once).
+        stream : SecureStream
+            Source of randomness; one key is taken from it.
+        n_words : int, optional
+            Size of the vocabulary.
+
+        Returns
+        -------
+        array of shape (n_words,), uint8
+            The report: zeros and ones. Ask once for each document, and keep the answer.
+        """
+        present = _presence(words_or_row, n_words)
+        source = stream.spawn("report")
+        return self.report_from(present, lambda n: source.words((n + 1) // 2).view("<u4")[:n])
+
+    def report_from(self, present: NDArray[np.bool_], read: ReadWords) -> NDArray[np.uint8]:
+        """Randomise with given uniform 32-bit numbers.
+
+        Where there are more words than ``limit``, numbers choose among them first; then each bit takes one.
+        """
+        kept = present
+        if self.limit is not None and np.count_nonzero(present) > self.limit:
+            words = np.flatnonzero(present)
+            for i in range(self.limit):  # the first steps of a shuffle
+                j = i + _below(len(words) - i, read)
+                words[i], words[j] = words[j], words[i]
+            kept = np.zeros_like(present)
+            kept[words[: self.limit]] = True
+        thresholds = np.where(kept, np.uint32(self.p_threshold), np.uint32(self.q_threshold))
+        return (read(len(present)) < thresholds).astype(np.uint8)
+
+    def reports(self, counts: Any, stream: SecureStream) -> NDArray[np.uint8]:
+        """Randomise every row of a matrix of counts, each with a key of its own: for simulations.
+
+        Returns
+        -------
+        array of shape (n_documents, n_words), uint8
+        """
+        rows = counts.tocsr() if hasattr(counts, "tocsr") else np.asarray(counts)
+        out = np.empty(rows.shape, np.uint8)
+        for d in range(rows.shape[0]):
+            row = rows[d].toarray()[0] if hasattr(rows, "tocsr") else rows[d]
+            out[d] = self.report(row, stream)
+        return out
+
+
+def _finite(epsilon: Any) -> float:
+    found = check_epsilon(epsilon)
+    if math.isinf(found):
+        raise ParameterError(
+            "epsilon of a channel must be finite: without randomising there is no report to send."
+        )
+    return found
+
+
+def _symmetric_rate(epsilon: float) -> tuple[float, float]:
+    q = 1 / (math.exp(min(epsilon, 700.0)) + 1)
+    return 1 - q, q
+
+
+def _below(n: int, read: ReadWords) -> int:
+    """Return a uniform number below ``n``, refusing numbers of the last, incomplete round."""
+    last = _ONE - _ONE % n
+    while True:
+        word = int(read(1)[0])
+        if word < last:
+            return word % n
+
+
+def _presence(words_or_row: Any, n_words: int | None) -> NDArray[np.bool_]:
+    if n_words is None:
+        row = np.asarray(words_or_row.toarray()[0] if hasattr(words_or_row, "toarray") else words_or_row)
+        if row.ndim != 1 or row.dtype.kind not in "biuf" or not np.isfinite(row).all() or (row < 0).any():
+            raise ParameterError(
+                "expected one row of counts, none of them negative; for numbers of words give n_words= as well."
+            )
+        return row > 0
+    numbers: Iterable[Any] = list(words_or_row)
+    words = np.asarray(numbers)
+    if words.size and (
+        words.dtype.kind not in "iu" or words.ndim != 1 or not 0 <= words.min() <= words.max() < n_words
+    ):
+        raise ParameterError(
+            f"expected numbers of words from 0 to {n_words - 1}, one for each word of the document."
+        )
+    present = np.zeros(n_words, bool)
+    present[words.astype(np.int64)] = True
+    return present
+
+
+def _log_up(ratio: Fraction) -> float:
+    """Return ln of a fraction above 1, rounded up."""
+    return _up(math.log(ratio.numerator) - math.log(ratio.denominator)) + 64 * math.ulp(1.0)
+
+
+def _up(value: float) -> float:
+    return value * (1 + 4 * math.ulp(1.0))
