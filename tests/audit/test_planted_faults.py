@@ -1,0 +1,279 @@
+"""Faults of the specification, each planted in a whole fit of this project, and each flagged by an audit.
+
+The attacker of these tests is the strongest there is: they hold both neighbours, see every number that a fit
+releases, and know the algorithm. After a fit on one corpus, the algorithm runs again on the other with the numbers
+released by the first, so both exact sums behind each release are known and the score is the logarithm of the
+likelihood ratio of the whole transcript.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
+from discreet.audit import distinguish, lira, one_run_audit
+from discreet.central import CountNoiseLDA, HybridGibbsLDA, full_batch
+from discreet.central.gate import BITS, Gate
+from discreet.central.schedule import plan
+from discreet.central.units import group_units
+from discreet.corpus import check_counts
+from discreet.privacy import SecureStream, events, gdp_mu, noise_multiplier_for
+
+DELTA = 1e-5
+EPSILON = 4.0
+SURE = 1e3
+HONEST = Gate.release
+
+
+def neighbours(n=5):
+    """A small crowd, and the same with one document of two words that nobody else has.
+
+    Two words: then every release has a contribution of full length, the co-occurrence too.
+    """
+    rng = np.random.default_rng(2)
+    crowd = np.c_[rng.poisson(1.0, (12, 5)), np.zeros((12, 2), int)]
+    return np.r_[crowd, [[0, 0, 0, 0, 0, n, n]]], crowd
+
+
+def fit(counts, seed):
+    """Do what ``PrivateLDA.fit`` does with two topics and two rounds, without its checks."""
+    noise = noise_multiplier_for(EPSILON, DELTA)
+    reservation = Ledger(EPSILON, DELTA).reserve(events.gaussian(noise), "audit")
+    gate = Gate(reservation, noise, "document", SecureStream(seed), None)
+    units = group_units(check_counts(counts), None)
+    n_units = full_batch.count_units(units, gate)
+    schedule = plan(n_units, gdp_mu(EPSILON, DELTA), units.n_words, 2)
+    state = full_batch.init(units, 2, 0.1, schedule, gate)
+    for _ in range(2):
+        state, _ = full_batch.step(state, units, 0.1, schedule, gate)
+
+
+def score(monkeypatch, sides, which, seed, release):
+    """Fit one side with ``release``, replay on the other; return the logarithm of the likelihood ratio."""
+    exact, noisy = ([], []), []
+
+    def record(self, total, share, purpose):
+        exact[which].append(total / 2**BITS)
+        noisy.append(release(self, total, share, purpose))
+        return noisy[-1]
+
+    def replay(self, total, share, purpose):
+        exact[1 - which].append(total / 2**BITS)
+        return noisy[len(exact[1 - which]) - 1]
+
+    monkeypatch.setattr(Gate, "release", record)
+    fit(sides[which], seed)
+    monkeypatch.setattr(Gate, "release", replay)
+    fit(sides[1 - which], seed)
+    return likelihood(noisy, *exact), noisy, exact
+
+
+def likelihood(noisy, with_unit, without):
+    total = 0.0
+    for seen, inside, outside in zip(noisy, with_unit, without, strict=True):
+        away, near = ((seen.values - exact) ** 2 for exact in (outside, inside))
+        total += float((away - near).sum()) / (2 * seen.noise**2)
+        # A release that hits one of the sums in every cell has no noise.
+        if not np.array_equal(inside, outside):
+            total += SURE * (bool((near == 0).all()) - bool((away == 0).all()))
+    return total
+
+
+def repeated(noisy, with_unit, without):
+    """Which of the two explains the difference of the rounds without any noise."""
+    change = noisy[-1].values - noisy[-2].values
+    off = [np.abs(change - (sums[-1] - sums[-2])).sum() for sums in (without, with_unit)]
+    return off[0] - off[1]
+
+
+def audit(monkeypatch, n_runs, release=HONEST, *, reading=likelihood, sides=None):
+    sides = sides or neighbours()
+    found = []
+    for which in (0, 1):
+        runs = (score(monkeypatch, sides, which, 2 * run + which, release) for run in range(n_runs))
+        found.append([reading(noisy, *exact) for _, noisy, exact in runs])
+    return distinguish(*found, delta=DELTA)
+
+
+def kept(report):
+    return not report.exceeds(EPSILON) and not report.exceeds_gaussian(gdp_mu(EPSILON, DELTA))
+
+
+def broken(report):
+    return not kept(report)
+
+
+def with_noise_over(divisor, *, known=False):
+    """Divide the noise; ``known`` to the algorithm, as a wrong calibration would be, or not."""
+
+    def release(self, total, share, purpose):
+        noisy = HONEST(self, total, share, purpose)
+        exact = total / 2**BITS
+        values = exact + (noisy.values - exact) / divisor
+        return noisy._replace(values=values, noise=noisy.noise / (divisor if known else 1))
+
+    return release
+
+
+def test_a_whole_fit_is_within_its_promise_and_spends_it(monkeypatch):
+    """The transcript is as telling as promised, no more: the signal of all releases together is mu itself."""
+    mu = gdp_mu(EPSILON, DELTA)
+    _, noisy, (inside, outside) = score(monkeypatch, neighbours(), 0, 7, HONEST)
+    steps = zip(noisy, inside, outside, strict=True)
+    spent = math.sqrt(sum(((a - b) ** 2).sum() / seen.noise**2 for seen, a, b in steps))
+    assert 0.999 * mu < spent <= mu
+    report = audit(monkeypatch, 300)
+    assert kept(report)
+    assert report.mu_lower_bound > 0.6 * mu
+
+
+@pytest.mark.slow
+def test_many_whole_fits_are_within_their_promise(monkeypatch):
+    report = audit(monkeypatch, 5000)
+    print(report)
+    assert kept(report)
+    assert report.mu_lower_bound > 0.9 * gdp_mu(EPSILON, DELTA)
+
+
+def test_halved_noise_in_a_whole_fit_is_flagged(monkeypatch):
+    report = audit(monkeypatch, 300, with_noise_over(2.0))
+    assert report.exceeds_gaussian(gdp_mu(EPSILON, DELTA))
+
+
+@pytest.mark.slow
+def test_halved_noise_in_many_whole_fits_is_flagged_by_epsilon_alone(monkeypatch):
+    report = audit(monkeypatch, 20_000, with_noise_over(2.0))
+    print(report)
+    assert report.exceeds(EPSILON)
+
+
+def test_a_clip_after_the_sum_is_flagged(monkeypatch):
+    """Each round's sum as a whole is held to the number of documents, and no document to 1."""
+
+    def late(units, theta, topics, weights, *rest):
+        out = np.zeros(topics.shape)
+        for unit in range(units.n_units):
+            entries = slice(units.indptr[unit], units.indptr[unit + 1])
+            words = units.words[entries]
+            share = theta[unit] * topics[words]
+            share /= share.sum(1, keepdims=True)
+            out[words] += weights[words, None] * np.sqrt(units.counts[entries])[:, None] * share
+        out *= min(1.0, units.n_units / np.linalg.norm(out))
+        return np.floor(out * 2**BITS).astype(np.int64)
+
+    honest = full_batch.round_sum
+    monkeypatch.setattr(full_batch, "round_sum", late)
+    assert broken(audit(monkeypatch, 100, sides=neighbours(500_000)))
+    monkeypatch.setattr(full_batch, "round_sum", honest)
+    assert kept(audit(monkeypatch, 100, sides=neighbours(500_000)))
+
+
+def test_the_same_noise_twice_is_flagged(monkeypatch):
+    first = {}
+
+    def release(self, total, share, purpose):
+        noisy = HONEST(self, total, share, purpose)
+        exact = total / 2**BITS
+        if purpose == "round 0":
+            first["noise"] = noisy.values - exact
+        return noisy._replace(values=exact + first["noise"]) if purpose == "round 1" else noisy
+
+    assert broken(audit(monkeypatch, 150, release, reading=repeated))
+    assert kept(audit(monkeypatch, 150, reading=repeated))
+
+
+def test_exact_word_totals_in_a_whole_fit_are_flagged(monkeypatch):
+    def release(self, total, share, purpose):
+        noisy = HONEST(self, total, share, purpose)
+        return noisy._replace(values=total / 2**BITS) if purpose == "unigram" else noisy
+
+    assert broken(audit(monkeypatch, 150, release))
+
+
+@pytest.mark.parametrize("when", ["last", "hybrid"])
+def test_zhus_sampler_is_flagged_by_its_word_totals(when):
+    """One word of one document is replaced. The hybrid sampler, which does promise something, is not flagged."""
+    inside = np.zeros((6, 6), int)
+    inside[:, :4] = 1
+    outside = inside.copy()
+    inside[0, 4], outside[0, 5] = 1, 1
+
+    def share_of_the_word(counts, seed):
+        if when == "last":
+            model = CountNoiseLDA(2, when="last", epsilon=0.5, n_sweeps=3, random_state=seed)
+        else:
+            model = HybridGibbsLDA(2, epsilon=1.0, n_sweeps=3, publish_assignments=False, random_state=seed)
+        release = model.fit(counts).release_
+        return release.word_weight[4] - release.word_weight[5]
+
+    report = distinguish(
+        lambda run: share_of_the_word(inside, 2 * run),
+        lambda run: share_of_the_word(outside, 2 * run + 1),
+        n_runs=150,
+        delta=1e-6,
+    )
+    assert report.exceeds(1.0) == (when == "last")
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(private):
+    texts = ["rain wind sun", "rain snow sun"] * 40
+    sides = [*texts, "orchid orchid"], texts
+
+    def knows(corpus, seed):
+        ledger = Ledger(2.0, 1e-2)
+        words = PrivateCountVectorizer(epsilon=1.0, delta=5e-3, random_state=seed, ledger=ledger)
+        if private:
+            counts = words.fit_transform(corpus)
+        else:
+            known = sorted({word for text in corpus for word in text.split()})
+            counts = PrivateCountVectorizer(epsilon=1.0, vocabulary=known, ledger=ledger).fit_transform(
+                corpus
+            )
+        model = PrivateLDA(
+            2, epsilon=0.9, delta=4e-3, random_state=seed, allow_unlearnable=True, ledger=ledger
+        )
+        return float("orchid" in model.fit(counts).release_.vocabulary)
+
+    report = distinguish(
+        lambda run: knows(sides[0], 2 * run), lambda run: knows(sides[1], 2 * run + 1), n_runs=120, delta=1e-2
+    )
+    assert report.exceeds(2.0) != private
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(600, 0.05), 5)
+    return check_counts(rng.poisson(20 * rng.dirichlet(np.ones(5), 400) @ topics))
+
+
+def train(counts, seed):
+    settings = {"epsilon": 1.0, "delta": 1e-6, "n_rounds": 2, "allow_unlearnable": True}
+    return PrivateLDA(5, random_state=seed, **settings).fit(counts).components_
+
+
+@pytest.mark.parametrize("divisor", [1.0, 100.0])
+def test_one_run_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatch, corpus, divisor):
+    monkeypatch.setattr(Gate, "release", with_noise_over(divisor, known=True))
+    report = one_run_audit(
+        train,
+        corpus,
+        n_canaries=200,
+        kind="one_topic",
+        n_guesses=100,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=0,
+    )
+    print(report)
+    assert report.exceeds_promise() == (divisor > 1)
+
+
+@pytest.mark.parametrize("divisor", [1.0, 100.0])
+def test_lira_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatch, corpus, divisor):
+    monkeypatch.setattr(Gate, "release", with_noise_over(divisor, known=True))
+    report = lira(train, corpus, n_shadows=16, epsilon=1.0, delta=1e-6, random_state=0)
+    print(report.table())
+    assert report.exceeds_promise() == (divisor > 1)
