@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, budget, convert, demo, fit, report, topics, transform
+from discreet.cli import audit, budget, convert, demo, evaluate, fit, report, topics, transform
 from discreet.errors import DiscreetError
 
 __all__ = ["app", "main", "run"]
@@ -33,6 +33,7 @@ app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)
 app.command()(convert.convert)
+app.command()(evaluate.evaluate)
 app.command()(audit.audit)
 app.command()(demo.demo)
 
