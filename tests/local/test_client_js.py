@@ -1,0 +1,141 @@
+"""The JavaScript client: the same bytes as Python's from the same random numbers, in Node and in a browser."""
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.local import client_vectors
+
+from discreet.corpus import Tokenizer
+from discreet.local import BitChannel, Report
+from discreet.local.wire import vocabulary_digest
+
+HERE = Path(__file__).parent
+CLIENT = Path(str(files("discreet.local") / "discreet-client.js"))
+VECTORS = json.loads((HERE / "vectors.json").read_text())
+NODE = shutil.which("node")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+#: Runs the vectors; returns the names of those that fail, and what memory and refusals do.
+PROGRAM = """
+async function check(client, vectors) {
+  const bytes = (hex) => Uint8Array.from(hex.match(/../g) || [], (x) => parseInt(x, 16));
+  const hex = (raw) => Array.from(raw, (b) => b.toString(16).padStart(2, "0")).join("");
+  const failed = [];
+  for (const [i, one] of vectors.reports.entries()) {
+    let at = 0;
+    const random = bytes(one.random), randomBytes = (n) => random.subarray(at, at += n);
+    const made = await client.create({channel: one.channel, vocabulary: vectors.vocabulary, randomBytes});
+    if (hex(await made.reportOfWords(one.words)) !== one.report) failed.push("report " + i);
+  }
+  for (const one of vectors.texts) {
+    if (JSON.stringify(client.tokens(one.text)) !== JSON.stringify(one.tokens)) failed.push("text " + one.text);
+  }
+  const channel = {p: 2576980378, q: 1717986918, limit: 3}, vocabulary = vectors.vocabulary;
+  const kept = new Map();
+  const storage = {getItem: (k) => kept.has(k) ? kept.get(k) : null, setItem: (k, v) => { kept.set(k, v); }};
+  const first = await client.create({channel, vocabulary, storage});
+  const report = hex(await first.report("fever and cold"));
+  const again = await client.create({channel, vocabulary, storage});
+  if (hex(await again.report("Cold fever")) !== report) failed.push("asked twice");
+  if (hex(await again.report("cough")) === report) failed.push("another document");
+  const named = hex(await again.report("cough", "diary"));
+  if (hex(await again.report("bone", "diary")) !== named) failed.push("named");
+  if (JSON.stringify([...kept]).includes("fever")) failed.push("storage shows words");
+  for (const bad of [{p: 1, q: 2}, {p: 1.5, q: 1}, {p: 4294967296, q: 1}, {}, {p: 2, q: 1, limit: -1}]) {
+    try { await client.create({channel: bad, vocabulary}); failed.push("took " + JSON.stringify(bad)); } catch (e) {
+      if (!(e instanceof RangeError)) failed.push(String(e));
+    }
+  }
+  // Coins of the device itself: 4,000 bits of probability .4, five standard deviations.
+  const long = Array.from({length: 4000}, (_, i) => "w" + i);
+  const coins = await client.create({channel: {p: 2576980378, q: 1717986918}, vocabulary: long});
+  let ones = 0;
+  for (const byte of (await coins.reportOfWords([])).subarray(72)) for (let b = 0; b < 8; b++) ones += (byte >> b) & 1;
+  if (Math.abs(ones - 1600) > 155) failed.push("coins " + ones);
+  return {failed, guarantees: first.guarantees(), wire: report};
+}
+"""
+
+
+def test_vectors_are_the_descriptions():
+    assert client_vectors.build() == VECTORS
+
+
+def test_python_makes_the_vectors():
+    vocabulary = VECTORS["vocabulary"]
+    for vector in VECTORS["reports"]:
+        told = vector["channel"]
+        channel = BitChannel(told["p"], told["q"], told["limit"] or None)
+        raw, at = bytes.fromhex(vector["random"]), [0]
+
+        def read(n, raw=raw, at=at):
+            at[0] += n
+            return np.frombuffer(raw, "<u4")[at[0] - n : at[0]]
+
+        bits = channel.report_from(np.isin(np.arange(len(vocabulary)), vector["words"]), read)
+        number = raw[4 * at[0] : 4 * at[0] + 16]
+        report = Report(channel, vocabulary_digest(vocabulary), number, bits)
+        assert report.to_bytes().hex() == vector["report"]
+    for text in VECTORS["texts"]:
+        assert Tokenizer()(text["text"]) == text["tokens"]
+
+
+def check_result(result):
+    assert result["failed"] == []
+    told = BitChannel(2576980378, 1717986918, 3).guarantees(len(VECTORS["vocabulary"]))
+    found = result["guarantees"]
+    assert found["wordAddedOrRemoved"] == pytest.approx(told.word_added_or_removed, rel=1e-9)
+    assert found["wordReplaced"] == pytest.approx(told.word_replaced, rel=1e-9)
+    assert found["document"] == pytest.approx(told.document, rel=1e-9)
+    assert found["documentWithoutLimit"] == pytest.approx(told.document_without_limit, rel=1e-9)
+    assert Report.from_bytes(bytes.fromhex(result["wire"])).channel.limit == 3
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_node(tmp_path):
+    (tmp_path / "run.js").write_text(
+        f"{PROGRAM}\nconst vectors = {json.dumps(VECTORS)};\n"
+        f"check(require({json.dumps(str(CLIENT))}), vectors).then((r) => console.log(JSON.stringify(r)));\n"
+    )
+    done = subprocess.run(
+        [NODE, tmp_path / "run.js"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    check_result(json.loads(done.stdout))
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_the_check_would_see_a_wrong_client(tmp_path):
+    wrong = CLIENT.read_text().replace("<< (t & 7)", "<< (7 - (t & 7))")
+    assert wrong != CLIENT.read_text()
+    (tmp_path / "client.js").write_text(wrong)
+    (tmp_path / "run.js").write_text(
+        f"{PROGRAM}\nconst vectors = {json.dumps(VECTORS)};\n"
+        "check(require('./client.js'), vectors).then((r) => console.log(JSON.stringify(r)));\n"
+    )
+    done = subprocess.run([NODE, tmp_path / "run.js"], capture_output=True, text=True, timeout=60, check=True)
+    assert any(name.startswith("report") for name in json.loads(done.stdout)["failed"])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+def test_browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            page = browser.new_page()
+            # A secure context, which the browser's cryptography asks for, without a network.
+            page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
+            page.goto("https://example.invalid/")
+            page.add_script_tag(content=CLIENT.read_text())
+            result = page.evaluate(
+                f"async (vectors) => {{ {PROGRAM}; return check(discreetClient, vectors); }}", VECTORS
+            )
+        finally:
+            browser.close()
+    check_result(result)
