@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, budget, convert, demo, evaluate, fit, report, topics, transform
+from discreet.cli import (
+    audit,
+    budget,
+    choose_topics,
+    convert,
+    demo,
+    evaluate,
+    fit,
+    perturb,
+    report,
+    topics,
+    transform,
+)
 from discreet.errors import DiscreetError
 
 __all__ = ["app", "main", "run"]
@@ -32,6 +44,8 @@ app.command()(report.report)
 app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)
+app.command()(perturb.perturb)
+app.command()(choose_topics.choose_topics)
 app.command()(convert.convert)
 app.command()(evaluate.evaluate)
 app.command()(audit.audit)

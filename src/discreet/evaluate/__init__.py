@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.evaluate.choosing import TopicNumbers, choose_n_topics
     from discreet.evaluate.classification import ClassificationReport, classification_report
     from discreet.evaluate.coherence import (
         coherence_npmi,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "ClassificationReport": "classification",
     "TopicMatch": "matching",
+    "TopicNumbers": "choosing",
+    "choose_n_topics": "choosing",
     "classification_report": "classification",
     "coherence_npmi": "coherence",
     "coherence_umass": "coherence",
@@ -40,6 +43,8 @@ _HOMES = {
 __all__ = [
     "ClassificationReport",
     "TopicMatch",
+    "TopicNumbers",
+    "choose_n_topics",
     "classification_report",
     "coherence_npmi",
     "coherence_umass",

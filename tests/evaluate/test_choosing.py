@@ -1,0 +1,157 @@
+"""Choosing the number of topics: planted numbers are found, folds are honest, the plot shows what was measured."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.errors import CorpusError, ParameterError
+from discreet.evaluate import TopicNumbers, choose_n_topics, completion_perplexity, diversity, unigram
+from discreet.evaluate.choosing_plot import round_steps
+from discreet.lda import GibbsLDA
+
+CANDIDATES = (2, 4, 8, 16)
+
+
+def planted(n_topics=4, n_documents=240, seed=0):
+    rng = np.random.default_rng(seed)
+    topics = np.kron(np.eye(n_topics), np.full((1, 12), 1 / 12)) * 0.95 + 0.05 / (12 * n_topics)
+    theta = rng.dirichlet(np.full(n_topics, 0.15), n_documents)
+    return sp.csr_matrix(np.array([rng.multinomial(60, p) for p in theta @ topics]))
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def result(counts):
+    return choose_n_topics(counts, CANDIDATES, n_folds=3, n_sweeps=60, random_state=1)
+
+
+def made_up(perplexity) -> TopicNumbers:
+    table = np.asarray(perplexity, float)
+    return TopicNumbers(
+        tuple(range(10, 10 * len(table) + 1, 10)), table, -1 / table, 1 / table, table.max(0) * 2
+    )
+
+
+def test_the_planted_number_is_chosen(result):
+    assert result.best == 4
+    means = result.perplexity.mean(axis=1)
+    assert means[1] < 0.9 * means[0]
+    assert (result.perplexity < result.unigram_perplexity).all()
+    # The naive choice, perplexity of the training documents, takes all it can get.
+    assert result.coherence.mean(axis=1).argmax() == 1
+
+
+def test_another_planted_number():
+    found = choose_n_topics(planted(8, 400, seed=3), CANDIDATES, n_folds=3, n_sweeps=60)
+    assert found.best == 8
+
+
+def test_every_number_is_that_of_its_own_fold(counts, result):
+    fold_of = np.random.default_rng(1).permutation(counts.shape[0]) % 3
+    assert np.bincount(fold_of).tolist() == [80, 80, 80]
+    for fold in (0, 2):
+        train, held_out = counts[fold_of != fold], counts[fold_of == fold]
+        model = GibbsLDA(8, n_sweeps=60, random_state=1 + fold).fit(train)
+        found = completion_perplexity(model.topic_word_, held_out, random_state=1)
+        assert result.perplexity[2, fold] == pytest.approx(found, rel=1e-12)
+        assert result.diversity[2, fold] == diversity(model.topic_word_)
+        alone = completion_perplexity(unigram(train, smoothing=0.01), held_out, random_state=1)
+        assert result.unigram_perplexity[fold] == pytest.approx(alone, rel=1e-12)
+
+
+def test_scored_documents_are_not_those_trained_on(counts):
+    seen = []
+
+    class Spy(GibbsLDA):
+        def fit(self, X, y=None, *, callback=None):
+            seen.append(X.shape[0])
+            return super().fit(X, y, callback=callback)
+
+    said = []
+    choose_n_topics(
+        counts[:100],
+        [2],
+        n_folds=4,
+        make_model=lambda k, seed: Spy(k, n_sweeps=3, random_state=seed),
+        callback=lambda *what: said.append(what),
+    )
+    assert seen == [75] * 4
+    assert said == [("model", n, 4) for n in (1, 2, 3, 4)]
+
+
+def test_the_rule_of_one_standard_error():
+    assert made_up([[90, 110], [80, 100], [70, 90]]).best == 30  # better on both folds, by the same
+    assert made_up([[90, 110], [80, 100], [79.9, 100.1]]).best == 20  # the third is better by chance
+    # Folds differ by much more than candidates: only paired differences see that 20 is better.
+    assert made_up([[102, 1020, 10200], [100, 1000, 10000]]).best == 20
+    assert made_up([[50, 50], [50, 50]]).best == 10
+    assert made_up([[50, 60]]).best == 10
+
+
+def test_threads_order_and_doubles_do_not_matter(counts):
+    first = choose_n_topics(counts[:60], [3, 2], n_folds=2, n_sweeps=5)
+    again = choose_n_topics(counts[:60].toarray(), np.array([2, 3, 3]), n_folds=2, n_sweeps=5, n_jobs=2)
+    assert first.candidates == again.candidates == (2, 3)
+    np.testing.assert_array_equal(first.perplexity, again.perplexity)
+    np.testing.assert_array_equal(first.coherence, again.coherence)
+
+
+def test_refusals(counts):
+    for wrong in ([], [0], [2.5], [True], ["a"]):
+        with pytest.raises(ParameterError, match="candidates must be numbers of topics"):
+            choose_n_topics(counts, wrong)
+    with pytest.raises(ParameterError, match="n_folds"):
+        choose_n_topics(counts, [2], n_folds=1)
+    with pytest.raises(CorpusError, match="too few for 5 folds"):
+        choose_n_topics(counts[:9], [2])
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_plot_shows_the_means(result):
+    root = ET.fromstring(result.to_svg())
+    dots = [c for c in root.iter(f"{SVG}circle") if c.get("r") == "4"]
+    heights = np.array([float(c.get("cy")) for c in dots])[:4]
+    means = result.perplexity.mean(axis=1)
+    # Heights are a falling straight line of the means, so a lower perplexity stands lower.
+    slope = (heights[0] - heights[1]) / (means[0] - means[1])
+    assert slope < 0
+    np.testing.assert_allclose(heights - heights[0], slope * (means - means[0]), atol=0.2)
+    rings = [c for c in root.iter(f"{SVG}circle") if c.get("r") == "9"]
+    assert {ring.get("cx") for ring in rings} == {dots[1].get("cx")}
+    labels = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"2", "4", "8", "16"} <= set(labels)
+    size = re.fullmatch(r"0 0 (\d+) (\d+)", root.get("viewBox"))
+    for shape in root.iter():
+        for name, most in (("x", 1), ("cx", 1), ("x2", 1), ("y", 2), ("cy", 2), ("y2", 2)):
+            assert 0 <= float(shape.get(name, 0)) <= float(size[most])
+
+
+@pytest.mark.parametrize("table", [[[5, 5]], [[1e9, 2e9], [3, 4]], [[7, 7], [7, 7]], [[50, 51]] * 30])
+def test_the_plot_of_odd_results(table):
+    ET.fromstring(made_up(table).to_svg())
+
+
+def test_the_page_holds_its_numbers_and_no_links(result, tmp_path):
+    path = tmp_path / "k.html"
+    html = result.to_html(path, corpus="<b>letters</b>")
+    assert path.read_text() == html
+    assert "&lt;b&gt;letters" in html
+    assert f"{result.perplexity[1].mean():.1f}" in html
+    assert "http" not in html.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert html.count("class=best") == 1
+    assert "public" in html
+
+
+def test_round_steps():
+    assert round_steps(0, 10) == [0, 2, 4, 6, 8, 10]
+    assert round_steps(0.11, 0.17) == [0.12, 0.14, 0.16]
+    assert round_steps(-1.3, 3.9, 4) == [0, 2]
