@@ -1,0 +1,91 @@
+"""`discreet perturb`: randomise documents on the writer's own device."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import Encoding, FileFormat, Quiet, Seed, Text, check_output_file
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["perturb"]
+
+
+class Per(StrEnum):
+    """What epsilon is the loss of."""
+
+    WORD = "word"
+    REPLACEMENT = "replacement"
+    DOCUMENT = "document"
+
+
+def perturb(
+    documents: Annotated[
+        Path, typer.Argument(help="File or folder with one or more documents of one writer.")
+    ],
+    vocabulary: Annotated[Path, typer.Option(help="The public words, one a line.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of reports to write.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy loss of what --per says. Positive.")],
+    per: Annotated[
+        Per, typer.Option(help="One word added or removed, one word replaced, or a whole document.")
+    ] = Per.REPLACEMENT,
+    words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Words of a document that are kept at most (--per document), or expected."),
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(help="File of this device that keeps reports: the same document gets the same report."),
+    ] = None,
+    text: Text = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    seed: Seed = None,
+    quiet: Quiet = False,
+) -> None:
+    """Randomise each document of DOCUMENTS into a report that may leave this device.
+
+    A report says of each public word whether the document has it, with coins that make every answer deniable. What
+    the reports promise is printed: all four losses, because none says enough alone.
+    """
+    from discreet.cli.display import console
+    from discreet.corpus import load_vocabulary, read_corpus
+    from discreet.local import ReportMemo, write_reports
+    from discreet.privacy import BitChannel, SecureStream
+
+    check_output_file(out)
+    known = load_vocabulary(vocabulary)
+    options: dict[str, Any] = {"text": text, "encoding": encoding, "vocabulary": known}
+    corpus = read_corpus(
+        documents, file_format, **{key: value for key, value in options.items() if value is not None}
+    )
+    if corpus.n_documents == 0:
+        raise CorpusError(f"{documents} holds no document.")
+    if per is Per.WORD:
+        channel = BitChannel.symmetric(epsilon)
+    elif words is None:
+        raise ParameterError(
+            f"--per {per.value} needs --words: how many words a document has, or keeps, at most; a public guess."
+        )
+    elif per is Per.REPLACEMENT:
+        channel = BitChannel.for_replacement(epsilon, min(words / len(known), 0.5))
+    else:
+        channel = BitChannel.for_document(epsilon, words, len(known))
+    memo, stream = ReportMemo(memory), SecureStream(seed)
+    counts = corpus.counts
+    reports = [
+        (memo if memory else ReportMemo()).report(
+            channel, counts.indices[counts.indptr[d] : counts.indptr[d + 1]], known, stream
+        )
+        for d in range(corpus.n_documents)
+    ]
+    memo.save()  # before anything may be sent
+    write_reports(out, reports)
+    say = console(quiet=quiet)
+    say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
+    say.print(channel.guarantees(len(known)).in_words(), markup=False)
+    if len(reports) > 1:
+        say.print("Losses are per report: who writes several documents adds them up.")
+    if seed is not None:
+        say.print("Made with a seed: reproducible, not for release.")

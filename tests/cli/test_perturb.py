@@ -1,0 +1,108 @@
+"""`discreet perturb`: reports that may leave, and what they promise."""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet.cli.app import run
+from discreet.local import BitChannel, LocalLDA, read_reports
+
+WORDS = ["fever", "cough", "knee", "back", "sleep", "tired"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in WORDS))
+    lines = [{"text": "Fever and cough, fever"}, {"text": "my knee, my back"}, {"text": "nothing known"}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def perturb(folder, *arguments):
+    return run(
+        [
+            "perturb",
+            str(folder / "in.jsonl"),
+            *("--vocabulary", str(folder / "words.txt"), "--out", str(folder / "reports.bin")),
+            *arguments,
+        ]
+    )
+
+
+def test_reports_and_their_four_losses(folder, capsys):
+    assert perturb(folder, "--epsilon", "2", "--per", "document", "--words", "2") == 0
+    told = " ".join(capsys.readouterr().err.split())
+    for part in (
+        "3 reports of 6 bits",
+        "added or removed",
+        "replaced",
+        "at most 2 words",
+        "without limit",
+        "add",
+    ):
+        assert part in told
+    channel, bits = read_reports(folder / "reports.bin", vocabulary=WORDS)
+    assert channel == BitChannel.for_document(2.0, 2, 6)
+    assert bits.shape == (3, 6)
+
+
+def test_strong_epsilon_shows_the_words(folder):
+    assert perturb(folder, "--epsilon", "20", "--per", "word") == 0
+    _, bits = read_reports(folder / "reports.bin")
+    np.testing.assert_array_equal(bits, [[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0] * 6])
+
+
+def test_the_same_document_gets_the_same_report(folder):
+    memory = ("--memory", str(folder / "kept.json"), "--epsilon", "0.1", "--per", "word")
+    assert perturb(folder, *memory) == 0
+    first = (folder / "reports.bin").read_bytes()
+    assert perturb(folder, *memory) == 0
+    assert (folder / "reports.bin").read_bytes() == first
+    assert perturb(folder, *memory[2:]) == 0
+    assert (folder / "reports.bin").read_bytes() != first
+
+
+def test_seeds_are_labelled(folder, capsys):
+    assert perturb(folder, "--epsilon", "1", "--per", "word", "--seed", "1") == 0
+    first = (folder / "reports.bin").read_bytes()
+    assert "not for release" in capsys.readouterr().err
+    assert perturb(folder, "--epsilon", "1", "--per", "word", "--seed", "1") == 0
+    assert (folder / "reports.bin").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--epsilon", "0", "--per", "word"), "epsilon must be a positive number"),
+        (("--epsilon", "2"), "needs --words"),
+        (("--epsilon", "2", "--per", "document", "--words", "6"), "below 6"),
+        (("--epsilon", "2", "--per", "nothing"), "nothing"),
+        (("--epsilon", "1", "--per", "word", "--memory", "words"), "does not hold kept reports"),
+    ],
+)
+def test_refusals_write_nothing(folder, capsys, arguments, message):
+    arguments = tuple(str(folder / "words.txt") if a == "words" else a for a in arguments)
+    assert perturb(folder, *arguments) == 2
+    error = capsys.readouterr().err
+    assert message in " ".join(error.split())
+    assert "knee" not in error
+    assert not (folder / "reports.bin").exists()
+
+
+def test_a_file_of_reports_is_what_local_lda_takes(tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"w{i:02}" for i in range(30)]
+    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
+    with (tmp_path / "in.jsonl").open("w") as file:
+        for d in range(6000):
+            chosen = rng.choice(10, 4, replace=False) + 10 * (d % 3)
+            file.write(json.dumps({"text": " ".join(words[i] for i in chosen)}) + "\n")
+    assert perturb(tmp_path, "--epsilon", "8", "--words", "4", "--seed", "3") == 0
+    channel, bits = read_reports(tmp_path / "reports.bin", vocabulary=words)
+    assert len(bits) == 6000  # also those of equal documents
+    with pytest.warns(UserWarning, match="lets only 2 through"):  # three groups of one length: two contrasts
+        model = LocalLDA(3, channel=channel, random_state=1).fit(bits)
+    groups = model.release_.topic_word.reshape(3, 3, 10).sum(axis=2)
+    assert sorted(groups.argmax(axis=1).tolist()) == [0, 1, 2]
+    assert groups.max(axis=1).min() > 0.8
