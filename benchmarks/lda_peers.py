@@ -246,7 +246,7 @@ GIBBS, LONG, SLOW, VB = (
 
 #: name: (trainer, sweeps after which to look)
 TRAINERS = {
-    "discreet frozen": (lambda: Discreet("frozen"), GIBBS),
+    "discreet frozen": (lambda: Discreet("frozen"), LONG),
     "discreet mh": (lambda: Discreet("mh"), LONG),
     "discreet live": (lambda: Discreet("live"), SLOW),
     "topica sparse": (lambda: Topica("sparse"), GIBBS),
