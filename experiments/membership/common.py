@@ -1,0 +1,97 @@
+"""Corpora, trainers and cached shadow statistics that the parts of this experiment share."""
+
+import csv
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.audit import AuditReport, likelihood_ratio_scores
+from discreet.audit.shadows import draw_halves, train_statistics
+from discreet.lda import VariationalLDA
+
+HERE = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("DISCREET_DATA", HERE.parents[2] / "shared" / "data"))
+#: Finished models' statistics; they tell who was in which half, so they are kept out of the repository.
+CACHE = Path(os.environ.get("DISCREET_CACHE", Path(tempfile.gettempdir()) / "discreet-membership"))
+FPR = 1e-3
+
+
+def load(name):
+    """Return counts (documents x words) and the words."""
+    folder = DATA / name
+    if not folder.is_dir():
+        raise SystemExit(f"there is no corpus at {folder}; set DISCREET_DATA to a folder that holds it")
+    words = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    return sp.load_npz(folder / "counts.npz").tocsr(), words
+
+
+def default_vb(n_topics):
+    """Batch variational Bayes at scikit-learn's defaults: both priors 1 / K, 10 passes, tolerance .001."""
+
+    def train(counts, seed):
+        model = VariationalLDA(
+            n_topics,
+            doc_topic_prior=1 / n_topics,
+            topic_word_prior=1 / n_topics,
+            max_iter=10,
+            tol=0.0,
+            random_state=seed,
+            n_jobs=1,
+        )
+        return model.fit(counts).components_
+
+    return train
+
+
+def draw(counts, n_shadows, n_targets, seed=0):
+    """Return members and seeds of shadows (halves and complements) and of targets (random halves of their own)."""
+    halves, coins, seeds = np.random.SeedSequence(seed).spawn(3)
+    n = counts.shape[0]
+    inside = draw_halves(n, n_shadows, np.random.default_rng(halves))
+    rng = np.random.default_rng(coins)
+    # The targets of the paper are trained on half of the documents, as are the shadows.
+    members = np.array([rng.permutation(n) < n // 2 for _ in range(n_targets)])
+    drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=n_targets + n_shadows).tolist()
+    return inside, members, drawn[n_targets:], drawn[:n_targets]
+
+
+def statistics(name, counts, train, n_shadows, n_targets, seed=0, n_jobs=2):
+    """Train shadows and targets; return statistics and members of both, and the CPU seconds it took (0 if cached)."""
+    inside, members, shadow_seeds, target_seeds = draw(counts, n_shadows, n_targets, seed)
+    started = time.process_time()
+    more = {"folder": CACHE, "settings": name, "n_jobs": n_jobs}
+    shadows = train_statistics(train, counts, inside, shadow_seeds, **more)
+    targets = train_statistics(train, counts, members, target_seeds, **more)
+    return shadows, inside, targets, members, target_seeds, time.process_time() - started
+
+
+def attack(shadows, inside, targets, members, *, online=True, coins="half"):
+    scores = likelihood_ratio_scores(targets, shadows, inside, online=online)
+    return AuditReport(scores, members, "LiRA", coins=coins)
+
+
+class Table:
+    """A CSV file that is written row by row and knows which rows it has."""
+
+    def __init__(self, name, keys, values):
+        self.path, self.keys, self.fields = HERE / f"{name}.csv", keys, [*keys, *values]
+        self.rows = []
+        if self.path.exists():
+            with self.path.open(newline="") as file:
+                self.rows = [row for row in csv.DictReader(file) if list(row) == self.fields]
+
+    def has(self, **key):
+        return any(all(row[k] == str(v) for k, v in key.items()) for row in self.rows)
+
+    def add(self, **row):
+        row = {k: f"{row[k]:.5g}" if isinstance(row[k], float) else str(row[k]) for k in self.fields}
+        self.rows.append(row)
+        with self.path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, self.fields, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        print(self.path.stem, " ".join(row.values()), flush=True)

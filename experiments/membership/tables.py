@@ -1,0 +1,78 @@
+"""Tables 1 and 2: pooled true positive rates at a false positive rate of .1 %."""
+
+import common
+import numpy as np
+
+from discreet.audit import AuditReport, simple_attacks
+from discreet.audit.shadows import train_statistics
+
+RESULT = ("tpr", "low", "high", "auc", "tpr_1pct", "n_shadows", "n_targets", "cpu_seconds")
+TARGETS = 10
+
+
+def figures(report, n_shadows, n_targets, seconds):
+    low, high = report.tpr_interval(common.FPR)
+    return {
+        "tpr": report.tpr_at(common.FPR),
+        "low": low,
+        "high": high,
+        "auc": report.auc,
+        "tpr_1pct": report.tpr_at(0.01),
+        "n_shadows": n_shadows,
+        "n_targets": n_targets,
+        "cpu_seconds": float(seconds),
+    }
+
+
+def table1(scale):
+    """LiRA beside the three simple attacks."""
+    table = common.Table("table1", ("corpus", "n_topics", "attack"), RESULT)
+    for corpus, n_topics in (("tweetrumors", 5), ("nips", 10), ("20newsgroups", 20)):
+        if table.has(corpus=corpus, attack="entropy"):
+            continue
+        n_shadows = max(4, int(128 * scale) // 2 * 2)
+        counts, _ = common.load(corpus)
+        train = common.default_vb(n_topics)
+        done = common.statistics(f"vb {n_topics}", counts, train, n_shadows, TARGETS)
+        shadows, inside, targets, members, seeds, seconds = done
+        for name, online in (("LiRA", True), ("LiRA offline", False)):
+            report = common.attack(shadows, inside, targets, members, online=online)
+            values = figures(report, n_shadows, TARGETS, seconds)
+            table.add(corpus=corpus, n_topics=n_topics, attack=name, **values)
+        scores = {"max": [], "std": [], "entropy": []}
+        for row, seed in zip(members, seeds, strict=True):
+            topics = train(counts[row], seed)
+            for name, report in simple_attacks(topics, counts, row).items():
+                scores[name].append(report.scores[0])
+        for name, values in scores.items():
+            pooled = AuditReport(np.array(values), members, name)
+            table.add(
+                corpus=corpus, n_topics=n_topics, attack=name, **figures(pooled, n_shadows, TARGETS, seconds)
+            )
+
+
+def table2(scale):
+    """Online and offline: nips by the number of topics, TweetRumors by the number of shadows."""
+    table = common.Table("table2", ("corpus", "n_topics", "n", "attack"), RESULT)
+
+    def add(corpus, n_topics, n, done, keep):
+        shadows, inside, targets, members, _, seconds = done
+        for name, online in (("online", True), ("offline", False)):
+            report = common.attack(shadows[:keep], inside[:keep], targets, members, online=online)
+            values = figures(report, keep, len(members), seconds)
+            table.add(corpus=corpus, n_topics=n_topics, n=n, attack=name, **values)
+
+    if not table.has(corpus="tweetrumors", n=512, attack="offline"):
+        counts, _ = common.load("tweetrumors")
+        most = max(4, int(512 * scale) // 2 * 2)
+        train = common.default_vb(5)
+        for n in (4, 16, 64, 128, 512):
+            done = common.statistics("vb 5", counts, train, min(n, most), TARGETS)
+            add("tweetrumors", 5, n, done, min(n, most))
+    for n_topics in (5, 10, 15, 20, 25):
+        if table.has(corpus="nips", n_topics=n_topics, attack="offline"):
+            continue
+        counts, _ = common.load("nips")
+        n = max(4, int((128 if n_topics == 10 else 64) * scale) // 2 * 2)
+        done = common.statistics(f"vb {n_topics}", counts, common.default_vb(n_topics), n, TARGETS)
+        add("nips", n_topics, n, done, n)
