@@ -1,0 +1,83 @@
+"""A client's own account: its ledger, and which of its tokens it has reported how often. Never leaves the silo.
+
+Tokens are dealt into ``n_rounds`` classes by a permutation that only the client knows and that does not depend on what
+the tokens are. In round r it reports the classes r, ..., r + m - 1 (modulo the number of rounds), so that after all
+rounds each token was reported m times. A round is booked where it raises the number of reports of the most reported
+class; where it does not, the tokens it reports are others than before, and none pays more than what is booked. A
+server that asks twice for a round, or for more rounds, is booked like any other: the budget stops it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["PURE_DELTA", "Account", "pure_event"]
+
+#: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
+PURE_DELTA = 1e-12
+
+
+def pure_event(epsilon: float) -> Any:
+    """Return the event of a pure loss: randomised response, which dominates all others of that loss."""
+    from discreet.privacy import events
+
+    return events.non_private() if np.isinf(epsilon) else events.discrete_laplace(epsilon, 1)
+
+
+class Account:
+    """What a client remembers between rounds.
+
+    Parameters
+    ----------
+    client : int
+        Its number.
+    ledger : Ledger
+        Its budget.
+
+    Attributes
+    ----------
+    rounds : list of tuple
+        (round, what was sent) for each update computed.
+    """
+
+    def __init__(self, client: int, ledger: Ledger) -> None:
+        self.client = client
+        self.ledger = ledger
+        self.rounds: list[tuple[int, str]] = []
+        self._served: NDArray[np.int64] | None = None
+        self._classes: NDArray[np.int64] | None = None
+
+    def book(self, event: Any, number: int, what: str, *, reproducible: bool) -> Any:
+        """Reserve a round's event on the ledger."""
+        seeded = ", reproducible, not for release" if reproducible else ""
+        reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}")
+        self.rounds.append((number, what))
+        return reservation
+
+    def book_classes(
+        self, number: int, n_rounds: int, per_token: int, epsilon: float, *, reproducible: bool
+    ) -> NDArray[np.int64]:
+        """Book a round of pair reports, each of loss ``epsilon``, and return the classes of tokens it reports."""
+        if self._served is None:
+            self._served = np.zeros(n_rounds, np.int64)
+        classes = (number + np.arange(per_token)) % n_rounds
+        served = self._served.copy()
+        served[classes] += 1
+        if served.max() > self._served.max():
+            what = "reports of (word, topic) pairs, each at most once in this round"
+            self.book(pure_event(epsilon), number, what, reproducible=reproducible)
+        else:
+            self.rounds.append((number, "reports of other tokens than before; no further cost to any"))
+        self._served = served
+        return classes
+
+    def classes(self, n_tokens: int, n_rounds: int, stream: SecureStream) -> NDArray[np.int64]:
+        """Return the class of each token, shape (n_tokens,); drawn once."""
+        if self._classes is None or len(self._classes) != n_tokens:
+            order = np.argsort(stream.spawn("classes").words(n_tokens), kind="stable")
+            self._classes = (np.arange(n_tokens) % n_rounds)[order]
+        return self._classes

@@ -1,0 +1,102 @@
+r"""The round of reports: each document's presence bits once, through a channel; the server fits moments.
+
+A silo sends one packed report for each document, in an order of its own. The server adds reports to
+:class:`~discreet.lda.moments.Moments` and fits topics to them, and refines where noise is low.
+
+Guarantee
+---------
+*Unit, neighbours*: one token of a document, its word replaced by any other; the document's other words and all
+other documents are the same. *Released*: all reports. *Loss*: at most epsilon, pure: a replaced word changes two
+bits at most, once each way (:class:`~discreet.privacy.bit_channel.BitChannel`). A whole document of L different words
+loses at most L epsilon. How many documents a silo has is told.
+"""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.federated.account import Account, pure_event
+from discreet.lda.channel_refine import LARGEST_NOISE, refine_topics
+from discreet.lda.moment_fit import fit_topics
+from discreet.lda.moments import Moments, noise_variance, read_bits
+from discreet.privacy.bit_channel import BitChannel
+from discreet.privacy.stream import SecureStream
+
+__all__ = ["channel_of", "combine", "compute", "fault"]
+
+_REFINE_AT_MOST = 50_000
+_BLOCK = 4096
+
+
+def channel_of(state: Any) -> Any:
+    """Return the public channel: of least variance at ``state.density`` for one replaced word."""
+    if math.isinf(state.epsilon):
+        return SimpleNamespace(p=1.0, q=0.0)
+    return BitChannel.for_replacement(state.epsilon, state.density)
+
+
+def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.uint8]:
+    """Return packed reports, shape (n_documents, ceil(n_words / 8))."""
+    what = "one report of each document's words, one word replaced"
+    account.book(pure_event(state.epsilon), state.round, what, reproducible=stream.reproducible)
+    channel = channel_of(state)
+    own = stream.spawn(f"bits {state.round}")
+    order = np.argsort(own.words(corpus.shape[0]), kind="stable")
+    blocks = [np.zeros((0, -(-state.n_words // 8)), np.uint8)]
+    for start in range(0, len(order), _BLOCK):
+        present = corpus[order[start : start + _BLOCK]].toarray() > 0
+        bits = present if math.isinf(state.epsilon) else _randomised(present, channel, own)
+        blocks.append(np.packbits(bits, axis=1, bitorder="little"))
+    return np.concatenate(blocks)
+
+
+def _randomised(present: NDArray[np.bool_], channel: BitChannel, stream: SecureStream) -> NDArray[np.bool_]:
+    """Toss the channel's coins: a uniform 32-bit number below its whole threshold."""
+    numbers = stream.words((present.size + 1) // 2).view("<u4")[: present.size].reshape(present.shape)
+    return numbers < np.where(present, np.uint32(channel.p_threshold), np.uint32(channel.q_threshold))
+
+
+def fault(state: Any, values: NDArray[Any]) -> str | None:
+    """Return what is wrong with an update, or None."""
+    width = -(-state.n_words // 8)
+    if values.ndim != 2 or values.shape[1] != width or values.dtype != np.uint8:
+        return "not packed reports"
+    if len(values) > state.most_reports:
+        return "more reports than allowed"
+    beyond = 8 * width - state.n_words
+    if beyond and len(values) and (values[:, -1] >> (8 - beyond)).any():
+        return "bits beyond the vocabulary"
+    return None
+
+
+def combine(state: Any, taken: dict[int, NDArray[np.uint8]]) -> tuple[NDArray[np.float64], Any]:
+    """Return topics fitted to all reports, and the moments they were fitted to."""
+    channel = channel_of(state)
+    moments = Moments(state.n_words, channel=channel)
+    for reports in taken.values():
+        moments.add_batch(reports, packed=True)
+    if moments.n == 0:
+        return state.topic_word, None
+    found = moments.estimates()
+    learnable = moments.learnable()
+    if learnable <= 1 and not state.allow_unlearnable:
+        raise ParameterError(
+            f"{moments.n:,} reports let {learnable} topics through the noise: there is nothing to learn but how "
+            'frequent words are. Collect more, raise epsilon, or take mechanism="aggregate".'
+        )
+    topics = fit_topics(found, state.n_topics, state.seed)
+    topic_word, weight = topics.topic_word, topics.topic_weight
+    if noise_variance(channel) <= LARGEST_NOISE and moments.n <= _REFINE_AT_MOST:
+
+        def blocks(size: int) -> Any:
+            for reports in taken.values():
+                yield from read_bits(reports, state.n_words, packed=True, block=size)
+
+        refined = refine_topics(blocks, topic_word, weight, topics.unigram, channel)
+        topic_word, weight = refined.topic_word, refined.topic_weight
+    topic_word = topic_word / topic_word.sum(1, keepdims=True)
+    return topic_word, {"learnable": learnable, "n": moments.n, "weight": weight}
