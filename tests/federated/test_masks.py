@@ -23,7 +23,9 @@ def _run(vectors, *, threshold, shares_lost=(), vectors_lost=(), reveals_lost=()
         for c in masked
         if c not in reveals_lost
     }
-    return masked, unmask(masked, members, keys, given, threshold)
+    return masked, unmask(
+        masked, members, keys, given, threshold, {c: m.commitment for c, m in maskers.items()}
+    )
 
 
 def _vectors(n, size=50):

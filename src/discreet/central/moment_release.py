@@ -19,53 +19,17 @@ function of that unit's documents alone, with norm at most 1 (see :mod:`discreet
 Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three releases use shares that add up to 1.
 """
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from discreet.central.gate import Gate
 from discreet.central.schedule import COUNT_SHARE
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
+from discreet.lda.noisy_moments import NoisyMoments, learnable_directions, moments_of_sums
 
 __all__ = ["NoisyMoments", "learnable_directions", "release_moments"]
 
-Floats = NDArray[np.float64]
 _UNIGRAM_SHARE = 0.04
-_SHORTEST = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyMoments:
-    """Released moments in units of rates of presence: a source for ``fit_topics``.
-
-    Parameters
-    ----------
-    rates : array of shape (n_words,)
-    pairs : array of shape (n_words, n_words)
-        Symmetric; the diagonal is 0 and not used.
-    n_documents : float
-        Noisy number of units, at least 1.
-    rate_noise, pair_noise : float
-        Standard deviations of the noise in each rate and pair.
-    """
-
-    rates: Floats
-    pairs: Floats
-    n_documents: float
-    rate_noise: float
-    pair_noise: float
-
-    def rate_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``rates``: noise, and documents drawn from many."""
-        return 1 / (self.rate_noise**2 + np.maximum(rates, 1e-4) / self.n_documents)
-
-    def pair_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``pairs``."""
-        return 1 / (self.pair_noise**2 + np.maximum(np.outer(rates, rates), 1e-6) / self.n_documents)
 
 
 def release_moments(units: Units, gate: Gate) -> NoisyMoments:
@@ -87,26 +51,4 @@ def release_moments(units: Units, gate: Gate) -> NoisyMoments:
         1 - COUNT_SHARE - _UNIGRAM_SHARE,
         "co-occurrence",
     )
-    # The mean of x / sqrt(l) sums to sqrt(l): its square is the length, by which both are turned into rates.
-    length = max((float(first.values.sum()) / n) ** 2, _SHORTEST)
-    rate_scale = math.sqrt(length) / n
-    pair_scale = math.sqrt(length * (length - 1) / 2) / n
-    pairs = np.zeros((n_words, n_words))
-    pairs[np.triu_indices(n_words, 1)] = triangle.values * pair_scale
-    return NoisyMoments(
-        first.values * rate_scale, pairs + pairs.T, n, first.noise * rate_scale, triangle.noise * pair_scale
-    )
-
-
-def learnable_directions(moments: NoisyMoments) -> int:
-    r"""Return how many directions of the pairs stand above the noise, the words' frequencies among them.
-
-    A symmetric matrix of independent noise of standard deviation 1 has eigenvalues up to
-    :math:`2 \sqrt V` (Wigner); each cell is divided by the standard deviation of its own.
-    """
-    rates = np.clip(moments.rates, 1e-4, 0.999)
-    white = moments.pairs * np.sqrt(moments.pair_precision(rates))
-    np.fill_diagonal(white, 0.0)
-    with threadpool_limits(1, user_api="blas"):
-        values = np.linalg.eigvalsh(white)
-    return int((values > 2 * math.sqrt(len(rates))).sum())
+    return moments_of_sums(n, first.values, triangle.values, first.noise, triangle.noise)

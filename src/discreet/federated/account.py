@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 
-__all__ = ["PURE_DELTA", "Account", "pure_event"]
+__all__ = ["MESSAGES", "PURE_DELTA", "Account", "pure_event"]
 
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
+#: Messages of one sum under masks.
+MESSAGES = 4
 
 
 def pure_event(epsilon: float) -> Any:
@@ -48,6 +50,7 @@ class Account:
         self.client = client
         self.ledger = ledger
         self.rounds: list[tuple[int, str]] = []
+        self.masker: Any = None
         self._served: NDArray[np.int64] | None = None
         self._classes: NDArray[np.int64] | None = None
 

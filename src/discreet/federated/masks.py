@@ -29,7 +29,8 @@ doi:10.1145/3133956.3133982.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, islice
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -44,12 +45,14 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.secret_shares import SECRET_BYTES, SHARE_BYTES, join, split
 from discreet.privacy.stream import SecureStream
 
-__all__ = ["KEY_BYTES", "SEALED_BYTES", "Masker", "add_up", "roster_digest", "unmask"]
+__all__ = ["COMMITMENT_BYTES", "KEY_BYTES", "SEALED_BYTES", "Masker", "add_up", "roster_digest", "unmask"]
 
 KEY_BYTES = 32
+COMMITMENT_BYTES = 32
 #: Two shares (of the key, of b) and the tag.
 SEALED_BYTES = 2 * SHARE_BYTES + 16
 _LARGEST = 2**62
+_MOST_TRIES = 10_000
 
 Sums = NDArray[np.int64]
 
@@ -98,6 +101,11 @@ class Masker:
     def public_key(self) -> bytes:
         """First message: 32 bytes."""
         return self._private.public_key().public_bytes_raw()
+
+    @property
+    def commitment(self) -> bytes:
+        """Digest of b, so that wrong shares of it are noticed; sent with the key."""
+        return _digest(self._own)
 
     def share_out(self, keys: Mapping[int, bytes], threshold: int) -> dict[int, bytes]:
         """Second message: for each client, its shares of this client's secrets, readable by it alone."""
@@ -191,6 +199,7 @@ def unmask(
     keys: Mapping[int, bytes],
     shares: Mapping[int, Mapping[int, bytes]],
     threshold: int,
+    commitments: Mapping[int, bytes],
 ) -> Sums:
     """Return the sum of the vectors that came, without their masks.
 
@@ -201,21 +210,46 @@ def unmask(
         Clients under whose masks vectors were put.
     keys : mapping of client to public key
     shares : mapping of client to (mapping of member to share)
-        The fourth messages.
+        The fourth messages. Wrong ones are left out, as long as ``threshold`` right ones came.
     threshold : int
+    commitments : mapping of client to commitment
     """
     total = add_up(vectors[client] for client in sorted(vectors))
     place = {client: number for number, client in enumerate(sorted(keys))}
     for member in members:
         held = {place[giver]: given[member] for giver, given in shares.items() if member in given}
-        secret = join(held, threshold)
         if member in vectors:
-            total = total - _expand(secret, len(total))
+            own = _recover(held, threshold, commitments[member], _digest, member)
+            total = total - _expand(own, len(total))
             continue
-        private = X25519PrivateKey.from_private_bytes(secret)
-        if private.public_key().public_bytes_raw() != keys[member]:
-            raise PrivacyError(f"the shares of client {member} do not give its key: one of them is wrong.")
+        private = X25519PrivateKey.from_private_bytes(
+            _recover(held, threshold, keys[member], _public_key, member)
+        )
         for other in vectors:  # what `other` added for `member` is taken back
             mask = _expand(_agreed(private, keys[other], b"mask"), len(total))
             total = total - mask if member > other else total + mask
     return total.view(np.int64)
+
+
+def _digest(own: bytes) -> bytes:
+    return hashlib.sha256(b"discreet own mask" + own).digest()
+
+
+def _public_key(secret: bytes) -> bytes:
+    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
+def _recover(
+    held: dict[int, bytes], threshold: int, wanted: bytes, digest: Callable[[bytes], bytes], member: int
+) -> bytes:
+    """Join shares until the secret is the one that was announced; some may be wrong."""
+    if len(held) < threshold:
+        raise PrivacyError(f"{threshold} shares are needed, but {len(held)} came; the sum stays hidden.")
+    for chosen in islice(combinations(sorted(held), threshold), _MOST_TRIES):
+        try:
+            secret = join({number: held[number] for number in chosen}, threshold)
+        except PrivacyError:
+            continue
+        if digest(secret) == wanted:
+            return secret
+    raise PrivacyError(f"the shares of client {member} do not give what it announced: too many are wrong.")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.account import Account
+from discreet.federated.account import MESSAGES, Account
 from discreet.privacy.stream import SecureStream
 
 __all__ = ["MECHANISMS", "Refusal", "State", "Update", "client_update", "init_server", "server_step"]
@@ -128,7 +128,7 @@ def init_server(
     ----------
     mechanism : {"rrp", "bits", "aggregate"}
     n_clients, n_topics, n_words, n_rounds : int
-        "bits" and "aggregate" have one round.
+        "bits" and "aggregate" have one round; that of "aggregate" takes four messages, each a step.
     epsilon, delta : float
     seed : int
         Of the starting topics. Public.
@@ -146,6 +146,8 @@ def init_server(
         )
     if mechanism != "rrp" and n_rounds != 1:
         raise ParameterError(f'mechanism="{mechanism}" has one round, but n_rounds is {n_rounds}.')
+    if mechanism == "aggregate":
+        n_rounds = MESSAGES
     rng = np.random.default_rng(seed)
     topics = rng.gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)

@@ -1,0 +1,90 @@
+r"""Moments to which Gaussian noise was added, as a source for fitting topics; whoever added it.
+
+What was summed over documents: the unigram :math:`x / \sqrt l` and the pairs :math:`x_i x_j / \sqrt{l (l - 1) / 2}`
+(x: which words a document has, l: how many), so that each has L2 norm 1. Both are brought to the scale of rates of
+presence, where the fit starts as it does for reports: the mean of :math:`x / \sqrt l` sums to :math:`\sqrt l`, whose
+square is the length.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+__all__ = ["NoisyMoments", "learnable_directions", "moments_of_sums"]
+
+Floats = NDArray[np.float64]
+_SHORTEST = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMoments:
+    """Released moments in units of rates of presence: a source for ``fit_topics``.
+
+    Parameters
+    ----------
+    rates : array of shape (n_words,)
+    pairs : array of shape (n_words, n_words)
+        Symmetric; the diagonal is 0 and not used.
+    n_documents : float
+        Noisy number of units, at least 1.
+    rate_noise, pair_noise : float
+        Standard deviations of the noise in each rate and pair.
+    """
+
+    rates: Floats
+    pairs: Floats
+    n_documents: float
+    rate_noise: float
+    pair_noise: float
+
+    def rate_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``rates``: noise, and documents drawn from many."""
+        return 1 / (self.rate_noise**2 + np.maximum(rates, 1e-4) / self.n_documents)
+
+    def pair_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``pairs``."""
+        return 1 / (self.pair_noise**2 + np.maximum(np.outer(rates, rates), 1e-6) / self.n_documents)
+
+
+def moments_of_sums(
+    n_documents: float, first: Floats, triangle: Floats, first_noise: float, triangle_noise: float
+) -> NoisyMoments:
+    """Scale noisy sums to rates of presence.
+
+    Parameters
+    ----------
+    n_documents : float
+        Noisy number of documents (or authors), at least 1.
+    first : array of shape (n_words,)
+        Noisy sum of unigrams, in units of one contribution.
+    triangle : array of shape (n_words * (n_words - 1) / 2,)
+        Noisy sum of pairs, the strict upper triangle row by row.
+    first_noise, triangle_noise : float
+        Standard deviations of the noise in each cell.
+    """
+    n, n_words = n_documents, len(first)
+    length = max((float(first.sum()) / n) ** 2, _SHORTEST)
+    rate_scale = math.sqrt(length) / n
+    pair_scale = math.sqrt(length * (length - 1) / 2) / n
+    pairs = np.zeros((n_words, n_words))
+    pairs[np.triu_indices(n_words, 1)] = triangle * pair_scale
+    return NoisyMoments(
+        first * rate_scale, pairs + pairs.T, n, first_noise * rate_scale, triangle_noise * pair_scale
+    )
+
+
+def learnable_directions(moments: NoisyMoments) -> int:
+    r"""Return how many directions of the pairs stand above the noise, the words' frequencies among them.
+
+    A symmetric matrix of independent noise of standard deviation 1 has eigenvalues up to
+    :math:`2 \sqrt V` (Wigner); each cell is divided by the standard deviation of its own.
+    """
+    rates = np.clip(moments.rates, 1e-4, 0.999)
+    white = moments.pairs * np.sqrt(moments.pair_precision(rates))
+    np.fill_diagonal(white, 0.0)
+    with threadpool_limits(1, user_api="blas"):
+        values = np.linalg.eigvalsh(white)
+    return int((values > 2 * math.sqrt(len(rates))).sum())
