@@ -168,8 +168,8 @@ def build(raw: bytes, header: Header, words: tuple[str, ...], words_digest: str)
     _check_guarantee(stated, release)
     if _metadata(release, vocabulary_bytes(words), stated) != header.text:
         raise ReleaseError(
-            f"{MODEL} does not say what its own content amounts to (settings, ledger, determinism): it was changed "
-            f"or is damaged; {_RESTORE}."
+            f"{MODEL} does not say what its own content amounts to (numbers, settings, ledger, determinism): it was "
+            f"changed or is damaged; {_RESTORE}."
         )
     return release
 
@@ -184,10 +184,25 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
         raise ReleaseError(f"{MODEL} cannot be read ({_told(error, 200)}); {_RESTORE}.") from None
 
 
+def _content_digest(release: Release, configuration: dict[str, Any]) -> str:
+    """Return a SHA-256 over what no other field accounts for: the arrays, the settings and the number of units."""
+    digest = sha256()
+    for name in sorted(_DIMENSIONS):
+        array = getattr(release, name)
+        if array is not None:
+            digest.update(f"{name} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array, "<f8").data)
+    told = [configuration, release.n_units_noisy]
+    digest.update(json.dumps(told, sort_keys=True, ensure_ascii=True, allow_nan=False).encode())
+    return digest.hexdigest()
+
+
 def _metadata(release: Release, words: bytes, guarantee: Any) -> str:
+    configuration = {name: _number_out(value) for name, value in release.configuration.items()}
     metadata = {
         "schema": SCHEMA,
-        "configuration": {name: _number_out(value) for name, value in release.configuration.items()},
+        "configuration": configuration,
+        "content_sha256": _content_digest(release, configuration),
         "ledger": release.ledger.to_json(),
         "determinism": release.determinism,
         "guarantee": guarantee,
