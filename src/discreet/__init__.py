@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
     from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
     from discreet.corpus import Corpus, read_corpus
+    from discreet.federated import FederatedLDA
     from discreet.lda import GibbsLDA, VariationalLDA
     from discreet.local import LocalLDA, StreamingLocalLDA
     from discreet.privacy import Ledger
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Corpus": "discreet.corpus",
     "CountNoiseLDA": "discreet.central",
+    "FederatedLDA": "discreet.federated",
     "GibbsLDA": "discreet.lda",
     "HybridGibbsLDA": "discreet.central",
     "Ledger": "discreet.privacy",
@@ -49,6 +51,7 @@ __all__ = [
     "CorpusError",
     "CountNoiseLDA",
     "DiscreetError",
+    "FederatedLDA",
     "GibbsLDA",
     "HybridGibbsLDA",
     "Ledger",

@@ -29,3 +29,18 @@ def slow_debias(seen, eta, q):
     return [
         (float(count) - float(eta) * n * share) / float(1 - eta) for count, share in zip(seen, q, strict=True)
     ]
+
+
+def slow_contributions(rows):
+    """Sums of one silo, document by document, cell by cell."""
+    n_words = len(rows[0])
+    count, unigram = 0, [0] * n_words
+    pairs = {(i, j): 0 for i in range(n_words) for j in range(i + 1, n_words)}
+    for row in rows:
+        words = [word for word in range(n_words) if row[word] > 0]
+        count += 2**18
+        for place, word in enumerate(words):
+            unigram[word] += math.floor(math.sqrt(4**18 / len(words)))
+            for other in words[place + 1 :]:
+                pairs[word, other] += math.floor(math.sqrt(4**18 / (len(words) * (len(words) - 1) / 2)))
+    return [count, *unigram, *pairs.values()]

@@ -7,21 +7,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.federated.account import Account
+    from discreet.federated.federated_lda import FederatedLDA
+    from discreet.federated.masks import Masker
     from discreet.federated.response import PairResponse, public_noise, response_probability
+    from discreet.federated.rounds import State, Update, client_update, init_server, server_step
 
 _HOMES: dict[str, str] = {
-    "PairResponse": "discreet.federated.response",
-    "public_noise": "discreet.federated.response",
-    "response_probability": "discreet.federated.response",
+    "Account": "account",
+    "FederatedLDA": "federated_lda",
+    "Masker": "masks",
+    "PairResponse": "response",
+    "State": "rounds",
+    "Update": "rounds",
+    "client_update": "rounds",
+    "init_server": "rounds",
+    "public_noise": "response",
+    "response_probability": "response",
+    "server_step": "rounds",
 }
 
-__all__: list[str] = ["PairResponse", "public_noise", "response_probability"]
+__all__: list[str] = [
+    "Account",
+    "FederatedLDA",
+    "Masker",
+    "PairResponse",
+    "State",
+    "Update",
+    "client_update",
+    "init_server",
+    "public_noise",
+    "response_probability",
+    "server_step",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet.federated' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(f"discreet.federated.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -146,8 +146,19 @@ def init_server(
         )
     if mechanism != "rrp" and n_rounds != 1:
         raise ParameterError(f'mechanism="{mechanism}" has one round, but n_rounds is {n_rounds}.')
+    numbers = {"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words, "n_rounds": n_rounds}
+    for name, value in {**numbers, "reports_per_token": options.get("reports_per_token", 1)}.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ParameterError(f"{name} must be a positive whole number, but is {value!r}.")
+    if mechanism == "rrp" and options.get("reports_per_token", 1) > n_rounds:
+        raise ParameterError("reports_per_token can be n_rounds at most: a token is reported once a round.")
+    tolerated = options.get("tolerated", 0)
     if mechanism == "aggregate":
         n_rounds = MESSAGES
+        if not 0 <= tolerated < n_clients / 2:
+            raise ParameterError(
+                f"tolerated must be below half of {n_clients} clients, but is {tolerated!r}."
+            )
     rng = np.random.default_rng(seed)
     topics = rng.gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)

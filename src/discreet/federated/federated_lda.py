@@ -1,0 +1,242 @@
+"""FederatedLDA: topics of texts that stay in their silos, simulated in one process. A shell over the round functions.
+
+The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, :mod:`~discreet.federated.bit_round` and
+:mod:`~discreet.federated.sum_round`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._progress import Callback, tell
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.federated.account import PURE_DELTA, Account
+from discreet.federated.rounds import State, client_update, init_server, server_step
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.stream import SecureStream
+from discreet.release.record import Release
+
+__all__ = ["FederatedLDA", "make_ledger", "make_release"]
+
+_UNITS = {"rrp": ("report", "replace_one"), "bits": ("word", "replace_one")}
+
+
+class FederatedLDA(BaseEstimator):
+    """Topics of several silos' texts, which never leave them.
+
+    Parameters
+    ----------
+    n_topics : int
+    mechanism : {"rrp", "bits", "aggregate"}, default "rrp"
+        "rrp": FedLDA as published, made right: randomised (topic, word) pairs in every round. "bits": one randomised
+        report of each document's words, once. "aggregate": moments summed over silos by secure aggregation, with
+        noise that the silos bring together; by far the most topics for a promise about whole documents.
+    epsilon, delta : float
+        The promise: for all reports of one token together ("rrp"), for one replaced word ("bits"), for one whole
+        document added or removed ("aggregate", the only one that uses delta).
+    n_rounds : int, default 1
+        Of "rrp"; the others have one.
+    reports_per_token : int, default 1
+        "rrp": in how many rounds each token is reported, each time with ``epsilon / reports_per_token``.
+    tolerated : int, default 0
+        "aggregate": how many silos may drop out (or collude with the server); below half of them.
+    density : float, default 0.02
+        "bits": public guess of the share of the vocabulary that a document has.
+    allow_unlearnable : bool, default False
+        Fit even where nothing but the words' frequencies stands above the noise.
+    random_state : int, optional
+        None: secure randomness. An int: reproducible, and the release says "not for release".
+    callback : callable, optional
+        ``callback(stage, done, total)``.
+
+    Attributes
+    ----------
+    release_ : Release
+    components_ : array of shape (n_topics, n_words)
+    client_ledgers_ : list of Ledger
+        What each client booked, round by round.
+    state_ : State
+        The server's last state: all it ever knew. ``state_.traffic`` has the bytes of each round.
+
+    Notes
+    -----
+    This class plays all parts in one process, for study and for choosing settings. Where silos are apart, the same
+    functions run over a network: :mod:`discreet.federated.flower`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> own = np.arange(30) // 10 == rng.integers(3, size=(6000, 1))
+    >>> counts = (rng.random((6000, 30)) < np.where(own, 0.4, 0.02)).astype(int)
+    >>> model = FederatedLDA(3, mechanism="aggregate", epsilon=1.0, delta=1e-6, random_state=0)
+    >>> model.fit([counts[:3000], counts[3000:]]).components_.shape
+    (3, 30)
+    """
+
+    def __init__(
+        self,
+        n_topics: int,
+        *,
+        mechanism: str = "rrp",
+        epsilon: float,
+        delta: float = 0.0,
+        n_rounds: int = 1,
+        reports_per_token: int = 1,
+        tolerated: int = 0,
+        density: float = 0.02,
+        allow_unlearnable: bool = False,
+        random_state: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.mechanism = mechanism
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_rounds = n_rounds
+        self.reports_per_token = reports_per_token
+        self.tolerated = tolerated
+        self.density = density
+        self.allow_unlearnable = allow_unlearnable
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None) -> "FederatedLDA":
+        """Run all rounds.
+
+        Parameters
+        ----------
+        parts : sequence of count matrices (or Corpus), each of shape (n_documents, n_words)
+            One a silo, over the same public words.
+        y : None
+            Ignored.
+        vocabulary : sequence of str, optional
+            Public; by default that of the parts, or numbers.
+
+        Raises
+        ------
+        ParameterError, CorpusError, PrivacyError
+        """
+        from discreet.corpus import check_counts
+
+        if isinstance(parts, np.ndarray) or hasattr(parts, "counts") or not len(parts):
+            raise CorpusError("fit takes a list of count matrices, one for each silo.")
+        state = init_server(
+            self.mechanism,
+            n_clients=len(parts),
+            n_topics=self.n_topics,
+            n_words=_width(parts[0]),
+            n_rounds=self.n_rounds,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            reports_per_token=self.reports_per_token,
+            tolerated=self.tolerated,
+            density=self.density,
+            allow_unlearnable=self.allow_unlearnable,
+        )
+        words = _words(parts, vocabulary, state.n_words)
+        silos = [check_counts(part, n_words=state.n_words) for part in parts]
+        root = SecureStream(self.random_state).spawn("federated")
+        streams = [root.spawn(f"client {client}") for client in range(len(silos))]
+        accounts = [Account(client, make_ledger(state)) for client in range(len(silos))]
+        while not state.finished:
+            updates: list[Any] = []
+            for silo, stream, account in zip(silos, streams, accounts, strict=True):
+                updates.append(client_update(state, silo, stream, account))
+            state = server_step(state, updates)
+            tell(self.callback, "federated rounds", state.round, state.n_rounds)
+        if state.refusals:
+            raise PrivacyError(f"an update was left out: {state.refusals[0].reason}.")
+        self.state_ = state
+        self.n_features_in_ = state.n_words
+        self.client_ledgers_ = [account.ledger for account in accounts]
+        self.release_ = make_release(state, self.client_ledgers_, words, reproducible=root.reproducible)
+        return self
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
+        check_is_fitted(self, "release_")
+        return self.release_.topic_word
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the topic shares of documents under the released topics. Exact, hence as private as X."""
+        from discreet.corpus import check_counts
+        from discreet.lda import fold_in
+
+        check_is_fitted(self, "release_")
+        return fold_in(self.components_, check_counts(X, n_words=self.n_features_in_))
+
+
+def make_ledger(state: State) -> Ledger:
+    """Return a client's ledger with the budget that the state promises."""
+    if state.mechanism == "aggregate":
+        return Ledger(state.epsilon, state.delta)
+    unit, neighboring = _UNITS[state.mechanism]
+    return Ledger(state.epsilon, PURE_DELTA, privacy_unit=unit, neighboring=neighboring)
+
+
+def make_release(
+    state: State, ledgers: Sequence[Ledger], vocabulary: Sequence[str], *, reproducible: bool
+) -> Release:
+    """Return the release: clients hold disjoint texts, so that each is promised what the worst of them booked."""
+    from discreet import __version__
+
+    if not state.finished:
+        raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
+    worst = max(ledgers, key=lambda ledger: ledger.spent().epsilon)
+    result: Any = state.sums if isinstance(state.sums, dict) else {}
+    settings: dict[str, Any] = {
+        "estimator": "FederatedLDA",
+        "algorithm": f"federated, {state.mechanism}",
+        "version": __version__,
+        "n_topics": state.n_topics,
+        "n_clients": state.n_clients,
+        "epsilon": state.epsilon,
+        "delta": state.delta,
+        "messages_per_client": state.n_rounds,
+        "bytes_received": sum(size for size, _ in state.traffic),
+    }
+    if state.mechanism == "rrp":
+        settings["reports_per_token"] = state.reports_per_token
+        settings["promise_is_for"] = "one token's reports; a document of n tokens sends n times as many"
+    if state.mechanism == "aggregate":
+        settings["dropouts_tolerated"] = state.tolerated
+    if "learnable" in result:
+        settings["learnable"] = int(result["learnable"])
+    return Release(
+        state.topic_word,
+        tuple(vocabulary),
+        worst.snapshot(),
+        settings,
+        reproducible,
+        result.get("weight"),
+        None,
+        None,
+        result.get("n"),
+    )
+
+
+def _width(part: Any) -> int:
+    shape = part.counts.shape if hasattr(part, "counts") else getattr(part, "shape", None) or np.shape(part)
+    if len(shape) != 2:
+        raise CorpusError(f"each part must be a matrix of counts, but one has shape {tuple(shape)}.")
+    return int(shape[1])
+
+
+def _words(parts: Sequence[Any], vocabulary: Any, n_words: int) -> tuple[str, ...]:
+    known = {tuple(part.vocabulary) for part in parts if hasattr(part, "vocabulary")}
+    if vocabulary is None and len(known) > 1:
+        raise CorpusError("the silos count with different words; read all with one public vocabulary=.")
+    if any(getattr(part, "vocabulary_is_public", True) is False for part in parts):
+        raise PrivacyError("a silo's vocabulary was made from its texts; read it with a public vocabulary=.")
+    found = vocabulary if vocabulary is not None else next(iter(known), None)
+    if found is None:
+        found = [f"word_{column}" for column in range(n_words)]
+    if len(found) != n_words:
+        raise CorpusError(f"the vocabulary has {len(found)} words, but the parts have {n_words} columns.")
+    return tuple(str(word) for word in found)

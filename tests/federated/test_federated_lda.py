@@ -1,0 +1,112 @@
+"""FederatedLDA: all three settings, their ledgers, and what they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import discreet
+from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
+from discreet.evaluate import completion_perplexity
+from discreet.federated import FederatedLDA
+
+
+def corpus(n=6000, n_words=60, n_topics=3, seed=0):
+    rng = np.random.default_rng(seed)
+    own = np.arange(n_words) // (n_words // n_topics) == rng.integers(n_topics, size=(n, 1))
+    return sp.csr_matrix((rng.random((n, n_words)) < np.where(own, 0.4, 0.02)).astype(np.int32))
+
+
+PARTS = [corpus(2000, seed=seed) for seed in range(3)]
+HELD_OUT = corpus(300, seed=9)
+SETTINGS = {
+    "rrp": {"epsilon": 40.0, "n_rounds": 8, "reports_per_token": 8},
+    "bits": {"epsilon": 4.0, "density": 0.15},
+    "aggregate": {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1},
+}
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_topics_are_learned_and_the_promise_is_booked(mechanism):
+    model = discreet.FederatedLDA(3, mechanism=mechanism, random_state=0, **SETTINGS[mechanism]).fit(PARTS)
+    even = completion_perplexity(np.asarray(sum(PARTS).sum(0)), HELD_OUT)
+    assert completion_perplexity(model.components_, HELD_OUT) < 0.75 * even
+    promised = SETTINGS[mechanism]["epsilon"]
+    assert len(model.client_ledgers_) == 3
+    for ledger in model.client_ledgers_:
+        assert promised * 0.999 <= ledger.spent().epsilon <= promised * (1 + 1e-9)
+    assert model.release_.reproducible
+    assert model.release_.ledger.closed
+    assert model.transform(HELD_OUT).shape == (300, 3)
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_the_same_seed_gives_the_same_bytes(mechanism):
+    options = {**SETTINGS[mechanism], "allow_unlearnable": True}
+    one, two, other = (
+        FederatedLDA(2, mechanism=mechanism, random_state=seed, **options).fit(PARTS).components_
+        for seed in (1, 1, 2)
+    )
+    assert one.tobytes() == two.tobytes() != other.tobytes()
+
+
+def test_each_token_is_reported_once_and_paid_once():
+    model = FederatedLDA(3, mechanism="rrp", epsilon=3.0, n_rounds=5, random_state=0).fit(PARTS)
+    for ledger in model.client_ledgers_:
+        assert len(ledger.entries) == 1
+        assert ledger.spent().epsilon == pytest.approx(3.0)
+    n_tokens = sum(int(part.sum()) for part in PARTS)
+    reports = model.release_.configuration["bytes_received"] / 8
+    assert n_tokens <= reports <= n_tokens + 5 * 3 * 256
+
+
+def test_a_secure_run_is_for_release():
+    model = FederatedLDA(2, mechanism="aggregate", epsilon=2.0, delta=1e-6).fit(PARTS)
+    assert not model.release_.reproducible
+    assert model.release_.configuration["dropouts_tolerated"] == 0
+
+
+def test_without_privacy_the_twin_says_so():
+    model = FederatedLDA(3, mechanism="aggregate", epsilon=math.inf, delta=1e-6, random_state=0).fit(PARTS)
+    assert math.isinf(model.release_.ledger.guarantee().epsilon)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"mechanism": "none", "epsilon": 1.0}, ParameterError),
+        ({"mechanism": "rrp", "epsilon": 0.0}, PrivacyError),
+        ({"mechanism": "rrp", "epsilon": math.nan}, PrivacyError),
+        ({"mechanism": "aggregate", "epsilon": 1.0}, PrivacyError),
+        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 2}, ParameterError),
+        ({"mechanism": "bits", "epsilon": 1.0, "n_rounds": 2}, ParameterError),
+        ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 2, "reports_per_token": 3}, ParameterError),
+        ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 0}, ParameterError),
+    ],
+)
+def test_settings_that_cannot_be_kept_are_refused(options, error):
+    with pytest.raises(error):
+        FederatedLDA(2, **options).fit(PARTS)
+
+
+def test_parts_that_do_not_go_together_are_refused():
+    model = FederatedLDA(2, epsilon=1.0)
+    for parts in ([], PARTS[0].toarray(), [PARTS[0], PARTS[1][:, :5]]):
+        with pytest.raises(CorpusError):
+            model.fit(parts)
+    with pytest.raises(CorpusError, match="columns"):
+        model.fit(PARTS, vocabulary=["a", "b"])
+
+
+def test_budget_stops_a_server_that_asks_again():
+    from discreet.federated import Account, client_update, init_server
+    from discreet.federated.federated_lda import make_ledger
+    from discreet.privacy import SecureStream
+
+    state = init_server("rrp", n_clients=1, n_topics=2, n_words=60, n_rounds=3, epsilon=2.0)
+    account, stream = Account(0, make_ledger(state)), SecureStream(0)
+    client_update(state, PARTS[0], stream, account)
+    with pytest.raises(BudgetExceeded):
+        client_update(state, PARTS[0], stream, account)
+    assert len(account.ledger.entries) == 1
