@@ -18,6 +18,14 @@ DATA = Path(os.environ.get("DISCREET_DATA", HERE.parents[2] / "shared" / "data")
 #: Finished models' statistics; they tell who was in which half, so they are kept out of the repository.
 CACHE = Path(os.environ.get("DISCREET_CACHE", Path(tempfile.gettempdir()) / "discreet-membership"))
 FPR = 1e-3
+#: Targets pooled, save where said otherwise.
+TARGETS = 10
+
+
+def plan(n_topics, scale):
+    """Return the number of shadows and targets for nips: fewer where only table 2 and figure 3 need them."""
+    shadows, targets = (128, TARGETS) if n_topics == 10 else (32, 5)
+    return max(4, int(shadows * scale) // 2 * 2), targets
 
 
 def load(name):

@@ -35,13 +35,16 @@ def three_documents(counts, shadows, inside):
 def figure1(scale):
     counts, _ = common.load("tweetrumors")
     n = max(4, int(512 * scale) // 2 * 2)
-    shadows, inside, *_ = common.statistics("vb 5", counts, common.default_vb(5), n, 1)
+    shadows, inside, *_ = common.statistics("vb 5", counts, common.default_vb(5), n, common.TARGETS)
     chosen, length, gap = three_documents(counts, shadows, inside)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
     for axis, (name, row) in zip(axes, chosen.items(), strict=True):
         values = shadows[:, row]
         edges = np.linspace(values.min(), values.max(), 28)
-        for mask, colour, label in ((inside[:, row], WITH, "with it"), (~inside[:, row], WITHOUT, "without it")):
+        for mask, colour, label in (
+            (inside[:, row], WITH, "with it"),
+            (~inside[:, row], WITHOUT, "without it"),
+        ):
             axis.hist(values[mask], edges, color=colour, alpha=0.55, label=label)
         axis.set_title(f"{name}: {int(length[row])} words, gap {gap[row]:.1f} spreads", fontsize=10)
         axis.set_xlabel("statistic, nats")
@@ -55,7 +58,9 @@ def figure1(scale):
 def curves(axis, lines, title):
     for (name, report), colour in zip(lines.items(), COLOURS, strict=False):
         false, true = report.curve()
-        axis.plot(false, true, color=colour, lw=1.6, label=f"{name} (area {report.auc:.2f})", drawstyle="steps-post")
+        axis.plot(
+            false, true, color=colour, lw=1.6, label=f"{name} (area {report.auc:.2f})", drawstyle="steps-post"
+        )
     axis.plot([1e-5, 1], [1e-5, 1], color=INK, lw=0.8, ls=":")
     axis.set(xscale="log", yscale="log", xlim=(1e-4, 1), ylim=(1e-4, 1.05), title=title)
     axis.set_xlabel("false positive rate")
@@ -69,7 +74,7 @@ def figure2(scale):
     for axis, (corpus, k) in zip(axes, (("tweetrumors", 5), ("20newsgroups", 20), ("nips", 10)), strict=True):
         counts, _ = common.load(corpus)
         n = max(4, int(128 * scale) // 2 * 2)
-        done = common.statistics(f"vb {k}", counts, common.default_vb(k), n, 10)
+        done = common.statistics(f"vb {k}", counts, common.default_vb(k), n, common.TARGETS)
         lines = {o: common.attack(*done[:4], online=o == "online") for o in ("online", "offline")}
         curves(axis, lines, f"{corpus}, {k} topics")
     axes[0].set_ylabel("true positive rate")
@@ -83,8 +88,7 @@ def figure3(scale):
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained", sharey=True)
     sides = {"online": {}, "offline": {}}
     for k in (5, 10, 15, 20, 25):
-        n = max(4, int(64 * scale) // 2 * 2)
-        done = common.statistics(f"vb {k}", counts, common.default_vb(k), n, 10)
+        done = common.statistics(f"vb {k}", counts, common.default_vb(k), *common.plan(k, scale))
         for name, lines in sides.items():
             lines[f"{k} topics"] = common.attack(*done[:4], online=name == "online")
     for axis, (name, lines) in zip(axes, sides.items(), strict=True):

@@ -4,10 +4,9 @@ import common
 import numpy as np
 
 from discreet.audit import AuditReport, simple_attacks
-from discreet.audit.shadows import train_statistics
 
 RESULT = ("tpr", "low", "high", "auc", "tpr_1pct", "n_shadows", "n_targets", "cpu_seconds")
-TARGETS = 10
+TARGETS = common.TARGETS
 
 
 def figures(report, n_shadows, n_targets, seconds):
@@ -69,10 +68,11 @@ def table2(scale):
         for n in (4, 16, 64, 128, 512):
             done = common.statistics("vb 5", counts, train, min(n, most), TARGETS)
             add("tweetrumors", 5, n, done, min(n, most))
-    for n_topics in (5, 10, 15, 20, 25):
+    for n_topics in (10, 5, 25, 15, 20):
         if table.has(corpus="nips", n_topics=n_topics, attack="offline"):
             continue
         counts, _ = common.load("nips")
-        n = max(4, int((128 if n_topics == 10 else 64) * scale) // 2 * 2)
-        done = common.statistics(f"vb {n_topics}", counts, common.default_vb(n_topics), n, TARGETS)
+        n, n_targets = common.plan(n_topics, scale)
+        train = common.default_vb(n_topics)
+        done = common.statistics(f"vb {n_topics}", counts, train, n, n_targets)
         add("nips", n_topics, n, done, n)
