@@ -11,6 +11,7 @@ from discreet.cli import (
     audit,
     budget,
     choose_topics,
+    collect,
     convert,
     demo,
     evaluate,
@@ -19,6 +20,7 @@ from discreet.cli import (
     report,
     topics,
     transform,
+    warmup,
 )
 from discreet.errors import DiscreetError
 
@@ -45,11 +47,13 @@ app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)
 app.command()(perturb.perturb)
+app.command()(collect.collect)
 app.command()(choose_topics.choose_topics)
 app.command()(convert.convert)
 app.command()(evaluate.evaluate)
 app.command()(audit.audit)
 app.command()(demo.demo)
+app.command()(warmup.warmup)
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 from discreet.cli.options import Encoding, FileFormat, Quiet, Text, Threads, check_output_file, stop_word_list
 from discreet.errors import ParameterError
 
-__all__ = ["choose_topics"]
+__all__ = ["choose_topics", "numbers_of_topics"]
 
 
 def choose_topics(
@@ -44,7 +44,7 @@ def choose_topics(
     from discreet.evaluate import choose_n_topics
 
     say = console(quiet=quiet)
-    candidates = _numbers(topics)
+    candidates = numbers_of_topics(topics)
     if out is not None:
         check_output_file(out, (".html", ".svg"))
     known = file_format or find_format(corpus)
@@ -79,7 +79,8 @@ def choose_topics(
         say.print(f"wrote {out}", markup=False)
 
 
-def _numbers(topics: str) -> list[int]:
+def numbers_of_topics(topics: str) -> list[int]:
+    """Read ``--topics``: whole numbers with commas."""
     parts = [part.strip() for part in topics.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
         raise ParameterError(f"--topics must be numbers with commas, such as 10,20,50, but is {topics!r}.")
