@@ -14,10 +14,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures
 import pipeline
+import simple
 import tables
 
 PARTS = {
     "table1": tables.table1,
+    "simple": simple.run,
     "table2": tables.table2,
     "figures": figures.draw_all,
     "pipeline": pipeline.run,
