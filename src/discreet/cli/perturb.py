@@ -2,14 +2,17 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import Encoding, FileFormat, Quiet, Seed, Text, check_output_file
 from discreet.errors import CorpusError, ParameterError
 
-__all__ = ["perturb"]
+if TYPE_CHECKING:
+    from discreet.privacy import BitChannel
+
+__all__ = ["Per", "make_channel", "perturb"]
 
 
 class Per(StrEnum):
@@ -52,7 +55,7 @@ def perturb(
     from discreet.cli.display import console
     from discreet.corpus import load_vocabulary, read_corpus
     from discreet.local import ReportMemo, write_reports
-    from discreet.privacy import BitChannel, SecureStream
+    from discreet.privacy import SecureStream
 
     check_output_file(out)
     known = load_vocabulary(vocabulary)
@@ -62,16 +65,7 @@ def perturb(
     )
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
-    if per is Per.WORD:
-        channel = BitChannel.symmetric(epsilon)
-    elif words is None:
-        raise ParameterError(
-            f"--per {per.value} needs --words: how many words a document has, or keeps, at most; a public guess."
-        )
-    elif per is Per.REPLACEMENT:
-        channel = BitChannel.for_replacement(epsilon, min(words / len(known), 0.5))
-    else:
-        channel = BitChannel.for_document(epsilon, words, len(known))
+    channel = make_channel(epsilon, per, words, len(known))
     memo, stream = ReportMemo(memory), SecureStream(seed)
     counts = corpus.counts
     reports = [
@@ -89,3 +83,18 @@ def perturb(
         say.print("Losses are per report: who writes several documents adds them up.")
     if seed is not None:
         say.print("Made with a seed: reproducible, not for release.")
+
+
+def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "BitChannel":
+    """Return the channel that the options ask for: the writers' and the collector's are the same."""
+    from discreet.privacy import BitChannel
+
+    if per is Per.WORD:
+        return BitChannel.symmetric(epsilon)
+    if words is None:
+        raise ParameterError(
+            f"--per {per.value} needs --words: how many words a document has, or keeps, at most; a public guess."
+        )
+    if per is Per.REPLACEMENT:
+        return BitChannel.for_replacement(epsilon, min(words / n_words, 0.5))
+    return BitChannel.for_document(epsilon, words, n_words)

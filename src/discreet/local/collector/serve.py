@@ -1,0 +1,44 @@
+"""Run the collector under uvicorn: quiet, bounded, and closing its store when it is told to stop."""
+
+import logging
+import socket
+
+import uvicorn
+from starlette.applications import Starlette
+
+__all__ = ["run_server"]
+
+_MOST_CONNECTIONS = 1_000
+
+
+def run_server(app: Starlette, host: str, port: int) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are finished first.
+
+    Parameters
+    ----------
+    app : Starlette
+    host, port : str and int
+        Port 0 takes a free one. The address is printed once the socket listens, and no request is ever logged.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(1024)
+        shown = f"[{host}]" if ":" in host else host
+        print(f"collecting on http://{shown}:{listening.getsockname()[1]}/", flush=True)
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+        settings = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=30,
+            proxy_headers=False,
+            lifespan="off",
+            ws="none",
+        )
+        uvicorn.Server(settings).run(sockets=[listening])

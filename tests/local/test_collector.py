@@ -1,0 +1,403 @@
+import asyncio
+import logging
+import sqlite3
+import threading
+from concurrent.futures import wait
+
+import numpy as np
+import pytest
+
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moments import Moments
+from discreet.local.collector.gate import Pace, ReportForm, Tickets, Tokens, read_secrets
+from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreBusyError
+from discreet.local.wire import Report, vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
+
+WORDS = tuple(f"word{i}" for i in range(13))
+CHANNEL = BitChannel(3_000_000_000, 1_000_000_000)
+SECRET = "0123456789abcdef-first"
+
+
+def make_reports(n, seed=0, words=WORDS, channel=CHANNEL):
+    rng = np.random.default_rng(seed)
+    digest = vocabulary_digest(words)
+    return [
+        Report(channel, digest, rng.bytes(16), rng.integers(0, 2, len(words)).astype(np.uint8))
+        for _ in range(n)
+    ]
+
+
+def raw(reports):
+    return b"".join(report.to_bytes() for report in reports)
+
+
+def rows(reports):
+    return ReportForm(WORDS, CHANNEL).split(raw(reports))
+
+
+def moments_of(reports):
+    return Moments(len(WORDS), channel=CHANNEL).add_batch(np.array([report.bits for report in reports]))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
+        yield opened
+
+
+@pytest.fixture
+def call(store):
+    """Send one request to an application over this store, without a network."""
+    from discreet.local.collector.app import make_app
+
+    def send(method, path, content=b"", app=None, headers=None, **options):
+        async def run():
+            sent, parts = [], [content[i : i + 1000] for i in range(0, len(content), 1000)] or [b""]
+            given = {"content-type": "application/octet-stream", **(headers or {})}
+            scope = {
+                "type": "http",
+                "method": method,
+                "path": path.partition("?")[0],
+                "raw_path": path.encode(),
+                "query_string": path.partition("?")[2].encode(),
+                "headers": [(k.encode(), v.encode()) for k, v in given.items()],
+                "client": ("127.0.0.1", 1),
+                "server": ("127.0.0.1", 80),
+                "scheme": "http",
+                "root_path": "",
+                "http_version": "1.1",
+            }
+
+            async def receive():
+                return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+            async def answer(message):
+                sent.append(message)
+
+            await (app or make_app(store, **options))(scope, receive, answer)
+            found = {k.decode(): v.decode() for k, v in sent[0]["headers"]}
+            return sent[0]["status"], b"".join(m.get("body", b"") for m in sent[1:]), found
+
+        return asyncio.run(run())
+
+    return send
+
+
+def test_each_number_counts_once(store):
+    reports = make_reports(50)
+    assert store.add(rows(reports)).result(10) == (50, 0)
+    assert store.add(rows(reports[:20] + make_reports(5, 1))).result(10) == (5, 20)
+    assert store.n_reports == 55
+    assert store.moments() == moments_of(reports + make_reports(5, 1))
+
+
+def test_a_number_twice_in_one_batch_counts_once(store):
+    report = make_reports(1)
+    assert store.add(rows(report + report)).result(10) == (1, 1)
+
+
+def test_other_bits_under_a_number_refuse_the_whole_batch(store):
+    first, second = make_reports(2)
+    assert store.add(rows([first])).result(10) == (1, 0)
+    forged = Report(CHANNEL, first.vocabulary, first.number, 1 - first.bits)
+    with pytest.raises(ConflictError):
+        store.add(rows([second, forged])).result(10)
+    assert store.n_reports == 1
+    assert store.moments() == moments_of([first])
+    assert store.add(rows([second])).result(10) == (1, 0)
+
+
+def test_a_store_opens_again_with_the_same_moments(tmp_path):
+    reports = make_reports(3000)
+    path = tmp_path / "reports.db"
+    for i in range(3):
+        with ReportStore(path, WORDS, CHANNEL, save_every=700) as opened:
+            opened.add(rows(reports[1000 * i : 1000 * i + 1000])).result(10)
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        assert opened.n_reports == 3000
+        assert opened._moments.n == 3000  # from the written moments, before any row is read again
+        assert opened.moments() == moments_of(reports)
+
+
+def test_moments_that_are_behind_catch_up(tmp_path):
+    path, reports = tmp_path / "reports.db", make_reports(40)
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        opened.add(rows(reports[:30])).result(10)
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        opened.add(rows(reports[30:])).result(10)
+        opened._save = lambda: None  # what a crash would leave
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        assert opened._moments.n == 30
+        assert opened.moments() == moments_of(reports)
+
+
+def test_a_last_row_number_apart_from_its_moments_would_count_twice(tmp_path):
+    # The plausible mistake: moments written, the row number not. The check above must see it.
+    path, reports = tmp_path / "reports.db", make_reports(40)
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        opened.add(rows(reports)).result(10)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE moments SET last_id = 30")
+    connection.commit()
+    connection.close()
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        assert opened.moments() != moments_of(reports)
+
+
+def test_many_senders_at_once(tmp_path):
+    reports = make_reports(4000)
+    with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
+        answers = []
+
+        def send(part):
+            for i in range(0, len(part), 7):  # each sender's reports come twice
+                answers.append(opened.add(rows(part[i : i + 7])))
+                answers.append(opened.add(rows(part[i : i + 7])))
+
+        senders = [threading.Thread(target=send, args=(reports[i::4],)) for i in range(4)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        wait(answers)
+        assert sum(answer.result().counted for answer in answers) == 4000
+        assert sum(answer.result().repeated for answer in answers) == 4000
+        assert opened.moments() == moments_of(reports)
+        assert opened.waiting == 0
+
+
+def test_an_answer_comes_after_the_commit(store, tmp_path):
+    reports = make_reports(10)
+    beside = sqlite3.connect(tmp_path / "reports.db")
+    beside.execute("BEGIN IMMEDIATE")  # nobody else can commit now
+    answer = store.add(rows(reports))
+    assert not wait([answer], timeout=0.3).done
+    assert store.waiting == 10
+    beside.execute("ROLLBACK")
+    assert answer.result(10) == (10, 0)
+    assert beside.execute("SELECT count(*) FROM reports").fetchone() == (10,)
+    beside.close()
+
+
+def test_a_full_queue_says_so_at_once(tmp_path):
+    with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL, most_waiting=15) as opened:
+        beside = sqlite3.connect(tmp_path / "reports.db")
+        beside.execute("BEGIN IMMEDIATE")
+        first = opened.add(rows(make_reports(10)))
+        with pytest.raises(StoreBusyError):
+            opened.add(rows(make_reports(10, 1)))
+        beside.execute("ROLLBACK")
+        beside.close()
+        assert first.result(10) == (10, 0)
+        assert opened.add(rows(make_reports(10, 1))).result(10) == (10, 0)
+
+
+def test_a_failing_disk_counts_nothing_and_says_so(store):
+    store._writing.execute("PRAGMA query_only = 1")
+    with pytest.raises(sqlite3.Error):
+        store.add(rows(make_reports(3))).result(10)
+    store._writing.execute("PRAGMA query_only = 0")
+    assert store.n_reports == 0
+    assert store.add(rows(make_reports(3))).result(10) == (3, 0)
+
+
+def test_a_ticket_admits_one_report_and_its_repetition(store, tmp_path):
+    first, second = make_reports(2)
+    assert store.add(rows([first]), ticket=b"t").result(10) == (1, 0)
+    assert store.add(rows([first]), ticket=b"t").result(10) == (0, 1)
+    with pytest.raises(SpentError):
+        store.add(rows([second]), ticket=b"t").result(10)
+    assert store.n_reports == 1
+    assert store.add(rows([second]), ticket=b"u").result(10) == (1, 0)
+    beside = sqlite3.connect(tmp_path / "reports.db")  # nothing ties a ticket to a report
+    columns = [row[1] for row in beside.execute("PRAGMA table_info(spent)")]
+    beside.close()
+    assert columns == ["ticket"]
+
+
+@pytest.mark.parametrize(
+    ("words", "channel", "what"),
+    [
+        (WORDS[::-1], CHANNEL, "vocabulary"),
+        (WORDS, BitChannel(3_000_000_000, 1_000_000_001), "channel"),
+        (WORDS, BitChannel(3_000_000_000, 1_000_000_000, 5), "channel"),
+    ],
+)
+def test_a_store_keeps_one_channel_and_vocabulary(store, tmp_path, words, channel, what):
+    with pytest.raises(CorpusError, match=what):
+        ReportStore(tmp_path / "reports.db", words, channel)
+
+
+def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("dear diary " * 100)
+    with pytest.raises(CorpusError, match="cannot be used"):
+        ReportStore(path, WORDS, CHANNEL)
+    assert path.read_text() == "dear diary " * 100
+
+
+def test_form_refuses_what_is_no_report_of_this_collector():
+    form, good = ReportForm(WORDS, CHANNEL), make_reports(3)
+    assert [number for number, _ in form.split(raw(good))] == [report.number for report in good]
+    other = raw(make_reports(1, channel=BitChannel(3_000_000_001, 1_000_000_000)))
+    beyond = bytearray(raw(good))
+    beyond[-1] |= 0x80  # an unused bit
+    for bad, told in [
+        (b"", "nothing came"),
+        (raw(good)[:-1], "bytes"),
+        (b"hello" * 30, "DSCR"),
+        (raw(good) + other, "report 4 is of another channel"),
+        (raw(make_reports(1, words=WORDS[::-1])), "another channel or vocabulary"),
+        (bytes(beyond), "report 3: the unused bits"),
+    ]:
+        with pytest.raises(CorpusError, match=told):
+            form.split(bad)
+
+
+def test_pace_gives_each_sender_a_share():
+    pace = Pace(10, most_senders=2)
+    assert pace.wait(b"a", 100, now=0) == 0
+    assert pace.wait(b"a", 50, now=1) == pytest.approx(4)
+    assert pace.wait(b"b", 50, now=1) == 0
+    assert pace.wait(b"a", 50, now=5) == 0
+    assert pace.wait(b"a", 1, now=5) > 0
+    assert Pace(0).wait(b"a", 10**9) == 0
+    assert pace.wait(b"c", 500, now=5) == 0  # more than ten seconds' worth: from a full share,
+    assert pace.wait(b"c", 1, now=44) > 0  # which then is long in debt
+    assert pace.wait(b"c", 1, now=46) == 0
+    assert len(pace._left) == 2
+
+
+def test_secrets(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"# senders\n{SECRET}\nanother-long-secret-x\n")
+    for kind in (Tokens, Tickets):
+        known = kind(read_secrets(path))
+        assert known.admits(SECRET) != known.admits("another-long-secret-x")
+        assert known.admits(SECRET) is not None
+        assert known.admits(SECRET + "x") is None
+        assert known.admits("") is None
+    path.write_text("short\n")
+    with pytest.raises(ParameterError, match="16"):
+        read_secrets(path)
+
+
+def test_posting_counts_and_repeats(call, store):
+    body = raw(make_reports(30))
+    assert call("POST", "/reports", body)[:2] == (200, b'{"counted":30,"repeated":0}')
+    assert call("POST", "/reports", body)[:2] == (200, b'{"counted":0,"repeated":30}')
+    assert store.n_reports == 30
+
+
+def test_refusals_have_their_codes_and_show_no_report(call, tmp_path):
+    good = make_reports(3)
+    forged = Report(CHANNEL, good[0].vocabulary, good[0].number, 1 - good[0].bits)
+    assert call("POST", "/reports", raw(good[:1]))[0] == 200
+    assert call("POST", "/reports", raw([forged]))[0] == 409
+    assert call("POST", "/reports", b"x" * 500)[0] == 422
+    assert call("POST", "/reports", raw(good), headers={"content-type": "text/plain"})[0] == 415
+    assert call("POST", "/reports", raw(good), most_reports=2)[0] == 413
+    assert (
+        call("POST", "/reports", raw(good), most_reports=2, headers={"content-length": "9999999"})[0] == 413
+    )
+    assert call("POST", "/reports", raw(good[1:]), headers={"content-type": ""})[0] == 200
+    assert call("GET", "/reports")[0] == 405
+    assert call("GET", "/topics?k=x")[0] == 422
+
+
+def test_tokens_and_tickets_at_the_door(call, store, tmp_path):
+    path = tmp_path / "secrets"
+    path.write_text(SECRET)
+    first, second = make_reports(2)
+    carried = {"authorization": f"Bearer {SECRET}"}
+    tokens, tickets = Tokens(read_secrets(path)), Tickets(read_secrets(path))
+    for admission in (tokens, tickets):
+        for wrong in ({}, {"authorization": "Bearer guess"}, {"authorization": f"Basic {SECRET}"}):
+            code, _, headers = call("POST", "/reports", raw([first]), admission=admission, headers=wrong)
+            assert (code, headers["www-authenticate"]) == (401, "Bearer")
+    assert store.n_reports == 0
+    assert call("POST", "/reports", raw([first, second]), admission=tokens, headers=carried)[0] == 200
+    third, fourth = make_reports(2, 5)
+    assert call("POST", "/reports", raw([third, fourth]), admission=tickets, headers=carried)[0] == 422
+    assert call("POST", "/reports", raw([third]), admission=tickets, headers=carried)[0] == 200
+    assert call("POST", "/reports", raw([third]), admission=tickets, headers=carried)[0] == 200
+    assert call("POST", "/reports", raw([fourth]), admission=tickets, headers=carried)[0] == 403
+    assert store.n_reports == 3
+
+
+def test_too_fast_and_too_full_say_when_to_come_again(call, store):
+    from discreet.local.collector.app import make_app
+
+    app = make_app(store, rate=1)
+    assert call("POST", "/reports", raw(make_reports(10)), app=app)[0] == 200
+    code, _, headers = call("POST", "/reports", raw(make_reports(5, 1)), app=app)
+    assert code == 429
+    assert 1 <= int(headers["retry-after"]) <= 5
+    store._most_waiting, store._waiting = 3, 3
+    code, _, headers = call("POST", "/reports", raw(make_reports(5, 1)))
+    store._waiting = 0
+    assert (code, headers["retry-after"]) == (503, "1")
+
+
+def test_status_topics_and_metrics(call, tmp_path):
+    import json
+
+    code, body, _ = call("GET", "/status")
+    told = json.loads(body)
+    assert (code, told["reports"], told["learnable"]) == (200, 0, 0)
+    assert json.loads(call("GET", "/topics")[1])["topics"] == []
+    from discreet.local.collector.app import make_app
+
+    words, channel = tuple(f"w{i}" for i in range(30)), BitChannel.symmetric(2.2)
+    rng = np.random.default_rng(0)
+    group = np.arange(30) // 10
+    own = group == rng.integers(3, size=(9000, 1))  # each text has ten words of its own
+    present = rng.random((9000, 30)) < np.where(own, 0.4, 0.02)
+    bits = (rng.random((9000, 30)) < np.where(present, float(channel.p), float(channel.q))).astype(np.uint8)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    with ReportStore(tmp_path / "wide.db", words, channel) as wide:
+        wide.add([(rng.bytes(16), row.tobytes()) for row in packed]).result(30)
+        app = make_app(wide)
+        told = json.loads(call("GET", "/status", app=app)[1])
+        assert (told["reports"], told["learnable"], told["learnable_from"]) == (9000, 2, 9000)
+        losses = channel.guarantees(30)
+        assert told["guarantees"] == {**losses._asdict(), "in_words": losses.in_words()}
+        found = json.loads(call("GET", "/topics", app=app)[1])
+        assert (found["k"], found["reports"], len(found["topics"])) == (2, 9000, 2)
+        tops = [[words.index(word) // 10 for word in topic["words"]] for topic in found["topics"]]
+        assert any(len(set(top)) == 1 for top in tops)
+        assert "discreet_reports 9000\n" in call("GET", "/metrics", app=app)[1].decode()
+
+
+def test_the_page_loads_nothing_from_elsewhere(call):
+    code, body, headers = call("GET", "/")
+    assert code == 200
+    assert b"http" not in body.replace(b"http-equiv", b"")
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_other_origins_only_where_named(call):
+    asking = {"origin": "https://example.org", "access-control-request-method": "POST"}
+    assert "access-control-allow-origin" not in call("OPTIONS", "/reports", headers=asking)[2]
+    found = call("OPTIONS", "/reports", headers=asking, origins=("https://example.org",))[2]
+    assert found["access-control-allow-origin"] == "https://example.org"
+
+
+def test_nothing_sent_is_logged(call, caplog, capsys, tmp_path):
+    path = tmp_path / "secrets"
+    path.write_text(SECRET)
+    tokens, report = Tokens(read_secrets(path)), make_reports(1)
+    with caplog.at_level(logging.DEBUG):
+        for token in (SECRET, "wrong-but-telling"):
+            call(
+                "POST",
+                "/reports",
+                raw(report),
+                admission=tokens,
+                headers={"authorization": f"Bearer {token}"},
+            )
+    said = caplog.text + "".join(capsys.readouterr())
+    for hidden in (SECRET, "telling", "DSCR", report[0].number.hex()):
+        assert hidden not in said
