@@ -178,3 +178,60 @@ def test_an_unfinished_state_gives_no_release():
     party = Party("rrp", **PAIRS)
     with pytest.raises(ParameterError, match="not done"):
         make_release(party.state, [a.ledger for a in party.accounts], ["a"] * N_WORDS, reproducible=True)
+
+
+@pytest.mark.parametrize("mechanism", ["rrp", "bits"])
+def test_nothing_is_read_before_it_is_booked(mechanism):
+    from discreet.errors import BudgetExceeded
+
+    options = PAIRS if mechanism == "rrp" else BITS
+    party = Party(mechanism, **options)
+    booked = []
+
+    def corpus():
+        booked.append(len(party.accounts[0].ledger.entries))
+        return party.silos[0]
+
+    client_update(party.state, corpus, party.streams[0], party.accounts[0])
+    with pytest.raises(BudgetExceeded):
+        client_update(party.state, corpus, party.streams[0], party.accounts[0])
+    assert booked == [1]
+
+
+@pytest.mark.parametrize("mechanism", ["rrp", "bits", "aggregate"])
+def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechanism):
+    from discreet.federated.wire import (
+        account_json,
+        read_account,
+        read_state,
+        read_values,
+        state_bytes,
+        values_bytes,
+    )
+
+    more = {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6, "tolerated": 1}
+    party = Party(mechanism, **{"rrp": PAIRS, "bits": BITS, "aggregate": more}[mechanism])
+    while not party.state.finished:
+        updates = []
+        for c in range(4):
+            account = read_account(account_json(party.accounts[c]), None)
+            view = read_state(state_bytes(party.state, c), c)
+            update = client_update(view, party.silos[c], party.streams[c], account)
+            updates.append(update._replace(values=read_values(values_bytes(update.values))))
+            party.accounts[c] = account
+        party.step(updates)
+    assert not party.state.refusals
+    assert [len(a.ledger.entries) for a in party.accounts] == [1] * 4
+    if mechanism == "aggregate":
+        np.testing.assert_array_equal(party.state.sums["total"], sum(contributions(s) for s in party.silos))
+
+
+def test_bytes_of_strangers_are_no_update():
+    import io
+
+    from discreet.federated.wire import read_values
+
+    pickled = io.BytesIO()
+    np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
+    for content in (b"", b"x" * 100, pickled.getvalue(), None, 3, b"\x93NUMPY\x01\x00"):
+        assert read_values(content) is None

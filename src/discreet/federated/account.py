@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 
-__all__ = ["MESSAGES", "PURE_DELTA", "Account", "pure_event"]
+__all__ = ["MESSAGES", "PURE_DELTA", "Account", "pure_event", "read_corpus_now"]
 
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
@@ -28,6 +28,11 @@ def pure_event(epsilon: float) -> Any:
     from discreet.privacy import events
 
     return events.non_private() if np.isinf(epsilon) else events.discrete_laplace(epsilon, 1)
+
+
+def read_corpus_now(corpus: Any) -> Any:
+    """Return the corpus, or call for it: only after the booking."""
+    return corpus() if callable(corpus) else corpus
 
 
 class Account:
@@ -44,6 +49,12 @@ class Account:
     ----------
     rounds : list of tuple
         (round, what was sent) for each update computed.
+    served : array of shape (n_rounds,), optional
+        How often each class of tokens was reported.
+    dealt : array of shape (n_tokens,), optional
+        The class of each token.
+    masker : Masker, optional
+        The client's part in a sum under masks.
     """
 
     def __init__(self, client: int, ledger: Ledger) -> None:
@@ -51,8 +62,8 @@ class Account:
         self.ledger = ledger
         self.rounds: list[tuple[int, str]] = []
         self.masker: Any = None
-        self._served: NDArray[np.int64] | None = None
-        self._classes: NDArray[np.int64] | None = None
+        self.served: NDArray[np.int64] | None = None
+        self.dealt: NDArray[np.int64] | None = None
 
     def book(self, event: Any, number: int, what: str, *, reproducible: bool) -> Any:
         """Reserve a round's event on the ledger."""
@@ -65,22 +76,22 @@ class Account:
         self, number: int, n_rounds: int, per_token: int, epsilon: float, *, reproducible: bool
     ) -> NDArray[np.int64]:
         """Book a round of pair reports, each of loss ``epsilon``, and return the classes of tokens it reports."""
-        if self._served is None:
-            self._served = np.zeros(n_rounds, np.int64)
+        if self.served is None:
+            self.served = np.zeros(n_rounds, np.int64)
         classes = (number + np.arange(per_token)) % n_rounds
-        served = self._served.copy()
+        served = self.served.copy()
         served[classes] += 1
-        if served.max() > self._served.max():
+        if served.max() > self.served.max():
             what = "reports of (word, topic) pairs, each at most once in this round"
             self.book(pure_event(epsilon), number, what, reproducible=reproducible)
         else:
             self.rounds.append((number, "reports of other tokens than before; no further cost to any"))
-        self._served = served
+        self.served = served
         return classes
 
     def classes(self, n_tokens: int, n_rounds: int, stream: SecureStream) -> NDArray[np.int64]:
         """Return the class of each token, shape (n_tokens,); drawn once."""
-        if self._classes is None or len(self._classes) != n_tokens:
+        if self.dealt is None or len(self.dealt) != n_tokens:
             order = np.argsort(stream.spawn("classes").words(n_tokens), kind="stable")
-            self._classes = (np.arange(n_tokens) % n_rounds)[order]
-        return self._classes
+            self.dealt = (np.arange(n_tokens) % n_rounds)[order]
+        return self.dealt

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.federated.account import Account, pure_event
+from discreet.federated.account import Account, pure_event, read_corpus_now
 from discreet.lda.channel_refine import LARGEST_NOISE, refine_topics
 from discreet.lda.moment_fit import fit_topics
 from discreet.lda.moments import Moments, noise_variance, read_bits
@@ -43,6 +43,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
     """Return packed reports, shape (n_documents, ceil(n_words / 8))."""
     what = "one report of each document's words, one word replaced"
     account.book(pure_event(state.epsilon), state.round, what, reproducible=stream.reproducible)
+    corpus = read_corpus_now(corpus)
     channel = channel_of(state)
     own = stream.spawn(f"bits {state.round}")
     order = np.argsort(own.words(corpus.shape[0]), kind="stable")

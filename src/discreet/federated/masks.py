@@ -31,6 +31,7 @@ doi:10.1145/3133956.3133982.
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, islice
+from typing import Any
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
@@ -96,6 +97,29 @@ class Masker:
         self._keys: dict[int, bytes] = {}
         self._threshold = 0
         self._masked = self._revealed = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything, secrets included, for the client's own storage between messages."""
+        return {
+            "client": self.client,
+            "secret": self._secret.hex(),
+            "own": self._own.hex(),
+            "keys": {str(client): key.hex() for client, key in self._keys.items()},
+            "threshold": self._threshold,
+            "masked": self._masked,
+            "revealed": self._revealed,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], stream: SecureStream) -> "Masker":
+        """Return the masker that was written; ``stream`` for what is still to be drawn."""
+        masker = cls(int(value["client"]), stream)
+        masker._secret, masker._own = bytes.fromhex(value["secret"]), bytes.fromhex(value["own"])
+        masker._private = X25519PrivateKey.from_private_bytes(masker._secret)
+        masker._keys = {int(client): bytes.fromhex(key) for client, key in value["keys"].items()}
+        masker._threshold = int(value["threshold"])
+        masker._masked, masker._revealed = bool(value["masked"]), bool(value["revealed"])
+        return masker
 
     @property
     def public_key(self) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.federated.account import Account
+from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.response import PairResponse, public_noise
 from discreet.lda import fold_in
 from discreet.lda.moment_fit import positive_rates
@@ -61,6 +61,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
         state.epsilon / state.reports_per_token,
         reproducible=stream.reproducible,
     )
+    corpus = read_corpus_now(corpus)
     response = _response(state)
     documents = np.repeat(np.arange(corpus.shape[0]), np.diff(corpus.indptr))
     documents = np.repeat(documents, corpus.data)

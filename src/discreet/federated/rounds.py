@@ -182,8 +182,8 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     Parameters
     ----------
     state : State
-    corpus : CSR matrix of shape (n_documents, n_words)
-        The silo's counts, as ``check_counts`` returns them.
+    corpus : CSR matrix of shape (n_documents, n_words), or a callable that returns one
+        The silo's counts, as ``check_counts`` returns them. Looked at (or called) after the booking.
     stream : SecureStream
         The client's own.
     account : Account

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.account import Account
+from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.masks import COMMITMENT_BYTES, KEY_BYTES, SEALED_BYTES, Masker, unmask
 from discreet.federated.secret_shares import SHARE_BYTES
 from discreet.federated.shared_noise import KEPT_BACK, add_share, share_of_noise
@@ -116,7 +116,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
         noise = noise_multiplier(state)
         event = events.gaussian(noise) if noise else events.non_private()
         account.book(event, state.round, "masked sum of moments", reproducible=stream.reproducible)
-        values, place = contributions(corpus), 0
+        values, place = contributions(read_corpus_now(corpus)), 0
         for part, size in _sizes(state.n_words).items():
             share = share_of_noise(_deviation(state, part), threshold)
             own = slice(place, place + size)

@@ -1,0 +1,63 @@
+"""The Flower adapter in Flower's own simulation."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
+
+pytest.importorskip("flwr", reason="needs the extra `federated`")
+pytest.importorskip("ray", reason="Flower's simulation needs flwr[simulation]")
+
+N_WORDS = 20
+
+
+def silo(seed, n=500):
+    rng = np.random.default_rng(seed)
+    own = np.arange(N_WORDS) // 10 == rng.integers(2, size=(n, 1))
+    return sp.csr_matrix((rng.random((n, N_WORDS)) < np.where(own, 0.5, 0.05)).astype(np.int32))
+
+
+def load(context):
+    return silo(int(context.node_config["partition-id"]))
+
+
+def ledger(context, state):
+    from discreet.federated.federated_lda import make_ledger
+
+    return make_ledger(state)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("mechanism", "options"),
+    [
+        ("rrp", {"n_rounds": 3, "epsilon": 30.0, "reports_per_token": 3}),
+        ("bits", {"n_rounds": 1, "epsilon": 5.0, "density": 0.2}),
+        ("aggregate", {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6}),
+    ],
+)
+def test_simulation(mechanism, options):
+    from flwr.simulation import run_simulation
+
+    from discreet.federated.flower import make_client_app, make_server_app
+    from discreet.federated.sum_round import contributions
+
+    found = []
+    settings = {"mechanism": mechanism, "n_clients": 2, "n_topics": 2, "n_words": N_WORDS, **options}
+    settings["allow_unlearnable"] = True
+    run_simulation(
+        make_server_app(settings, found.append, timeout=120),
+        make_client_app(load, ledger),
+        num_supernodes=2,
+        backend_config={"client_resources": {"num_cpus": 1}},
+    )
+    assert len(found) == 1
+    assert found[0].finished
+    assert not found[0].refusals
+    assert all(taken == 2 for _, taken in found[0].traffic)
+    if mechanism == "aggregate":
+        np.testing.assert_array_equal(found[0].sums["total"], contributions(silo(0)) + contributions(silo(1)))
