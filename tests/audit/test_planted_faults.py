@@ -146,7 +146,7 @@ def test_a_whole_fit_is_within_its_promise_and_spends_it(monkeypatch):
 def test_many_whole_fits_are_within_their_promise(monkeypatch):
     report = shown("no fault, 2,000 fits", audit(monkeypatch, 2000))
     assert kept(report)
-    assert report.mu_lower_bound > 0.5 * MU
+    assert report.mu_lower_bound > 0.2 * MU
 
 
 def test_halved_noise_in_a_whole_fit_is_flagged(monkeypatch):
