@@ -323,8 +323,14 @@ def _json(raw: bytes | str) -> dict[str, Any]:
             )
         return found
 
+    def finite(digits: str) -> float:
+        number = float(digits)
+        return (
+            number if math.isfinite(number) else _refuse_constant(_told(digits, 20))
+        )  # 1e999 is read as infinity
+
     try:
-        value = json.loads(raw, object_pairs_hook=unique, parse_constant=_refuse_constant)
+        value = json.loads(raw, object_pairs_hook=unique, parse_constant=_refuse_constant, parse_float=finite)
     except ReleaseError:
         raise
     except (ValueError, RecursionError):
