@@ -21,10 +21,13 @@ FPR = 1e-3
 #: Targets pooled, save where said otherwise.
 TARGETS = 10
 
+#: Corpus, topics, shadows, targets of table 1 and figure 2.
+TABLE1 = (("tweetrumors", 5, 128, 10), ("nips", 10, 128, 10), ("20newsgroups", 20, 112, 5))
+
 
 def plan(n_topics, scale):
     """Return the number of shadows and targets for nips: fewer where only table 2 and figure 3 need them."""
-    shadows, targets = (128, TARGETS) if n_topics == 10 else (32, 5)
+    shadows, targets = (128, TARGETS) if n_topics == 10 else (16, 3)
     return max(4, int(shadows * scale) // 2 * 2), targets
 
 
@@ -63,8 +66,8 @@ def draw(counts, n_shadows, n_targets, seed=0):
     rng = np.random.default_rng(coins)
     # The targets of the paper are trained on half of the documents, as are the shadows.
     members = np.array([rng.permutation(n) < n // 2 for _ in range(n_targets)])
-    drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=n_targets + n_shadows).tolist()
-    return inside, members, drawn[n_targets:], drawn[:n_targets]
+    drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=TARGETS + n_shadows).tolist()
+    return inside, members, drawn[TARGETS:], drawn[:n_targets]
 
 
 def statistics(name, counts, train, n_shadows, n_targets, seed=0, n_jobs=2):

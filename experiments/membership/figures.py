@@ -34,7 +34,7 @@ def three_documents(counts, shadows, inside):
 
 def figure1(scale):
     counts, _ = common.load("tweetrumors")
-    n = max(4, int(512 * scale) // 2 * 2)
+    n = max(4, int(128 * scale) // 2 * 2)
     shadows, inside, *_ = common.statistics("vb 5", counts, common.default_vb(5), n, common.TARGETS)
     chosen, length, gap = three_documents(counts, shadows, inside)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
@@ -46,7 +46,10 @@ def figure1(scale):
             (~inside[:, row], WITHOUT, "without it"),
         ):
             axis.hist(values[mask], edges, color=colour, alpha=0.55, label=label)
-        axis.set_title(f"{name}: {int(length[row])} words, gap {gap[row]:.1f} spreads", fontsize=10)
+        axis.set_title(
+            f"{name}: {int(length[row])} word{'s' if length[row] > 1 else ''}, gap {gap[row]:.1f} spreads",
+            fontsize=10,
+        )
         axis.set_xlabel("statistic, nats")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel(f"shadow models of {n}")
@@ -71,10 +74,10 @@ def curves(axis, lines, title):
 def figure2(scale):
     """Online and offline on the three corpora."""
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained", sharey=True)
-    for axis, (corpus, k) in zip(axes, (("tweetrumors", 5), ("20newsgroups", 20), ("nips", 10)), strict=True):
+    for axis, (corpus, k, most, n_targets) in zip(axes, common.TABLE1, strict=True):
         counts, _ = common.load(corpus)
-        n = max(4, int(128 * scale) // 2 * 2)
-        done = common.statistics(f"vb {k}", counts, common.default_vb(k), n, common.TARGETS)
+        n = max(4, int(most * scale) // 2 * 2)
+        done = common.statistics(f"vb {k}", counts, common.default_vb(k), n, n_targets)
         lines = {o: common.attack(*done[:4], online=o == "online") for o in ("online", "offline")}
         curves(axis, lines, f"{corpus}, {k} topics")
     axes[0].set_ylabel("true positive rate")

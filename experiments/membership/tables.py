@@ -26,17 +26,17 @@ def figures(report, n_shadows, n_targets, seconds):
 def table1(scale):
     """LiRA beside the three simple attacks."""
     table = common.Table("table1", ("corpus", "n_topics", "attack"), RESULT)
-    for corpus, n_topics in (("tweetrumors", 5), ("nips", 10), ("20newsgroups", 20)):
+    for corpus, n_topics, most, n_targets in common.TABLE1:
         if table.has(corpus=corpus, attack="entropy"):
             continue
-        n_shadows = max(4, int(128 * scale) // 2 * 2)
+        n_shadows = max(4, int(most * scale) // 2 * 2)
         counts, _ = common.load(corpus)
         train = common.default_vb(n_topics)
-        done = common.statistics(f"vb {n_topics}", counts, train, n_shadows, TARGETS)
+        done = common.statistics(f"vb {n_topics}", counts, train, n_shadows, n_targets)
         shadows, inside, targets, members, seeds, seconds = done
         for name, online in (("LiRA", True), ("LiRA offline", False)):
             report = common.attack(shadows, inside, targets, members, online=online)
-            values = figures(report, n_shadows, TARGETS, seconds)
+            values = figures(report, n_shadows, n_targets, seconds)
             table.add(corpus=corpus, n_topics=n_topics, attack=name, **values)
         scores = {"max": [], "std": [], "entropy": []}
         for row, seed in zip(members, seeds, strict=True):
@@ -46,7 +46,10 @@ def table1(scale):
         for name, values in scores.items():
             pooled = AuditReport(np.array(values), members, name)
             table.add(
-                corpus=corpus, n_topics=n_topics, attack=name, **figures(pooled, n_shadows, TARGETS, seconds)
+                corpus=corpus,
+                n_topics=n_topics,
+                attack=name,
+                **figures(pooled, n_shadows, n_targets, seconds),
             )
 
 
@@ -61,14 +64,16 @@ def table2(scale):
             values = figures(report, keep, len(members), seconds)
             table.add(corpus=corpus, n_topics=n_topics, n=n, attack=name, **values)
 
-    if not table.has(corpus="tweetrumors", n=512, attack="offline"):
+    def tweets(n):
+        if table.has(corpus="tweetrumors", n=n, attack="offline"):
+            return
         counts, _ = common.load("tweetrumors")
-        most = max(4, int(512 * scale) // 2 * 2)
-        train = common.default_vb(5)
-        for n in (4, 16, 64, 128, 512):
-            done = common.statistics("vb 5", counts, train, min(n, most), TARGETS)
-            add("tweetrumors", 5, n, done, min(n, most))
-    for n_topics in (10, 5, 25, 15, 20):
+        keep = max(4, int(n * scale) // 2 * 2)
+        add("tweetrumors", 5, n, common.statistics("vb 5", counts, common.default_vb(5), keep, TARGETS), keep)
+
+    for n in (4, 16, 64, 128, 256):
+        tweets(n)
+    for n_topics in (10, 25, 5, 15, 20):
         if table.has(corpus="nips", n_topics=n_topics, attack="offline"):
             continue
         counts, _ = common.load("nips")
@@ -76,3 +81,4 @@ def table2(scale):
         train = common.default_vb(n_topics)
         done = common.statistics(f"vb {n_topics}", counts, train, n, n_targets)
         add("nips", n_topics, n, done, n)
+    tweets(512)
