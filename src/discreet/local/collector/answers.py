@@ -8,7 +8,6 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.lda.moments import Moments
 from discreet.local.collector.store import ReportStore
-from discreet.local.local_lda import LocalLDA
 from discreet.local.wire import vocabulary_digest
 
 __all__ = ["Answers"]
@@ -77,6 +76,8 @@ class Answers:
         return _learnable(moments), moments.n
 
     def _fit(self, k: int) -> dict[str, Any]:
+        from discreet.local.local_lda import LocalLDA  # only now: it loads scikit-learn
+
         moments = self._store.moments()
         topics: list[dict[str, Any]] = []
         answer: dict[str, Any] = {"reports": moments.n, "k": k, "topics": topics, "note": None}

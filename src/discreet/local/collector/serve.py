@@ -1,7 +1,9 @@
 """Run the collector under uvicorn: quiet, bounded, and closing its store when it is told to stop."""
 
 import logging
+import signal
 import socket
+import threading
 
 import uvicorn
 from starlette.applications import Starlette
@@ -41,4 +43,8 @@ def run_server(app: Starlette, host: str, port: int) -> None:
             lifespan="off",
             ws="none",
         )
+        if threading.current_thread() is threading.main_thread():
+            # uvicorn finishes its requests and then raises the signal again; by default that ends the process before
+            # the store is closed.
+            signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(settings).run(sockets=[listening])
