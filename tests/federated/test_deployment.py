@@ -1,8 +1,10 @@
 """A real deployment on loopback: SuperLink with TLS, two authenticated SuperNodes, ledgers in files, one sum."""
 
+import contextlib
 import datetime
 import ipaddress
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -161,7 +163,14 @@ def test_two_silos_over_tls_with_node_keys(tmp_path):
     def start(*command):
         with (tmp_path / f"{len(started)}.log").open("w") as log:
             started.append(
-                subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=subprocess.STDOUT)
+                subprocess.Popen(
+                    command,
+                    cwd=tmp_path,
+                    env=environment,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Flower starts helpers of its own: a group each, ended as a whole
+                )
             )
 
     def flwr(*command):
@@ -188,7 +197,9 @@ def test_two_silos_over_tls_with_node_keys(tmp_path):
             assert len(ledger.entries) == 1
             assert ledger.spent().epsilon == pytest.approx(4.0, rel=1e-6)
     finally:
-        for process in reversed(started):  # only what was started here, each by its own handle
-            process.terminate()
-        for process in started:
-            process.wait(timeout=30)
+        for process in reversed(started):  # only what was started here
+            for sent in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, sent)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=10)
