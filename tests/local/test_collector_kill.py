@@ -1,0 +1,64 @@
+"""Kill -9 at any moment: no acknowledged report is lost, none counts twice.
+
+A hundred kills: ``python -m pytest tests/local/test_collector_kill.py -m slow -s``.
+"""
+
+import pytest
+from tests.local import collector_kills as kills
+
+pytest.importorskip("uvicorn", reason="needs the extra collector")
+pytest.importorskip("starlette", reason="needs the extra collector")
+
+
+def check(outcome):
+    assert kills.faults(outcome) == []
+    assert len(outcome.acknowledged) > 20 * outcome.kills
+    assert outcome.acknowledged == outcome.sent.keys()  # every sender got through in the end
+    assert "Traceback" not in outcome.logs
+
+
+def test_five_kills_lose_nothing_and_count_nothing_twice(tmp_path):
+    outcome = kills.kill_again_and_again(tmp_path, 5)
+    check(outcome)
+    # The same checks see each of the mistakes that a store may make.
+    number, bits = outcome.kept[0]
+    for planted, told in (
+        ({"kept": outcome.kept[1:]}, "lost"),
+        ({"kept": [*outcome.kept, (number, bits)]}, "twice"),
+        ({"kept": [(number, bytes(len(bits))), *outcome.kept[1:]]}, "nobody sent"),
+        ({"moments": outcome.moments.copy().merge(outcome.moments)}, "moments"),
+    ):
+        assert any(told in fault for fault in kills.faults(outcome._replace(**planted)))
+
+
+EARLY = """
+import time
+from discreet.local.collector import store
+
+class Early(store.ReportStore):
+    def _commit(self, batches):
+        for batch in batches:
+            batch.answer.set_result(store.Receipt(len(batch.rows), 0))
+            batch.answer = store.Future()
+        time.sleep(0.3)
+        super()._commit(batches)
+
+store.ReportStore = Early
+"""
+
+
+def test_a_store_that_answers_before_it_commits_is_caught(tmp_path):
+    with pytest.raises(AssertionError, match="acknowledged reports are lost"):
+        kills.kill_again_and_again(tmp_path, 3, first=EARLY)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path, capsys):
+    outcome = kills.kill_again_and_again(tmp_path, 100, seed=7)
+    check(outcome)
+    assert outcome.answers_lost > 0  # some kills did fall between commit and answer
+    with capsys.disabled():
+        print(
+            f"\n{outcome.kills} kills, {len(outcome.acknowledged):,} reports acknowledged, none lost, none twice; "
+            f"{outcome.answers_lost:,} had been kept when their answer was lost"
+        )
