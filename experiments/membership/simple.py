@@ -18,7 +18,7 @@ def run(scale):
     table = common.Table(
         "simple", ("corpus", "n_topics", "mixture", "attack"), ("tpr", "tpr_1pct", "auc", "n_targets")
     )
-    for corpus, n_topics, most in (("tweetrumors", 5, 10), ("nips", 10, 10), ("20newsgroups", 20, 3)):
+    for corpus, n_topics, most in (("tweetrumors", 5, 10), ("nips", 10, 3)):
         if table.has(corpus=corpus, mixture="maximum_likelihood", attack="entropy"):
             continue
         n_targets = max(1, round(most * min(1.0, scale)))
