@@ -10,27 +10,13 @@ pytest.importorskip("uvicorn", reason="needs the extra collector")
 pytest.importorskip("starlette", reason="needs the extra collector")
 
 
-def check(outcome):
-    assert kills.faults(outcome) == []
-    assert len(outcome.acknowledged) > 20 * outcome.kills
-    assert outcome.acknowledged == outcome.sent.keys()  # every sender got through in the end
-    assert "Traceback" not in outcome.logs
+#: Moments are written about twice a second, so that kills fall between reports and moments too.
+OFTEN = """
+from discreet.local.collector import store
 
-
-def test_five_kills_lose_nothing_and_count_nothing_twice(tmp_path):
-    outcome = kills.kill_again_and_again(tmp_path, 5)
-    check(outcome)
-    # The same checks see each of the mistakes that a store may make.
-    number, bits = outcome.kept[0]
-    for planted, told in (
-        ({"kept": outcome.kept[1:]}, "lost"),
-        ({"kept": [*outcome.kept, (number, bits)]}, "twice"),
-        ({"kept": [(number, bytes(len(bits))), *outcome.kept[1:]]}, "nobody sent"),
-        ({"moments": outcome.moments.copy().merge(outcome.moments)}, "moments"),
-    ):
-        assert any(told in fault for fault in kills.faults(outcome._replace(**planted)))
-
-
+store._TOGETHER = 100
+store.ReportStore.__init__.__kwdefaults__["save_every"] = 100
+"""
 EARLY = """
 import time
 from discreet.local.collector import store
@@ -47,6 +33,27 @@ store.ReportStore = Early
 """
 
 
+def check(outcome):
+    assert kills.faults(outcome) == []
+    assert len(outcome.acknowledged) > 20 * outcome.kills
+    assert outcome.acknowledged == outcome.sent.keys()  # every sender got through in the end
+    assert "Traceback" not in outcome.logs
+
+
+def test_five_kills_lose_nothing_and_count_nothing_twice(tmp_path):
+    outcome = kills.kill_again_and_again(tmp_path, 5, first=OFTEN)
+    check(outcome)
+    # The same checks see each of the mistakes that a store may make.
+    number, bits = outcome.kept[0]
+    for planted, told in (
+        ({"kept": outcome.kept[1:]}, "lost"),
+        ({"kept": [*outcome.kept, (number, bits)]}, "twice"),
+        ({"kept": [(number, bytes(len(bits))), *outcome.kept[1:]]}, "nobody sent"),
+        ({"moments": outcome.moments.copy().merge(outcome.moments)}, "moments"),
+    ):
+        assert any(told in fault for fault in kills.faults(outcome._replace(**planted)))
+
+
 def test_a_store_that_answers_before_it_commits_is_caught(tmp_path):
     with pytest.raises(AssertionError, match="acknowledged reports are lost"):
         kills.kill_again_and_again(tmp_path, 3, first=EARLY)
@@ -54,7 +61,7 @@ def test_a_store_that_answers_before_it_commits_is_caught(tmp_path):
 
 @pytest.mark.slow
 def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path, capsys):
-    outcome = kills.kill_again_and_again(tmp_path, 100, seed=7)
+    outcome = kills.kill_again_and_again(tmp_path, 100, seed=7, first=OFTEN)
     check(outcome)
     assert outcome.answers_lost > 0  # some kills did fall between commit and answer
     with capsys.disabled():

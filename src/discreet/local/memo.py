@@ -6,15 +6,20 @@ with a key of the file's own), never words; it is for its owner alone (mode 0600
 
 What is kept is tied to the document as it is. A document that changes gets a new report, and the writer then stands
 behind two: for such documents give ``name``, and the first report stands for all versions.
+
+Two programs that use one file at the same time cannot both make the first report of a document: the second one to
+save is refused, and has nothing that it may send.
 """
 
+import contextlib
 import hmac
 import json
 import os
 import secrets
 import tempfile
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +45,7 @@ class ReportMemo:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else Path(path)
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
+        self._found: bytes | None = None
         if self.path is not None and self.path.exists():
             self._read(self.path)
 
@@ -69,7 +75,17 @@ class ReportMemo:
             Source of randomness.
         name : str, optional
             What the document is called; by default its words tell it from others.
+
+        Raises
+        ------
+        PrivacyError
+            Where reports are kept in a file and ``stream`` was made from a seed: they would be sent some day as if
+            nobody could draw their coins again.
         """
+        if self.path is not None and stream.reproducible:
+            raise PrivacyError(
+                f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
+            )
         digest = vocabulary_digest(vocabulary)
         about = ["words", sorted({int(word) for word in words})] if name is None else ["name", name]
         tag = [channel.p_threshold, channel.q_threshold, channel.limit, digest.hex(), about]
@@ -81,18 +97,32 @@ class ReportMemo:
         return Report.from_bytes(b64decode(self._kept[mark]))
 
     def save(self) -> None:
-        """Write the file, whole or not at all; reports that were not saved must not be sent."""
+        """Write the file, whole or not at all; reports that were not saved must not be sent.
+
+        Raises
+        ------
+        PrivacyError
+            Where another program wrote the file after this one had read it. Then nothing was written, and the
+            reports of this program must be thrown away.
+        """
         if self.path is None:
             return
-        handle, name = tempfile.mkstemp(
-            dir=self.path.absolute().parent, prefix=f".{self.path.name}."
-        )  # mode 0600
+        with _only_one(self.path):
+            if _digest(self.path) != self._found:
+                raise PrivacyError(
+                    f"another program kept reports in {self.path} meanwhile; send nothing, and run this one again."
+                )
+            self._write(self.path)
+            self._found = _digest(self.path)
+
+    def _write(self, path: Path) -> None:
+        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # mode 0600
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"schema": _SCHEMA, "key": self._key.hex(), "reports": self._kept}, file)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).replace(self.path)
+            Path(name).replace(path)
         finally:
             Path(name).unlink(missing_ok=True)
 
@@ -101,7 +131,8 @@ class ReportMemo:
             f"{path} does not hold kept reports, or is damaged; restore it from a copy: new reports would cost anew."
         )
         try:
-            content: Any = json.loads(path.read_bytes())
+            raw = path.read_bytes()
+            content: Any = json.loads(raw)
             if content["schema"] != _SCHEMA:
                 raise refused
             self._key = bytes.fromhex(content["key"])
@@ -112,3 +143,18 @@ class ReportMemo:
             raise refused from None
         if len(self._key) != 32:
             raise refused
+        self._found = sha256(raw).digest()
+
+
+def _digest(path: Path) -> bytes | None:
+    return sha256(path.read_bytes()).digest() if path.exists() else None
+
+
+@contextlib.contextmanager
+def _only_one(path: Path) -> Generator[None]:
+    """Hold a lock beside the file; it ends with the process, however that ends."""
+    import fcntl
+
+    with path.with_name(f".{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
