@@ -202,6 +202,39 @@ def test_a_failing_disk_counts_nothing_and_says_so(store):
     assert store.add(rows(make_reports(3))).result(10) == (3, 0)
 
 
+def test_moments_that_cannot_be_written_stop_nothing(store):
+    import discreet.local.collector.store as module
+
+    def full(*_):
+        raise sqlite3.OperationalError("disk full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "save_moments", full)
+        store._save_every, store._last = 0, -1
+        with pytest.raises(sqlite3.Error):
+            store._save()
+        store._last = 0
+    assert store.add(rows(make_reports(9))).result(10) == (9, 0)  # no transaction was left open
+    assert store.moments() == moments_of(make_reports(9))
+
+
+def test_damaged_moments_are_named(tmp_path):
+    path = tmp_path / "reports.db"
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        opened.add(rows(make_reports(9))).result(10)
+    assert path.stat().st_mode & 0o077 == 0
+    beside = sqlite3.connect(path)
+    beside.execute("UPDATE moments SET counts = x'00'")
+    beside.commit()
+    with pytest.raises(CorpusError, match="damaged"):
+        ReportStore(path, WORDS, CHANNEL)
+    beside.execute("DELETE FROM moments")
+    beside.commit()
+    beside.close()
+    with ReportStore(path, WORDS, CHANNEL) as opened:
+        assert opened.moments() == moments_of(make_reports(9))
+
+
 def test_a_ticket_admits_one_report_and_its_repetition(store, tmp_path):
     first, second = make_reports(2)
     assert store.add(rows([first]), ticket=b"t").result(10) == (1, 0)

@@ -13,6 +13,10 @@ __all__ = ["run_server"]
 _MOST_CONNECTIONS = 1_000
 
 
+def _stay(signum: int, frame: object) -> None:
+    """Do nothing, so that the store is closed before the process ends."""
+
+
 def run_server(app: Starlette, host: str, port: int) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished first.
 
@@ -46,5 +50,5 @@ def run_server(app: Starlette, host: str, port: int) -> None:
         if threading.current_thread() is threading.main_thread():
             # uvicorn finishes its requests and then raises the signal again; by default that ends the process before
             # the store is closed.
-            signal.signal(signal.SIGTERM, lambda *_: None)
+            signal.signal(signal.SIGTERM, _stay)
         uvicorn.Server(settings).run(sockets=[listening])

@@ -10,12 +10,14 @@ moments and last row number in one transaction. A crash between two such writes 
 again, to the moments of before: no report counts twice.
 """
 
+import logging
 import queue
 import sqlite3
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +30,19 @@ from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["ConflictError", "Receipt", "ReportStore", "SpentError", "StoreBusyError"]
 
+_log = logging.getLogger(__name__)
+
 #: Reports written in one transaction at most, and folded into the moments in one go.
 _TOGETHER = 16_384
+_NUMBER = 16
+#: Takes reports apart that come as one blob, number and bits after number and bits.
+_INSERT = """
+INSERT OR IGNORE INTO reports (number, bits)
+WITH RECURSIVE place (i) AS (
+    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
+)
+SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
+"""
 
 
 class StoreBusyError(DiscreetError):
@@ -86,10 +99,16 @@ class ReportStore:
         self.words, self.channel = tuple(words), channel
         self._path, self._most_waiting, self._save_every = Path(path), most_waiting, save_every
         self._width = -(-len(self.words) // 8)
+        self._insert_all = _INSERT.format(stride=_NUMBER + self._width, bits=self._width)
         self._moments = Moments(len(self.words), channel=channel)
         self._writing = open_tables(self._path, self.words, channel)
         self._reading = connect(self._path)
-        self._saved = self._last = restore_moments(self._reading, self._moments)
+        try:
+            self._saved = self._last = restore_moments(self._reading, self._moments)
+        except CorpusError:
+            self._reading.close()
+            self._writing.close()
+            raise
         self.n_reports = int(self._reading.execute("SELECT count(*) FROM reports").fetchone()[0])
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
@@ -122,6 +141,8 @@ class ReportStore:
             Now, where too many wait. The future raises ``ConflictError`` or ``SpentError`` where the batch is
             refused, and ``sqlite3.Error`` where the disk fails: then nothing of it was counted.
         """
+        if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
+            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
         batch = _Batch(rows, ticket)
         with self._counting:
             if self._closed:
@@ -148,11 +169,13 @@ class ReportStore:
         self._writer.join()
         self._stop.set()
         self._folder.join()
-        with self._folding:
-            self._fold()
-            self._save()
-        self._reading.close()
-        self._writing.close()
+        try:
+            with self._folding:
+                self._fold()
+                self._save()
+        finally:
+            self._reading.close()
+            self._writing.close()
 
     def __enter__(self) -> "ReportStore":
         return self
@@ -198,8 +221,9 @@ class ReportStore:
     def _insert(self, batch: _Batch) -> Receipt | Exception:
         run = self._writing
         run.execute("SAVEPOINT batch")
-        added = run.executemany("INSERT OR IGNORE INTO reports (number, bits) VALUES (?, ?)", batch.rows)
-        counted = added.rowcount
+        # One statement for all of them: Python's lock is given back once for a batch, not once for a report.
+        joined = b"".join(chain.from_iterable(batch.rows))
+        counted = run.execute(self._insert_all, (joined,)).rowcount
         refused: Exception | None = None
         if counted < len(batch.rows):
             for number, bits in batch.rows:
@@ -221,15 +245,16 @@ class ReportStore:
 
     def _fold_now_and_then(self) -> None:
         while not self._stop.wait(0.5):
-            if (
-                self.n_reports - self._moments.n < _TOGETHER
-                and self._moments.n - self._saved < self._save_every
-            ):
+            behind, unsaved = self.n_reports - self._moments.n, self._last - self._saved
+            if behind < _TOGETHER and unsaved < self._save_every:
                 continue
-            with self._folding:
-                self._fold(once=True)
-                if self._last - self._saved >= self._save_every:
-                    self._save()
+            try:
+                with self._folding:
+                    self._fold(once=True)
+                    if self._last - self._saved >= self._save_every:
+                        self._save()
+            except sqlite3.Error as error:  # nothing is lost: the reports are there, and it is tried again
+                _log.warning("the moments could not be brought up to date: %s", type(error).__name__)
 
     def _fold(self, *, once: bool = False) -> None:
         """Add committed reports to the moments, in the order of their row numbers."""
@@ -249,7 +274,11 @@ class ReportStore:
         if self._last == self._saved:
             return
         with self._using:
-            self._writing.execute("BEGIN IMMEDIATE")
-            save_moments(self._writing, self._moments, self._last)
-            self._writing.execute("COMMIT")
+            try:
+                self._writing.execute("BEGIN IMMEDIATE")
+                save_moments(self._writing, self._moments, self._last)
+                self._writing.execute("COMMIT")
+            finally:
+                if self._writing.in_transaction:
+                    self._writing.execute("ROLLBACK")
         self._saved = self._last

@@ -56,6 +56,8 @@ def open_tables(path: Path, words: Sequence[str], channel: BitChannel) -> sqlite
     }
     connection = None
     try:
+        if not path.exists():
+            path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
         connection = connect(path)
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.split(";\n"):
