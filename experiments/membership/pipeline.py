@@ -38,7 +38,6 @@ def private(epsilon):
             TOPICS,
             epsilon=epsilon,
             delta=DELTA2,
-            contribution_bound=10.0,
             random_state=seed,
             allow_unlearnable=True,
             n_jobs=1,
