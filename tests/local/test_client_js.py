@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import unicodedata
 from importlib.resources import files
 from pathlib import Path
 
@@ -120,6 +121,28 @@ def test_the_check_would_see_a_wrong_client(tmp_path):
     )
     done = subprocess.run([NODE, tmp_path / "run.js"], capture_output=True, text=True, timeout=60, check=True)
     assert any(name.startswith("report") for name in json.loads(done.stdout)["failed"])
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_every_character_parts_words_as_in_python(tmp_path):
+    tokenizer = Tokenizer()
+    # What this Python does not know yet, a newer node may; surrogates and private use are no text.
+    known = [c for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co")]
+    expected = [tokenizer(f"xa{chr(c)}Bx {chr(c)}{chr(c)}") for c in known]
+    (tmp_path / "told.json").write_text(json.dumps([known, expected]))
+    (tmp_path / "run.js").write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n"
+        "const [known, expected] = JSON.parse(require('fs').readFileSync(process.argv[2]));\n"
+        "const other = known.filter((code, i) => { const c = String.fromCodePoint(code);\n"
+        "  return JSON.stringify(client.tokens(`xa${c}Bx ${c}${c}`)) !== JSON.stringify(expected[i]); });\n"
+        "console.log(JSON.stringify({unicode: process.versions.unicode, other}));\n"
+    )
+    run = [NODE, tmp_path / "run.js", tmp_path / "told.json"]
+    told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=120, check=True).stdout)
+    if float(told["unicode"]) < float(unicodedata.unidata_version.rpartition(".")[0]):
+        pytest.skip(f"node has Unicode {told['unicode']}, older than Python's")
+    assert len(known) > 140_000
+    assert [hex(code) for code in told["other"]] == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
