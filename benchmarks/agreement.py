@@ -126,9 +126,9 @@ def main():
     )
     parser.add_argument("--corpora", nargs="+", default=["kos", "nips", "reuters21578"])
     parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--sweeps", type=int, default=300)
+    parser.add_argument("--sweeps", type=int, default=1000)
     parser.add_argument("--passes", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--limit", type=float, default=1.0, help="per cent")
     options = parser.parse_args()
     peers = [peer for peer in PAIRS if installed(peer)]

@@ -25,10 +25,9 @@ TARGETS = 10
 TABLE1 = (("tweetrumors", 5, 128, 10), ("nips", 10, 128, 10), ("20newsgroups", 20, 112, 5))
 
 
-def plan(n_topics, scale):
-    """Return the number of shadows and targets for nips: fewer where only table 2 and figure 3 need them."""
-    shadows, targets = (128, TARGETS) if n_topics == 10 else (16, 3)
-    return max(4, int(shadows * scale) // 2 * 2), targets
+def plan(scale):
+    """Return the number of shadows and targets for nips."""
+    return max(4, int(128 * scale) // 2 * 2), TARGETS
 
 
 def load(name):

@@ -91,7 +91,7 @@ def figure3(scale):
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained", sharey=True)
     sides = {"online": {}, "offline": {}}
     for k in (5, 10, 15, 20, 25):
-        done = common.statistics(f"vb {k}", counts, common.default_vb(k), *common.plan(k, scale))
+        done = common.statistics(f"vb {k}", counts, common.default_vb(k), *common.plan(scale))
         for name, lines in sides.items():
             lines[f"{k} topics"] = common.attack(*done[:4], online=name == "online")
     for axis, (name, lines) in zip(axes, sides.items(), strict=True):

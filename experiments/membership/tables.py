@@ -77,7 +77,7 @@ def table2(scale):
         if table.has(corpus="nips", n_topics=n_topics, attack="offline"):
             continue
         counts, _ = common.load("nips")
-        n, n_targets = common.plan(n_topics, scale)
+        n, n_targets = common.plan(scale)
         train = common.default_vb(n_topics)
         done = common.statistics(f"vb {n_topics}", counts, train, n, n_targets)
         add("nips", n_topics, n, done, n)
