@@ -9,7 +9,6 @@ import http.client
 import json
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.lda.moments import Moments
+from discreet.local.collector.tables import open_tables
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -42,14 +42,14 @@ class Outcome(NamedTuple):
 class Collector:
     """The command in a process of its own; ``first`` is run in it before (for planted mistakes)."""
 
-    def __init__(self, folder, first=""):
+    def __init__(self, folder, store, first=""):
         (folder / "words.txt").write_text("".join(f"{word}\n" for word in WORDS))
         self.log = (folder / "log.txt").open("a+")
         told = f"{CHANNEL.p_threshold},{CHANNEL.q_threshold}"
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-c", f"{first}\n{_MAIN}", "collect"),
-                *("--vocabulary", str(folder / "words.txt"), "--store", str(folder / "reports.db")),
+                *("--vocabulary", str(folder / "words.txt"), "--store", store),
                 *("--channel", told, "--port", "0", "--rate", "0"),
             ],
             stdout=subprocess.PIPE,
@@ -146,13 +146,15 @@ class _Senders:
             raise self.errors[0]
 
 
-def kill_again_and_again(folder, kills, *, seed=0, senders=4, first=""):
+def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=""):
     """Kill the collector ``kills`` times at random moments under load; end the last one gracefully.
 
-    After each kill, before the next start, everything acknowledged by then must be in the file.
+    After each kill, before the next start, everything acknowledged by then must be in the store: a SQLite file in the
+    folder, or the database of a URL.
     """
+    store = store or str(folder / "reports.db")
     chance = random.Random(seed)
-    collector, clients = Collector(folder, first), _Senders(senders, seed)
+    collector, clients = Collector(folder, store, first), _Senders(senders, seed)
     clients.port = collector.port
     try:
         for _ in range(kills):
@@ -162,9 +164,9 @@ def kill_again_and_again(folder, kills, *, seed=0, senders=4, first=""):
             collector.end(signal.SIGKILL)
             with clients.lock:
                 known = set(clients.acknowledged)
-            held = {number for number, _ in kept_in(folder)}
+            held = {number for number, _ in kept_in(store)}
             assert known <= held, f"{len(known - held)} acknowledged reports are lost"
-            collector = Collector(folder, first)
+            collector = Collector(folder, store, first)
             clients.port = collector.port
         time.sleep(0.3)
         clients.finish()
@@ -175,24 +177,28 @@ def kill_again_and_again(folder, kills, *, seed=0, senders=4, first=""):
         if collector.process.poll() is None:
             collector.end(signal.SIGKILL)
     assert code == 0
-    rows = kept_in(folder)
+    rows = kept_in(store)
     log = (folder / "log.txt").read_text()
-    return Outcome(kills, clients.sent, clients.acknowledged, clients.lost, rows, saved_moments(folder), log)
+    return Outcome(kills, clients.sent, clients.acknowledged, clients.lost, rows, saved_moments(store), log)
 
 
-def kept_in(folder):
-    """Read the file as it lies there, beside any collector."""
-    with contextlib.closing(sqlite3.connect(folder / "reports.db")) as file:
-        return file.execute("SELECT number, bits FROM reports").fetchall()
+def kept_in(store):
+    """Read the store as it lies there, beside any collector."""
+    tables = open_tables(store, WORDS, CHANNEL)
+    try:
+        reports = f"{tables._prefix}reports"
+        return tables._reading.execute(f"SELECT number, bits FROM {reports}").fetchall()
+    finally:
+        tables.close()
 
 
-def saved_moments(folder):
+def saved_moments(store):
     """Return the moments as the last collector wrote them, before any row is read again."""
-    from discreet.local.collector.tables import restore_moments
-
-    moments = Moments(len(WORDS), channel=CHANNEL)
-    with contextlib.closing(sqlite3.connect(folder / "reports.db")) as file:
-        restore_moments(file, moments)
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(store, WORDS, CHANNEL)
+    try:
+        tables.restore(moments)
+    finally:
+        tables.close()
     return moments
 
 

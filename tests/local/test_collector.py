@@ -10,7 +10,13 @@ import pytest
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments import Moments
 from discreet.local.collector.gate import Pace, ReportForm, Tickets, Tokens, read_secrets
-from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreBusyError
+from discreet.local.collector.store import (
+    ConflictError,
+    ReportStore,
+    SpentError,
+    StoreBusyError,
+    StoreFailedError,
+)
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -194,22 +200,40 @@ def test_a_full_queue_says_so_at_once(tmp_path):
 
 
 def test_a_failing_disk_counts_nothing_and_says_so(store):
-    store._writing.execute("PRAGMA query_only = 1")
-    with pytest.raises(sqlite3.Error):
+    store._tables._writing.execute("PRAGMA query_only = 1")
+    with pytest.raises(StoreFailedError):
         store.add(rows(make_reports(3))).result(10)
-    store._writing.execute("PRAGMA query_only = 0")
+    store._tables._writing.execute("PRAGMA query_only = 0")
     assert store.n_reports == 0
     assert store.add(rows(make_reports(3))).result(10) == (3, 0)
 
 
-def test_moments_that_cannot_be_written_stop_nothing(store):
-    import discreet.local.collector.store as module
+def test_a_commit_whose_answer_got_lost_is_counted_once(store):
+    """The database kept it and the connection broke: the sender repeats, and the number of reports is right again."""
+    tables = store._tables
+    commit = type(tables).commit
 
+    def lost():
+        commit(tables)
+        raise sqlite3.OperationalError("connection lost")
+
+    tables.commit = lost
+    with pytest.raises(StoreFailedError):
+        store.add(rows(make_reports(5))).result(10)
+    del tables.commit
+    assert store.n_reports == 0
+    assert store.add(rows(make_reports(5))).result(10) == (0, 5)
+    assert store.n_reports == 5
+    assert store.add(rows(make_reports(3, 1))).result(10) == (3, 0)
+    assert store.n_reports == 8
+
+
+def test_moments_that_cannot_be_written_stop_nothing(store):
     def full(*_):
         raise sqlite3.OperationalError("disk full")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "save_moments", full)
+        patch.setattr(store._tables, "save", full)
         store._save_every, store._last = 0, -1
         with pytest.raises(sqlite3.Error):
             store._save()

@@ -17,7 +17,10 @@ __all__ = ["collect"]
 def collect(
     vocabulary: Annotated[Path, typer.Option(help="The public words, one a line, as the writers have them.")],
     store: Annotated[
-        Path, typer.Option(help="SQLite file that keeps the reports; made where there is none.")
+        str,
+        typer.Option(
+            help="SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database."
+        ),
     ],
     channel: Annotated[
         str | None,

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import math
 import re
-import sqlite3
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -26,7 +25,13 @@ from starlette.routing import Route
 from discreet.errors import CorpusError
 from discreet.local.collector.answers import Answers
 from discreet.local.collector.gate import Admission, Pace, ReportForm, Tickets
-from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreBusyError
+from discreet.local.collector.store import (
+    ConflictError,
+    ReportStore,
+    SpentError,
+    StoreBusyError,
+    StoreFailedError,
+)
 
 __all__ = ["make_app"]
 
@@ -74,10 +79,8 @@ class _Collector:
             raise HTTPException(409, str(error)) from None
         except SpentError as error:
             raise HTTPException(403, str(error)) from None
-        except sqlite3.Error as error:
-            raise HTTPException(
-                503, "the store failed; nothing was counted.", {"Retry-After": "10"}
-            ) from error
+        except StoreFailedError as error:
+            raise HTTPException(503, str(error), {"Retry-After": "10"}) from None
         self.counts["counted"] += receipt.counted
         self.counts["repeated"] += receipt.repeated
         return JSONResponse(receipt._asdict(), headers=_PLAIN)
@@ -157,6 +160,10 @@ def _page() -> tuple[str, str]:
     return text, policy
 
 
+async def _failure(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 503, headers={**_PLAIN, "Retry-After": "10"})
+
+
 async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse(
@@ -212,5 +219,5 @@ def make_app(
             Route("/", page),
         ],
         middleware=middleware,
-        exception_handlers={HTTPException: _refusal},
+        exception_handlers={HTTPException: _refusal, StoreFailedError: _failure},
     )

@@ -1,9 +1,9 @@
 """Reports kept exactly once, on the disk before anyone is told so, with their moments beside them.
 
-One thread writes. It takes every batch that waits, writes all of them in one transaction (SQLite, write-ahead log,
-``synchronous = FULL``) and only then answers each: the cost of a commit is shared, and no answer is given for what a
-crash could lose. A number that is there already is acknowledged and not counted; other bits under the same number
-are refused, with all of their batch.
+One thread writes. It takes every batch that waits, writes all of them in one transaction that is on the disk when it
+ends, and only then answers each: the cost of a commit is shared, and no answer is given for what a crash could lose.
+A number that is there already is acknowledged and not counted; other bits under the same number are refused, with all
+of their batch.
 
 Moments lag behind: a second thread adds committed reports in the order of their row numbers and now and then writes
 moments and last row number in one transaction. A crash between two such writes means adding the rows since then
@@ -12,56 +12,36 @@ again, to the moments of before: no report counts twice.
 
 import logging
 import queue
-import sqlite3
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments import Moments
-from discreet.local.collector.tables import connect, open_tables, restore_moments, save_moments
+from discreet.local.collector.tables import (
+    ConflictError,
+    Receipt,
+    SpentError,
+    StoreFailedError,
+    open_tables,
+)
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["ConflictError", "Receipt", "ReportStore", "SpentError", "StoreBusyError"]
+__all__ = ["ConflictError", "Receipt", "ReportStore", "SpentError", "StoreBusyError", "StoreFailedError"]
 
 _log = logging.getLogger(__name__)
 
 #: Reports written in one transaction at most, and folded into the moments in one go.
 _TOGETHER = 16_384
 _NUMBER = 16
-#: Takes reports apart that come as one blob, number and bits after number and bits.
-_INSERT = """
-INSERT OR IGNORE INTO reports (number, bits)
-WITH RECURSIVE place (i) AS (
-    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
-)
-SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
-"""
 
 
 class StoreBusyError(DiscreetError):
     """Too many reports wait to be written: come again."""
-
-
-class ConflictError(CorpusError):
-    """A report's number is there already with other bits."""
-
-
-class SpentError(CorpusError):
-    """The ticket was used before, for another report."""
-
-
-class Receipt(NamedTuple):
-    """What became of a batch: reports counted now, and ones that had been counted before."""
-
-    counted: int
-    repeated: int
 
 
 @dataclass
@@ -72,12 +52,12 @@ class _Batch:
 
 
 class ReportStore:
-    """Reports of one channel and one vocabulary in a SQLite file.
+    """Reports of one channel and one vocabulary.
 
     Parameters
     ----------
-    path : path
-        Made where it does not exist.
+    where : path or str
+        A SQLite file, made where it does not exist, or the URL of a PostgreSQL database.
     words : sequence of str
         The vocabulary.
     channel : BitChannel
@@ -89,7 +69,7 @@ class ReportStore:
 
     def __init__(
         self,
-        path: str | Path,
+        where: str | Path,
         words: Sequence[str],
         channel: BitChannel,
         *,
@@ -97,19 +77,17 @@ class ReportStore:
         save_every: int = 200_000,
     ) -> None:
         self.words, self.channel = tuple(words), channel
-        self._path, self._most_waiting, self._save_every = Path(path), most_waiting, save_every
+        self._most_waiting, self._save_every = most_waiting, save_every
         self._width = -(-len(self.words) // 8)
-        self._insert_all = _INSERT.format(stride=_NUMBER + self._width, bits=self._width)
         self._moments = Moments(len(self.words), channel=channel)
-        self._writing = open_tables(self._path, self.words, channel)
-        self._reading = connect(self._path)
+        self._tables = open_tables(where, self.words, channel)
         try:
-            self._saved = self._last = restore_moments(self._reading, self._moments)
-        except CorpusError:
-            self._reading.close()
-            self._writing.close()
+            self._saved = self._last = self._tables.restore(self._moments)
+            self.n_reports = self._tables.count()
+        except BaseException:
+            self._tables.close()
             raise
-        self.n_reports = int(self._reading.execute("SELECT count(*) FROM reports").fetchone()[0])
+        self._recount = False
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
         self._counting, self._folding = threading.Lock(), threading.Lock()
@@ -139,7 +117,7 @@ class ReportStore:
         ------
         StoreBusyError
             Now, where too many wait. The future raises ``ConflictError`` or ``SpentError`` where the batch is
-            refused, and ``sqlite3.Error`` where the disk fails: then nothing of it was counted.
+            refused, and ``StoreFailedError`` where the database fails: then send the same reports again.
         """
         if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
             raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
@@ -156,7 +134,10 @@ class ReportStore:
     def moments(self) -> Moments:
         """Return the moments of all reports that were committed before the call (a copy)."""
         with self._folding:
-            self._fold()
+            try:
+                self._fold()
+            except self._tables.failures as error:
+                raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
             return self._moments.copy()
 
     def close(self) -> None:
@@ -174,8 +155,7 @@ class ReportStore:
                 self._fold()
                 self._save()
         finally:
-            self._reading.close()
-            self._writing.close()
+            self._tables.close()
 
     def __enter__(self) -> "ReportStore":
         return self
@@ -197,19 +177,25 @@ class ReportStore:
             self._commit([batch for batch in batches if batch is not None])
 
     def _commit(self, batches: list[_Batch]) -> None:
-        results: list[Receipt | Exception] = []
+        results: list[Receipt | DiscreetError] = []
+        tables, total = self._tables, None
         with self._using:
             try:
-                self._writing.execute("BEGIN IMMEDIATE")
-                results = [self._insert(batch) for batch in batches]
-                self._writing.execute("COMMIT")
-            except sqlite3.Error as error:
-                if self._writing.in_transaction:
-                    self._writing.execute("ROLLBACK")
-                results = [error] * len(batches)
+                tables.begin()
+                results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
+                total = tables.count(writing=True) if self._recount else None
+                tables.commit()
+                self._recount = False
+            except tables.failures as error:
+                tables.rollback()
+                _log.warning("reports could not be written: %s", type(error).__name__)
+                results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
+                # A commit may have succeeded whose answer never came.
+                self._recount = True
         with self._counting:
             self._waiting -= sum(len(batch.rows) for batch in batches)
-            self.n_reports += sum(result.counted for result in results if isinstance(result, Receipt))
+            counted = sum(result.counted for result in results if isinstance(result, Receipt))
+            self.n_reports = self.n_reports + counted if total is None else total
         for batch, result in zip(batches, results, strict=True):
             if not batch.answer.set_running_or_notify_cancel():
                 continue  # whoever asked went away; the reports are kept
@@ -217,31 +203,6 @@ class ReportStore:
                 batch.answer.set_result(result)
             else:
                 batch.answer.set_exception(result)
-
-    def _insert(self, batch: _Batch) -> Receipt | Exception:
-        run = self._writing
-        run.execute("SAVEPOINT batch")
-        # One statement for all of them: Python's lock is given back once for a batch, not once for a report.
-        joined = b"".join(chain.from_iterable(batch.rows))
-        counted = run.execute(self._insert_all, (joined,)).rowcount
-        refused: Exception | None = None
-        if counted < len(batch.rows):
-            for number, bits in batch.rows:
-                there = run.execute("SELECT bits FROM reports WHERE number = ?", (number,)).fetchone()
-                if there[0] != bits:
-                    refused = ConflictError(
-                        "a report's number came before with other bits; make a new report, with a number of its own."
-                    )
-                    break
-        # A repeated report needs no ticket of its own: its first answer may have been lost on the way.
-        if refused is None and batch.ticket is not None and counted:
-            spent = run.execute("INSERT OR IGNORE INTO spent VALUES (?)", (batch.ticket,)).rowcount
-            if not spent:
-                refused = SpentError("this ticket was used before; ask for another one.")
-        if refused is not None:
-            run.execute("ROLLBACK TO batch")
-        run.execute("RELEASE batch")
-        return refused or Receipt(counted, len(batch.rows) - counted)
 
     def _fold_now_and_then(self) -> None:
         while not self._stop.wait(0.5):
@@ -253,15 +214,15 @@ class ReportStore:
                     self._fold(once=True)
                     if self._last - self._saved >= self._save_every:
                         self._save()
-            except sqlite3.Error as error:  # nothing is lost: the reports are there, and it is tried again
+            except (
+                self._tables.failures
+            ) as error:  # nothing is lost: the reports are there, and it is tried again
                 _log.warning("the moments could not be brought up to date: %s", type(error).__name__)
 
     def _fold(self, *, once: bool = False) -> None:
         """Add committed reports to the moments, in the order of their row numbers."""
         while True:
-            rows = self._reading.execute(
-                "SELECT id, bits FROM reports WHERE id > ? ORDER BY id LIMIT ?", (self._last, _TOGETHER)
-            ).fetchall()
+            rows = self._tables.after(self._last, _TOGETHER)
             if not rows:
                 return
             packed = np.frombuffer(b"".join(bits for _, bits in rows), np.uint8).reshape(-1, self._width)
@@ -275,10 +236,10 @@ class ReportStore:
             return
         with self._using:
             try:
-                self._writing.execute("BEGIN IMMEDIATE")
-                save_moments(self._writing, self._moments, self._last)
-                self._writing.execute("COMMIT")
-            finally:
-                if self._writing.in_transaction:
-                    self._writing.execute("ROLLBACK")
+                self._tables.begin()
+                self._tables.save(self._moments, self._last)
+                self._tables.commit()
+            except self._tables.failures:
+                self._tables.rollback()
+                raise
         self._saved = self._last

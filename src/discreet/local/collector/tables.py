@@ -1,110 +1,221 @@
-"""The tables of a collector's SQLite file, and what opens them.
+"""The tables of a collector's store, whatever database they lie in.
 
 ``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; ``spent``
 the digests of used tickets, without any order, so that a ticket cannot be told to belong to a report; ``moments`` one
 row: the moments of all reports up to ``last_id``, in one piece with that number. Whatever a crash leaves, adding the
 reports after ``last_id`` to the moments beside it gives the moments of all reports.
+
+What the databases have in common is here; :mod:`discreet.local.collector.sqlite_tables` and
+:mod:`discreet.local.collector.postgres_tables` add their connections and their dialect.
 """
 
 import json
-import sqlite3
 import zlib
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments import Moments
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["open_tables", "read_settings", "restore_moments", "save_moments"]
+__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "open_tables"]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS reports (id INTEGER PRIMARY KEY, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS moments (
-    one INTEGER PRIMARY KEY CHECK (one = 1), last_id INTEGER NOT NULL, n INTEGER NOT NULL, counts BLOB NOT NULL
-);
-"""
 _VERSION = "1"
+_POSTGRES = ("postgresql://", "postgres://")
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the file so that a commit is on the disk when it returns."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA cache_size = -65536")
-    return connection
+class ConflictError(CorpusError):
+    """A report's number is there already with other bits."""
 
 
-def read_settings(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return what the file says of its channel and vocabulary."""
-    return dict(connection.execute("SELECT name, value FROM settings"))
+class SpentError(CorpusError):
+    """The ticket was used before, for another report."""
 
 
-def open_tables(path: Path, words: Sequence[str], channel: BitChannel) -> sqlite3.Connection:
-    """Open or make the file; ``CorpusError`` where it holds other reports than these or is no such file."""
-    wanted = {
-        "version": _VERSION,
-        "vocabulary": vocabulary_digest(words).hex(),
-        "words": json.dumps(list(words), ensure_ascii=False),
-        "channel": f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}",
-    }
-    connection = None
-    try:
-        if not path.exists():
-            path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
-        connection = connect(path)
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";\n"):
-            connection.execute(statement)
-        found = read_settings(connection)
-        if not found:
-            connection.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
-            found = wanted
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
-        raise CorpusError(f"{path} cannot be used as a store of reports: {error}.") from None
-    for name, what in (
-        ("version", "version of the store"),
-        ("channel", "channel"),
-        ("vocabulary", "vocabulary"),
-    ):
-        if found.get(name) != wanted[name]:
-            connection.close()
+class StoreFailedError(DiscreetError):
+    """The database failed."""
+
+
+class Receipt(NamedTuple):
+    """What became of a batch: reports counted now, and ones that had been counted before."""
+
+    counted: int
+    repeated: int
+
+
+class Tables:
+    """Two connections to a store, one that writes and one that reads; each is used by one thread at a time.
+
+    Parameters
+    ----------
+    where : str
+        As messages name the store; no password.
+    words : sequence of str
+    channel : BitChannel
+    """
+
+    #: What the driver raises.
+    failures: tuple[type[Exception], ...] = ()
+    #: How the dialect marks a parameter, begins to write, and takes apart reports that come as one value.
+    _mark, _begin, _insert_all, _prefix = "%s", "", "", ""
+    _writing: Any
+    _reading: Any
+
+    def __init__(self, where: str, words: Sequence[str], channel: BitChannel) -> None:
+        self.where, self.width = where, -(-len(words) // 8)
+        wanted = {
+            "version": _VERSION,
+            "vocabulary": vocabulary_digest(words).hex(),
+            "words": json.dumps(list(words), ensure_ascii=False),
+            "channel": f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}",
+        }
+        try:
+            self._writing = self._reading = None
+            self._writing = self._connect()
+            self.begin()
+            self._make()
+            found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
+            if not found:
+                for pair in wanted.items():
+                    self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
+                found = wanted
+            self.commit()
+            self._reading = self._connect()
+        except self.failures as error:
+            self.close()
+            raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
+        for name, what in (
+            ("version", "version of the store"),
+            ("channel", "channel"),
+            ("vocabulary", "vocabulary"),
+        ):
+            if found.get(name) != wanted[name]:
+                self.close()
+                raise CorpusError(
+                    f"{where} keeps reports of another {what}; give the one it was made with, or another --store."
+                )
+
+    def _connect(self) -> Any:
+        raise NotImplementedError
+
+    def _make(self) -> None:
+        raise NotImplementedError
+
+    def _in_transaction(self) -> bool:
+        raise NotImplementedError
+
+    def _run(self, connection: Any, statement: str, values: tuple[Any, ...] = ()) -> Any:
+        return connection.execute(statement.replace("?", self._mark).replace("{}", self._prefix), values)
+
+    def begin(self) -> None:
+        """Begin to write, once nobody else does: row numbers are given in the order of commits."""
+        for statement in self._begin.split("; "):
+            self._writing.execute(statement)
+
+    def commit(self) -> None:
+        """Return when what was written since :meth:`begin` is on the disk."""
+        self._writing.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo what was written since :meth:`begin`, if anything; never fails."""
+        try:
+            if self._in_transaction():
+                self._writing.execute("ROLLBACK")
+        except self.failures:
+            self._writing.close()  # the database then undoes it
+
+    def insert(self, rows: list[tuple[bytes, bytes]], ticket: bytes | None) -> Receipt | CorpusError:
+        """Write a batch, all of it or nothing, and say what became of it; between begin and commit."""
+        run = self._writing
+        run.execute("SAVEPOINT batch")
+        # One statement for all of them: Python's lock is given back once for a batch, not once for a report.
+        counted = run.execute(self._insert_all, self._parts(b"".join(chain.from_iterable(rows)))).rowcount
+        refused: CorpusError | None = None
+        if counted < len(rows):
+            for number, bits in rows:
+                there = self._run(run, "SELECT bits FROM {}reports WHERE number = ?", (number,)).fetchone()
+                if there[0] != bits:
+                    refused = ConflictError(
+                        "a report's number came before with other bits; make a new report, with a number of its own."
+                    )
+                    break
+        # A repeated report needs no ticket of its own: its first answer may have been lost on the way.
+        if refused is None and ticket is not None and counted:
+            statement = "INSERT INTO {}spent VALUES (?) ON CONFLICT DO NOTHING"
+            if not self._run(run, statement, (ticket,)).rowcount:
+                refused = SpentError("this ticket was used before; ask for another one.")
+        if refused is not None:
+            run.execute("ROLLBACK TO SAVEPOINT batch")
+        run.execute("RELEASE SAVEPOINT batch")
+        return refused or Receipt(counted, len(rows) - counted)
+
+    def _parts(self, joined: bytes) -> Any:
+        raise NotImplementedError
+
+    def count(self, *, writing: bool = False) -> int:
+        """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
+        connection = self._writing if writing else self._reading
+        return int(self._run(connection, "SELECT count(*) FROM {}reports").fetchone()[0])
+
+    def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
+        """Return row number and bits of the next committed reports, in order."""
+        statement = "SELECT id, bits FROM {}reports WHERE id > ? ORDER BY id LIMIT ?"
+        return self._run(self._reading, statement, (last_id, most)).fetchall()
+
+    def save(self, moments: Moments, last_id: int) -> None:
+        """Write the moments of the reports up to ``last_id``; between begin and commit."""
+        upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
+        self._run(self._writing, "DELETE FROM {}moments")
+        self._run(
+            self._writing,
+            "INSERT INTO {}moments VALUES (1, ?, ?, ?)",
+            (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
+        )
+
+    def restore(self, moments: Moments) -> int:
+        """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
+        row = self._run(self._reading, "SELECT last_id, n, counts FROM {}moments").fetchone()
+        if row is None:
+            return 0
+        last_id, n, counts = row
+        second = np.zeros((moments.n_words, moments.n_words), np.int64)
+        try:
+            second[np.triu_indices(moments.n_words)] = np.frombuffer(zlib.decompress(counts), "<i8")
+        except (zlib.error, ValueError):
             raise CorpusError(
-                f"{path} keeps reports of another {what}; give the one it was made with, or another --store."
-            )
-    return connection
+                "the moments in the store are damaged; delete its row, and they are counted again."
+            ) from None
+        moments.restore(n, second)
+        return int(last_id)
+
+    def close(self) -> None:
+        """Close both connections."""
+        for connection in (self._reading, self._writing):
+            if connection is not None:
+                connection.close()
 
 
-def save_moments(connection: sqlite3.Connection, moments: Moments, last_id: int) -> None:
-    """Write the moments of the reports up to ``last_id``; call it inside a transaction."""
-    upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
-    connection.execute(
-        "INSERT OR REPLACE INTO moments VALUES (1, ?, ?, ?)",
-        (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
-    )
+def open_tables(where: str | Path, words: Sequence[str], channel: BitChannel) -> Tables:
+    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database.
 
+    Raises
+    ------
+    CorpusError
+        Where they hold reports of another channel or vocabulary, or cannot be used.
+    """
+    if isinstance(where, str) and where.startswith(_POSTGRES):
+        try:
+            from discreet.local.collector.postgres_tables import PostgresTables
+        except ImportError as error:
+            raise DiscreetError(
+                f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
+            ) from None
+        return PostgresTables(where, words, channel)
+    from discreet.local.collector.sqlite_tables import SqliteTables
 
-def restore_moments(connection: sqlite3.Connection, moments: Moments) -> int:
-    """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
-    row = connection.execute("SELECT last_id, n, counts FROM moments").fetchone()
-    if row is None:
-        return 0
-    last_id, n, counts = row
-    second = np.zeros((moments.n_words, moments.n_words), np.int64)
-    try:
-        second[np.triu_indices(moments.n_words)] = np.frombuffer(zlib.decompress(counts), "<i8")
-    except (zlib.error, ValueError):
-        raise CorpusError(
-            "the moments in the store are damaged; delete its row, and they are counted again."
-        ) from None
-    moments.restore(n, second)
-    return int(last_id)
+    return SqliteTables(Path(where), words, channel)
