@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.naive import audit as naive
 
-from discreet.audit import likelihood_ratio_scores, lira
+from discreet.audit import AuditReport, likelihood_ratio_scores, lira
 from discreet.errors import ParameterError
 
 N, WORDS = 60, 40
@@ -58,6 +58,34 @@ def test_scores_are_the_slow_ones():
     ranked = offline.argsort()
     assert (np.diff(slow[ranked]) >= 0).all()
     assert (slow[offline > 0] > 0.5).all()
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_steadied_spreads_find_more_by_few_shadows_and_as_much_by_many(online):
+    found = {}
+    for n_shadows in (4, 64):
+        for spread in ("own", "shrunk"):
+            rates = []
+            for seed in range(20):
+                world = gaussian_world(np.random.default_rng(seed), n_shadows, 2000)
+                scores = likelihood_ratio_scores(world[0], *world[2:], online=online, spread=spread)
+                rates.append(AuditReport(scores, world[1]).tpr_at(0.01))
+            found[n_shadows, spread] = np.mean(rates)
+    assert found[4, "shrunk"] > 2 * found[4, "own"]
+    assert found[64, "shrunk"] > 0.95 * found[64, "own"]
+
+
+def test_steadied_spreads_leave_the_target_out_of_it():
+    """The proved bound needs scores of one document that do not hang on another's coin but through the target."""
+    statistics, _, shadows, inside = gaussian_world(np.random.default_rng(4))
+    both = likelihood_ratio_scores(np.array([statistics, statistics + 1]), shadows, inside, spread="shrunk")
+    np.testing.assert_array_equal(
+        both[0], likelihood_ratio_scores(statistics, shadows, inside, spread="shrunk")
+    )
+    calm = attack(ignore, spread="shrunk", n_targets=4, epsilon=0.1)
+    assert not calm.exceeds_promise()
+    assert calm.meta["spread"] == "shrunk"
+    assert attack(spread="shrunk", n_targets=4, epsilon=1.0).exceeds_promise()
 
 
 @pytest.mark.parametrize("online", [True, False])
@@ -122,6 +150,7 @@ def test_members_are_independent_coins():
     [
         ({"n_shadows": 5}, "n_shadows"),
         ({"n_targets": 0}, "n_targets"),
+        ({"spread": "narrow"}, "spread"),
         ({"target": "pool", "n_shadows": 4}, "pool"),
         ({"target": "pool", "n_targets": 9}, "pool"),
         ({"target": "model"}, "pool"),

@@ -55,3 +55,32 @@ def offline(statistic, shadow_statistics, shadow_members):
     mean = sum(outside) / len(outside)
     spread = math.sqrt(sum((v - mean) ** 2 for v in outside) / (len(outside) - 1))
     return 0.5 * (1 + math.erf((statistic - mean) / spread / math.sqrt(2)))
+
+
+def digamma(x):
+    """By steps up to where the asymptotic series is exact."""
+    steps = sum(1 / (x + k) for k in range(100))
+    y = x + 100
+    return math.log(y) - 1 / (2 * y) - 1 / (12 * y**2) + 1 / (120 * y**4) - steps
+
+
+def trigamma(x):
+    steps = sum(1 / (x + k) ** 2 for k in range(100))
+    y = x + 100
+    return 1 / y + 1 / (2 * y**2) + 1 / (6 * y**3) - 1 / (30 * y**5) + steps
+
+
+def shrunk(variances, freedoms):
+    """Smyth 2004, section 6.2, one document at a time, halving an interval for d_0."""
+    logs = [math.log(v) - digamma(d / 2) + math.log(d / 2) for v, d in zip(variances, freedoms, strict=True)]
+    mean = sum(logs) / len(logs)
+    scatter = sum((e - mean) ** 2 for e in logs) / (len(logs) - 1)
+    scatter -= sum(trigamma(d / 2) for d in freedoms) / len(freedoms)
+    if scatter <= 0:
+        return [math.exp(mean)] * len(logs)
+    low, high = 1e-6, 1e9
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if trigamma(middle / 2) > scatter else (low, middle)
+    common = math.exp(mean + digamma(low / 2) - math.log(low / 2))
+    return [(low * common + d * v) / (low + d) for v, d in zip(variances, freedoms, strict=True)]

@@ -8,6 +8,10 @@ Shadow models (:mod:`discreet.audit.shadows`) give each document a normal distri
 Offline, where no shadow may see the document: :math:`\Phi((\zeta - \mu_{out})/s_{out})`. Scores here are its argument,
 which puts documents in the same order and does not round to 1 far out. Larger means member in both.
 
+:math:`s` is a document's own standard deviation over the shadows (divided by their number less 1, at least
+rounding). Of few shadows it is mostly chance, and a document whose spread came out near 0 sets the threshold for
+all: ``spread="shrunk"`` draws variances towards a common one first (:mod:`discreet.audit.shrinking`).
+
 The attack is not private and promises nothing: it is for whoever holds the text.
 
 References
@@ -17,7 +21,7 @@ Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._progress import Callback
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
+from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
@@ -33,6 +38,8 @@ __all__ = ["likelihood_ratio_scores", "lira"]
 # Spread below this share of the mean is rounding.
 _ROUNDING = 1e-9
 
+Spread = Literal["own", "shrunk"]
+
 
 def likelihood_ratio_scores(
     statistics: NDArray[np.float64],
@@ -40,6 +47,7 @@ def likelihood_ratio_scores(
     shadow_members: NDArray[np.bool_],
     *,
     online: bool = True,
+    spread: Spread = "own",
 ) -> NDArray[np.float64]:
     """Score documents by how much the target looks like a model that saw them.
 
@@ -51,23 +59,31 @@ def likelihood_ratio_scores(
     shadow_members : array of shape (n_shadows, n_documents), bool
         Every document must be in at least 2 of them (online) and out of at least 2.
     online : bool, default True
+    spread : {"own", "shrunk"}
+        A document's standard deviation: from its own values, or steadied by all documents' (for few shadows).
 
     Returns
     -------
     array of the shape of ``statistics``
         Larger means member.
     """
-    mean_out, spread_out = _normal(shadow_statistics, ~shadow_members)
+    _check_spread(spread)
+    mean_out, spread_out = _normal(shadow_statistics, ~shadow_members, spread)
     away = (statistics - mean_out) / spread_out
     if not online:
         return away
-    mean_in, spread_in = _normal(shadow_statistics, shadow_members)
+    mean_in, spread_in = _normal(shadow_statistics, shadow_members, spread)
     near = (statistics - mean_in) / spread_in
     return 0.5 * (away**2 - near**2) + np.log(spread_out) - np.log(spread_in)
 
 
+def _check_spread(spread: str) -> None:
+    if spread not in get_args(Spread):
+        raise ParameterError(f"spread must be one of {get_args(Spread)}, but got {spread!r}.")
+
+
 def _normal(
-    values: NDArray[np.float64], chosen: NDArray[np.bool_]
+    values: NDArray[np.float64], chosen: NDArray[np.bool_], spread: Spread
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column over the chosen rows."""
     n = chosen.sum(axis=0)
@@ -77,7 +93,8 @@ def _normal(
         )
     mean = np.where(chosen, values, 0.0).sum(axis=0) / n
     variance = np.where(chosen, (values - mean) ** 2, 0.0).sum(axis=0) / (n - 1)
-    return mean, np.maximum(np.sqrt(variance), _ROUNDING * np.maximum(1.0, np.abs(mean)))
+    variance = np.maximum(variance, (_ROUNDING * np.maximum(1.0, np.abs(mean))) ** 2)
+    return mean, np.sqrt(shrink_variances(variance, n - 1) if spread == "shrunk" else variance)
 
 
 def lira(
@@ -87,6 +104,7 @@ def lira(
     n_shadows: int = 64,
     target: tuple[ArrayLike, ArrayLike] | Literal["pool"] | None = None,
     online: bool = True,
+    spread: Spread = "own",
     random_state: int | None = None,
     n_jobs: int | None = None,
     n_targets: int = 1,
@@ -110,6 +128,8 @@ def lira(
         A model with an array of n_documents booleans is attacked as it is, without a bound. "pool" trains shadows
         only and takes ``n_targets`` of them as target in turn; model and complement are left out of its shadows.
     online : bool, default True
+    spread : {"own", "shrunk"}
+        As in :func:`likelihood_ratio_scores`: "shrunk" finds more where there are fewer than some 50 shadows.
     random_state : int, optional
         Seed of everything. None draws one, so the run cannot be repeated.
     n_jobs : int, optional
@@ -138,6 +158,8 @@ def lira(
             "(topic_word, members)."
         )
     given = None if target is None or isinstance(target, str) else _given(target, counts)
+    _check_spread(spread)
+    how: dict[str, Any] = {"online": online, "spread": spread}
     source = np.random.SeedSequence(random_state)
     halves, coins, shadow_seeds, target_seeds = source.spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
@@ -157,22 +179,22 @@ def lira(
     drawn_by: Coins = "independent"
     if given is not None:
         statistics, members, drawn_by = given[0], given[1], "unknown"
-        scores = likelihood_ratio_scores(statistics, values, inside, online=online)
+        scores = likelihood_ratio_scores(statistics, values, inside, **how)
     elif pooled:
         members, drawn_by = inside[:n_targets], "half" if n_targets == 1 else "shared halves"
         # The complement goes too: it would tell who is in, and leave each document in unequally many.
         others = [np.arange(n_shadows) // 2 != row // 2 for row in range(n_targets)]
         scores = np.array(
             [
-                likelihood_ratio_scores(values[row], values[rest], inside[rest], online=online)
+                likelihood_ratio_scores(values[row], values[rest], inside[rest], **how)
                 for row, rest in enumerate(others)
             ]
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
         statistics = run(members, target_seeds, "targets")
-        scores = likelihood_ratio_scores(statistics, values, inside, online=online)
-    meta = {"n_shadows": n_shadows, "seed": random_state, "settings": settings}
+        scores = likelihood_ratio_scores(statistics, values, inside, **how)
+    meta = {"n_shadows": n_shadows, "seed": random_state, "settings": settings, "spread": spread}
     name = f"LiRA, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta)
 
