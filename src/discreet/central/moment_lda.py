@@ -8,16 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet.central.gate import Gate
 from discreet.central.moment_release import learnable_directions, release_moments
 from discreet.central.private_lda_check import check_data, check_parameters
+from discreet.central.released_topics import ReleasedTopics
 from discreet.central.units import group_units
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import ParameterError
 from discreet.lda.moment_fit import fit_topics
 from discreet.privacy import events
 from discreet.privacy.accounting import noise_multiplier_for
@@ -31,7 +29,7 @@ _LARGEST_TABLE = 2**31
 _START = 0
 
 
-class PrivateMomentLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrivateMomentLDA(ReleasedTopics):
     r"""Topics from a single private release of word co-occurrence, as a curator or secure aggregation can make it.
 
     Only sums over documents are ever needed, so that no one has to hold the texts together: whoever adds up (a
@@ -171,46 +169,6 @@ class PrivateMomentLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             moments.n_documents,
         )
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of documents under the released topics. Exact, hence as private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "release_")
-        counts = check_counts(X)
-        if counts.shape[1] != self.n_features_in_:
-            raise CorpusError(
-                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; count with the vocabulary of the release."
-            )
-        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.non_deterministic = self.random_state is None
-        return tags
 
     def _as_private_lda(self) -> Any:
         """The parameters in the form that PrivateLDA's checks know."""

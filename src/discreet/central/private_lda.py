@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet.central import dpsvi, full_batch
 from discreet.central.gate import Gate
 from discreet.central.private_lda_check import check_data, check_parameters
+from discreet.central.released_topics import ReleasedTopics
 from discreet.central.schedule import plan
 from discreet.central.units import Units, group_units
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import ParameterError
 from discreet.privacy import events
 from discreet.privacy.accounting import epsilon_for, gdp_mu, noise_multiplier_for
 from discreet.privacy.explain import HOPELESS, Learnability, learnability
@@ -30,7 +29,7 @@ from discreet.release.record import Release
 __all__ = ["PrivateLDA"]
 
 
-class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PrivateLDA(ReleasedTopics):
     r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each author.
 
     Parameters
@@ -226,46 +225,6 @@ class PrivateLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             **fitted,
         )
         return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of documents under the released topics. Exact, hence as private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "release_")
-        counts = check_counts(X)
-        if counts.shape[1] != self.n_features_in_:
-            raise CorpusError(
-                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; count with the vocabulary of the release."
-            )
-        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.non_deterministic = self.random_state is None
-        return tags
 
     def _rounds_of_samples(self) -> int:
         return self.n_rounds or max(1, round(1 / self.sampling_rate))

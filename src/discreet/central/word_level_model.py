@@ -1,67 +1,19 @@
-"""What word-level estimators share once they are fitted: topics, and documents under them."""
+"""What word-level estimators have in common."""
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
-
-from discreet.errors import CorpusError
-from discreet.release.record import Release
+from discreet.central.released_topics import ReleasedTopics
 
 __all__ = ["WordLevelModel"]
 
 
-class WordLevelModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of estimators whose unit is one word; ``fit`` must set ``release_`` and ``n_features_in_``."""
+class WordLevelModel(ReleasedTopics):
+    """Base of estimators whose unit is one word, replaced by another."""
 
     privacy_unit = "word"
     neighboring = "replace_one"
 
-    release_: Release
-    n_features_in_: int
-    doc_topic_prior: float
-    random_state: int | None
-    n_jobs: int | None
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of documents under the released topics. Exact, hence as private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "release_")
-        counts = check_counts(X)
-        if counts.shape[1] != self.n_features_in_:
-            raise CorpusError(
-                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; count with the vocabulary of the release."
-            )
-        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
-        tags.non_deterministic = self.random_state is None
         return tags
