@@ -45,6 +45,57 @@ def test_curve_stands_where_the_rates_say():
     assert y == pytest.approx((14 + (470 - 56)) / 2, abs=0.1)
 
 
+def curve_points(report, name="roc-curve roc-0"):
+    root = ElementTree.fromstring(roc_svg(report))
+    curve = next(p for p in root.iter(SPACE + "path") if p.get("class") == name)
+    return [tuple(float(n) for n in pair.split()) for pair in curve.get("d")[1:].split("L")]
+
+
+@pytest.mark.parametrize(("others", "shown"), [(300, ["1", "10", "100"]), (4000, ["0.1", "1", "10", "100"])])
+def test_nothing_is_drawn_left_of_one_false_alarm(others, shown):
+    """Members found before the first false alarm stand at 1 / others, and there the axis begins."""
+    members = np.arange(others + 1000) < 1000
+    scores = np.zeros(len(members))
+    scores[:5], scores[1000] = 2.0, 1.0
+    report = AuditReport(scores, members, epsilon=1.0, delta=1e-5)
+    points = curve_points(report)
+    assert points[0] == (68.0, pytest.approx(414 - 400 * (1 + np.log10(5 / 1000) / 3), abs=0.06))
+    first = float(report.curve()[0][1:][report.curve()[0][1:] > 0][0])
+    assert first == pytest.approx(1 / others)
+    guess = curve_points(report, "roc-guess")
+    assert guess[0][0] == 68.0
+    assert guess[0][1] == pytest.approx(414 - 400 * max(0.0, 1 - np.log10(others) / 3), abs=0.06)
+    words = [e.text for e in ElementTree.fromstring(roc_svg(report)).iter(SPACE + "text")]
+    assert words[: len(shown)] == [f"{percent}\u202f%" for percent in shown]
+
+
+def test_a_few_lucky_members_before_the_first_false_alarm_do_not_cross_the_ceiling():
+    """Two of a thousand at no false alarm are no fault: at rates that were not measured they would seem one."""
+    members = np.arange(2000) < 1000
+    scores = np.random.default_rng(0).normal(size=2000)
+    scores[:2], scores[1000:1002] = 9.0, 8.0
+    report = AuditReport(scores, members, epsilon=1.0)
+    false, true = report.curve()
+    assert (true > report.ceiling(np.maximum(false, 1e-4))).any()  # how the picture was drawn before
+    ceiling = dict(curve_points(report, "roc-ceiling"))
+    start = curve_points(report)[0]
+    assert start[1] >= ceiling[start[0]]
+
+
+def test_between_two_thresholds_the_curve_is_level():
+    members = np.arange(2000) < 1000
+    scores = np.where(np.arange(2000) % 1000 < 100, 1.0, 0.0)  # all tied: 10 % of either, or everybody
+    points = curve_points(AuditReport(scores, members))
+    assert points[0] == (68.0, 414.0)
+    ten = 68 + 476 * (2 / 3)
+    assert points[1:] == [
+        (pytest.approx(ten, abs=0.06), 414.0),
+        (pytest.approx(ten, abs=0.06), pytest.approx(414 - 400 * 2 / 3, abs=0.06)),
+        (544.0, pytest.approx(414 - 400 * 2 / 3, abs=0.06)),
+        (544.0, 14.0),
+    ]
+
+
 def test_several_attacks_share_a_picture():
     picture = roc_svg({"one": attack(), "two": attack(epsilon=2.0)})
     assert "roc-1" in picture
