@@ -82,6 +82,11 @@ def test_the_same_bytes_for_any_number_of_threads(sampler):
     assert len({m.topic_word_counts_.tobytes() for m in models}) == 1
     others = [clone(m).partial_fit(counts[:150]).partial_fit(counts[150:]) for m in models]
     assert len({m.topic_word_counts_.tobytes() for m in others}) == 1
+    assert (
+        len({m.mean_counts_.tobytes() for m in models})
+        == len({m.mean_counts_.tobytes() for m in others})
+        == 1
+    )
     other_seed = GibbsLDA(6, n_sweeps=10, sampler=sampler, random_state=12).fit(counts)
     assert (other_seed.topic_word_counts_ != models[0].topic_word_counts_).any()
 
@@ -92,6 +97,7 @@ def test_counts_are_those_of_the_corpus(sampler):
     model = GibbsLDA(4, n_sweeps=3, sampler=sampler, random_state=1).fit(counts)
     np.testing.assert_array_equal(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0))
     assert (model.topic_word_counts_ >= 0).all()
+    np.testing.assert_allclose(model.mean_counts_, model.topic_word_counts_)  # three sweeps: one sample
     np.testing.assert_allclose(model.components_, model.topic_word_counts_ + 0.01)
     np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
     assert model.topic_word_.dtype == model.components_.dtype == np.float64

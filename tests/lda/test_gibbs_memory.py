@@ -32,8 +32,11 @@ def measure(path, n_topics, sampler, n_jobs):
 
 def formula(X, n_topics, sampler, n_jobs):
     width, n_tokens, n_words = -(-n_topics // 16) * 16, int(X.sum()), X.shape[1]
-    training = 20 * n_tokens if sampler == "mh" else 9 * n_tokens + n_words * width * (12 + 4 * (n_jobs - 1))
-    return max(36 * X.nnz, training + 8 * n_words * n_topics) / 2**20
+    table = n_words * width
+    training = (
+        20 * n_tokens + 8 * table if sampler == "mh" else 9 * n_tokens + table * (16 + 4 * (n_jobs - 1))
+    )
+    return max(36 * X.nnz, training, 4 * n_tokens + 16 * table) / 2**20
 
 
 @pytest.mark.parametrize(

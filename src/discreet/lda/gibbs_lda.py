@@ -1,6 +1,7 @@
 """Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
 
 import numbers
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,17 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import frozen_sweep, live_sweep, mh_sweep
+from discreet.lda import frozen_sweep, live_sweep, mean_counts, mh_sweep
 from discreet.lda.counter_stream import new_seed
 from discreet.lda.documents import check_prior, read_documents
 from discreet.lda.state import (
     MOST_TOPICS,
+    State,
     Tokens,
     aligned_zeros,
     begin,
     padded,
     read_tokens,
-    word_topic_counts,
 )
 
 __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
@@ -30,6 +31,10 @@ __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
 MOST_EXACT_TOPICS = 512
 
 _SAMPLERS = ("auto", "live", "frozen", "mh")
+
+
+def _table(state: State) -> NDArray[np.int32]:
+    return state.word_topic
 
 
 class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -58,8 +63,12 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ----------
     topic_word_counts_ : array of shape (n_topics, n_words), int32
         Tokens of each word in each topic after the last sweep, over all documents that were fitted.
+    mean_counts_ : array of shape (n_topics, n_words), float64
+        The same, as a mean over every fourth sweep of the last quarter: after a hundred sweeps or more, as good as a
+        last sweep after one and a half to two times as many.
+        A topic that became another one in that time has its mean since then.
     components_ : array of shape (n_topics, n_words), float64
-        The counts plus ``topic_word_prior``.
+        The mean counts plus ``topic_word_prior``.
     topic_word_ : array of shape (n_topics, n_words), float64
         Probability of each word in each topic; rows sum to 1.
     sampler_ : str
@@ -80,8 +89,8 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     are; it always draws exactly ("frozen"), but for ``sampler="live"``.
 
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
-    padded to 16s, 9 a token and n_words * width * (12 + 4 * (threads - 1)) for "frozen", 20 a token for "mh";
-    n_words * n_topics * 8 at the end. See docs/speed.md.
+    padded to 16s, 9 a token and n_words * width * (16 + 4 * (threads - 1)) for "frozen", 20 a token and at first
+    n_words * width * 8, in the end 16, for "mh"; n_words * n_topics * 12 stay. See docs/speed.md.
 
     Examples
     --------
@@ -92,6 +101,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     """
 
     topic_word_counts_: NDArray[np.int32]
+    mean_counts_: NDArray[np.float64]
     sampler_: str
     n_sweeps_: int
     seed_: int
@@ -137,11 +147,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         tokens = self._read(X, reset=True)
         self.seed_ = new_seed(self.random_state)
         self.sampler_ = self._choose(self.sampler)
-        if self.sampler_ == "mh":
-            counts = self._run_mh(tokens, alpha, beta, callback)
-        else:
-            counts = self._run(tokens, alpha, beta, self.seed_, None, callback)
-        self.topic_word_counts_ = counts
+        self._run(tokens, alpha, beta, self.seed_, None, callback)
         self.n_sweeps_ = self.n_sweeps
         return self
 
@@ -163,7 +169,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             before[:, : len(alpha)] = self.topic_word_counts_.T
         self.sampler_ = "live" if self.sampler == "live" else "frozen"
         seed = (self.seed_ + self.n_sweeps_) % 2**63
-        self.topic_word_counts_ = self._run(tokens, alpha, beta, seed, before, callback)
+        self._run(tokens, alpha, beta, seed, before, callback)
         self.n_sweeps_ += self.n_sweeps
         return self
 
@@ -188,9 +194,9 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     @property
     def components_(self) -> NDArray[np.float64]:
-        """Counts plus prior, (n_topics, n_words)."""
-        check_is_fitted(self, "topic_word_counts_")
-        return np.add(self.topic_word_counts_, self.topic_word_prior, dtype=np.float64)
+        """Mean counts plus prior, (n_topics, n_words)."""
+        check_is_fitted(self, "mean_counts_")
+        return self.mean_counts_ + self.topic_word_prior
 
     @property
     def topic_word_(self) -> NDArray[np.float64]:
@@ -223,29 +229,49 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         seed: int,
         before: NDArray[np.int32] | None,
         callback: Callback | None,
-    ) -> NDArray[np.int32]:
-        n_threads = count_threads(self.n_jobs)
-        live = self.sampler_ == "live"
-        memory = None if live else frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
-        state = begin(tokens, len(alpha), seed, before, n_threads)
-        for done in range(self.n_sweeps):
-            if live:
-                state, _ = live_sweep.step(state, tokens, alpha, beta)
-            else:
-                state, _ = frozen_sweep.step(state, tokens, alpha, beta, memory=memory, n_threads=n_threads)
-            tell(callback, "sweep", done + 1, self.n_sweeps)
-        return word_topic_counts(state, len(alpha))
+    ) -> None:
+        """Sweep, and set the counts of the last sweep and the mean ones."""
+        n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
+        n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
+        state, step, table = self._chain(tokens, alpha, beta, seed, before, n_threads)
+        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, self.n_sweeps)
+        for done in range(1, self.n_sweeps + 1):
+            state = step(state)
+            if mean_counts.is_sampled(done, self.n_sweeps):
+                means = mean_counts.step(means, table(state))
+            tell(callback, "sweep", done, self.n_sweeps)
+        self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
+        del state, step, table  # the largest things here are gone before the mean is written out
+        self.mean_counts_ = mean_counts.mean(means, n_topics)
 
-    def _run_mh(
-        self, tokens: Tokens, alpha: NDArray[np.float64], beta: float, callback: Callback | None
-    ) -> NDArray[np.int32]:
-        n_threads = count_threads(self.n_jobs)
-        order = mh_sweep.by_word(tokens)
-        state = mh_sweep.init(tokens, order, len(alpha), self.seed_)
-        for done in range(self.n_sweeps):
-            state, _ = mh_sweep.step(state, tokens, order, alpha, beta, n_threads=n_threads)
-            tell(callback, "sweep", done + 1, self.n_sweeps)
-        return mh_sweep.word_topic_counts(state, order, len(alpha))
+    def _chain(
+        self,
+        tokens: Tokens,
+        alpha: NDArray[np.float64],
+        beta: float,
+        seed: int,
+        before: NDArray[np.int32] | None,
+        n_threads: int,
+    ) -> tuple[Any, Callable[[Any], Any], Callable[[Any], NDArray[np.int32]]]:
+        """Return a chain's first state, its step, and how to read its table of counts."""
+        if self.sampler_ == "mh":
+            order = mh_sweep.by_word(tokens)
+            return (
+                mh_sweep.init(tokens, order, len(alpha), seed),
+                lambda state: mh_sweep.step(state, tokens, order, alpha, beta, n_threads=n_threads)[0],
+                lambda state: mh_sweep.word_topic(state, order, len(alpha)),
+            )
+        first = begin(tokens, len(alpha), seed, before, n_threads)
+        if self.sampler_ == "live":
+            return first, lambda state: live_sweep.step(state, tokens, alpha, beta)[0], _table
+        memory = frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
+        return (
+            first,
+            lambda state: frozen_sweep.step(state, tokens, alpha, beta, memory=memory, n_threads=n_threads)[
+                0
+            ],
+            _table,
+        )
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""

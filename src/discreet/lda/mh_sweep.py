@@ -10,8 +10,9 @@ Each factor proposes, and the rest decides:
 
 The token's own count is left out everywhere, of both counts and of both proposals: left in, rare words hold
 themselves where they are. Counts of words are frozen within a phase, as are the totals. Tokens are stored in the
-order of words, each phase counts what it needs from the tokens themselves, so that there is *no* table of n_words x
-n_topics: memory is 20 bytes a token. Random numbers belong to tokens: any number of threads gives the same chain.
+order of words, each phase counts what it needs from the tokens themselves, so that a sweep needs *no* table of
+n_words x n_topics: memory is 20 bytes a token. Random numbers belong to tokens: any number of threads gives the
+same chain.
 
 This walks more slowly towards the same place than exact draws do: for up to a few hundred topics take
 ``frozen_sweep``. The chain's stationary law is near, not equal, to the posterior.
@@ -24,17 +25,18 @@ Chen, Li, Zhu, Chen, "WarpLDA: a cache efficient O(1) algorithm for latent Diric
 doi:10.14778/2977797.2977801.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._kernels import kernel
 from discreet._threads import share_out
 from discreet.lda.counter_stream import sweep_key
 from discreet.lda.mh_kernel import document_phase, word_phase
-from discreet.lda.state import MOST_TOPICS, Info, Tokens, count_topics, padded, pieces, random_topics
+from discreet.lda.state import MOST_TOPICS, Info, Tokens, aligned_zeros, padded, pieces, random_topics
 
-__all__ = ["ByWord", "MHState", "by_word", "init", "step", "word_topic_counts"]
+__all__ = ["ByWord", "MHState", "by_word", "init", "step", "word_topic"]
 
 _DRAWS_A_SWEEP = 4
 
@@ -153,10 +155,15 @@ def step(
     return MHState(packed, totals, state.seed, state.sweep + 1), Info(n_moved)
 
 
-def word_topic_counts(state: MHState, order: ByWord, n_topics: int) -> NDArray[np.int32]:
-    """Count each word in each topic: (n_topics, n_words), int32."""
-    n_words = len(order.indptr) - 1
-    words = np.repeat(np.arange(n_words, dtype=np.int32), np.diff(order.indptr))
-    topics = (state.packed & np.uint32(MOST_TOPICS - 1)).astype(np.uint16)
-    sorted_tokens = Tokens(order.indptr, words, n_words)
-    return np.ascontiguousarray(count_topics(sorted_tokens, topics, n_topics)[:, :n_topics].T)
+@kernel()
+def _count(indptr: Any, packed: Any, counts: Any) -> None:
+    for w in range(len(indptr) - 1):
+        for i in range(indptr[w], indptr[w + 1]):
+            counts[w, packed[i] & (MOST_TOPICS - 1)] += 1
+
+
+def word_topic(state: MHState, order: ByWord, n_topics: int) -> NDArray[np.int32]:
+    """Count each word in each topic: a table as ``State.word_topic``, (n_words, width), int32."""
+    counts = aligned_zeros((len(order.indptr) - 1, padded(n_topics)), np.int32)
+    _count(order.indptr, state.packed, counts)
+    return counts

@@ -27,7 +27,6 @@ __all__ = [
     "pieces",
     "random_topics",
     "read_tokens",
-    "word_topic_counts",
 ]
 
 MOST_TOPICS = 2**16
@@ -175,8 +174,3 @@ def count_topics(
     for part in parts[1:]:
         parts[0] += part
     return parts[0]
-
-
-def word_topic_counts(state: State, n_topics: int) -> NDArray[np.int32]:
-    """Return the counts without padding, in the usual orientation: (n_topics, n_words), int32."""
-    return np.ascontiguousarray(state.word_topic[:, :n_topics].T)
