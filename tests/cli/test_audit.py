@@ -91,10 +91,37 @@ def test_a_recipe_is_read_and_options_win(here, capsys):
     assert "x 2 targets" in capsys.readouterr().out
 
 
+def test_file_of_scores_is_whole_and_for_its_owner_only(here, monkeypatch):
+    old = here / "a.json"
+    old.write_text("old")
+    old.chmod(0o644)
+    own = ["--trainer", "own_trainers:ignore", "--json", "a.json"]
+    assert audit(*own) == 0
+    assert old.stat().st_mode & 0o777 == 0o600
+    whole = old.read_text()
+    monkeypatch.setattr("os.fsync", lambda handle: 1 / 0)  # the disk is full
+    with pytest.raises(ZeroDivisionError):
+        audit(*own, "--targets", "2")
+    assert old.read_text() == whole
+    assert not list(here.glob(".*"))
+
+
+def test_spread_reaches_the_attack(here):
+    own = ["--trainer", "variational", "--topics", "2", "--json"]
+    assert audit(*own, "a.json") == 0
+    assert audit(*own, "b.json", "--spread", "shrunk") == 0
+    own, shrunk = (AuditReport.from_json(json.loads((here / f"{n}.json").read_text())) for n in "ab")
+    assert (own.meta["spread"], shrunk.meta["spread"]) == ("own", "shrunk")
+    assert (own.scores != shrunk.scores).any()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour = 1", "colour"),
+        ("colour = 1", "but takes corpus"),
+        ("shadow = 8", "did you mean 'shadows'?"),
+        ("Epsilon = 8", "did you mean 'epsilon'?"),
+        ("corpus = 'letters.jsonl'\nspread = 'wide'\ntrainer = 'gibbs'", "spread must be one of"),
         ("shadows = 'many'", "wrong kind"),
         ("seed = true", "wrong kind"),
         ("= 1", "cannot be read"),

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ _DEFAULTS: dict[str, Any] = {
     "epsilon": None,
     "delta": 1e-6,
     "offline": False,
+    "spread": "own",
     "jobs": -1,
     "folder": None,
     "seed": None,
@@ -50,6 +52,10 @@ def audit(
     offline: Annotated[
         bool | None, typer.Option("--offline", help="Use no shadow that saw a document.")
     ] = None,
+    spread: Annotated[
+        str | None,
+        typer.Option(help="own (the default), or shrunk: steadier where shadows are few, 16 or less."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Models trained at a time; -1 (the default): all cores.")
     ] = None,
@@ -70,11 +76,12 @@ def audit(
     from discreet.cli.display import console, progress
     from discreet.cli.trainers import find_trainer
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.release.whole_file import write_whole
 
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
-        "epsilon": epsilon, "delta": delta, "offline": offline, "jobs": jobs, "folder": folder, "seed": seed,
-        "json": json_out, "text": text, "format": file_format, "encoding": encoding,
+        "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "jobs": jobs, "folder": folder,
+        "seed": seed, "json": json_out, "text": text, "format": file_format, "encoding": encoding,
     }  # fmt: skip
     chosen = _merge(recipe, given)
     if chosen["corpus"] is None:
@@ -102,6 +109,7 @@ def audit(
             n_shadows=chosen["shadows"],
             n_targets=chosen["targets"],
             online=not chosen["offline"],
+            spread=chosen["spread"],
             epsilon=chosen["epsilon"],
             delta=promised,
             random_state=chosen["seed"],
@@ -111,7 +119,7 @@ def audit(
             progress=callback,
         )
     if out is not None:
-        out.write_text(json.dumps(report.to_json()), encoding="utf-8")
+        write_whole(json.dumps(report.to_json()).encode(), out, "the audit", secret=True)
         say.print(f"wrote {out}; it tells who was in, so keep it", markup=False)
     typer.echo(report.table())
     if report.exceeds_promise():
@@ -132,7 +140,7 @@ def _read(recipe: Path) -> dict[str, Any]:
         raise CorpusError(f"the recipe {recipe} cannot be read: {error}.") from None
     for name, value in values.items():
         if name not in _DEFAULTS:
-            raise ParameterError(f"the recipe {recipe} has {name!r}, but takes {', '.join(_DEFAULTS)}.")
+            raise ParameterError(f"the recipe {recipe} has {name!r}{_meant(name)}")
         kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
         if not isinstance(value, kinds) or (isinstance(value, bool) and name != "offline"):
             raise ParameterError(f"the recipe {recipe}: {name} has a value of the wrong kind.")
@@ -140,3 +148,9 @@ def _read(recipe: Path) -> dict[str, Any]:
         if name in values:
             values[name] = str(recipe.parent / values[name])
     return values
+
+
+def _meant(name: str) -> str:
+    """Return the nearest name of an option, or all of them where none is near."""
+    near = get_close_matches(name.lower().replace("-", "_"), _DEFAULTS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f", but takes {', '.join(_DEFAULTS)}."

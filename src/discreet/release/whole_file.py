@@ -9,7 +9,7 @@ from discreet.errors import ReleaseError
 __all__ = ["write_whole"]
 
 
-def write_whole(raw: bytes, path: Path, thing: str) -> None:
+def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> None:
     """Write a file whole or not at all; an older file there is replaced.
 
     Parameters
@@ -18,6 +18,8 @@ def write_whole(raw: bytes, path: Path, thing: str) -> None:
     path : Path
     thing : str
         What is written, for error messages.
+    secret : bool, default False
+        Let nobody but the owner read it, even where the older file could be read by others.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def write_whole(raw: bytes, path: Path, thing: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes files that only their owner reads; what leaves is meant to be read.
-        temporary.chmod(0o644)
+        temporary.chmod(0o600 if secret else 0o644)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
