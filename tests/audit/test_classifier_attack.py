@@ -132,3 +132,46 @@ def test_labels_that_do_not_fit_are_refused(corpus):
         classifier_attack(fixed, counts, np.zeros(800))
     with pytest.raises(ParameterError, match="fewer than 2 labels"):
         classifier_attack(fixed, counts, (np.arange(800) == 3).astype(int), random_state=0)
+
+
+def scrambled(counts, seed):
+    """Rows of which nothing is left but their words' totals."""
+    return np.random.default_rng(seed).permuted(counts.toarray(), axis=0)
+
+
+def given_mixtures_of(corpus, seen, train=fixed):
+    return classifier_attack(train, *corpus, classifier="forest", n_shadows=3, seen=seen, random_state=0)
+
+
+def test_a_forest_that_never_saw_the_documents_remembers_none(corpus):
+    report = given_mixtures_of(corpus, scrambled)
+    assert abs(report.attack.auc - 0.5) < 0.1
+    assert report.attack.epsilon_lower_bound() == 0.0
+    assert report.inside_accuracy < 0.5
+    # The plausible mistake: topics from what was seen, but the classifier on the exact documents. It shows.
+    half_private = given_mixtures_of(corpus, None, lambda counts, seed: fixed(scrambled(counts, seed), seed))
+    assert half_private.attack.auc > 0.9
+
+
+def test_to_see_the_documents_themselves_changes_nothing(corpus):
+    """Also that the trainer is given what was seen, and both the same seed."""
+    calls = []
+
+    def seen(counts, seed):
+        calls.append(("seen", counts.toarray().tolist(), seed))
+        return counts
+
+    def train(counts, seed):
+        calls.append(("train", counts.toarray().tolist(), seed))
+        return TOPICS
+
+    report = given_mixtures_of(corpus, seen, train)
+    assert report.attack.to_json() == given_mixtures_of(corpus, None).attack.to_json()
+    assert len(calls) == 2 * 4
+    assert sorted(c[1:] for c in calls if c[0] == "seen") == sorted(c[1:] for c in calls if c[0] == "train")
+
+
+@pytest.mark.parametrize("wrong", [lambda c, s: c[:-1], lambda c, s: c[:, :-1]], ids=["row", "word"])
+def test_what_was_seen_has_a_row_a_document(corpus, wrong):
+    with pytest.raises(ParameterError, match="seen must return"):
+        given_mixtures_of(corpus, wrong)

@@ -8,7 +8,8 @@ and learn for each label a model that tells the two apart.
 Half of the documents are the target's: each trains it by a fair coin. The other half is the attacker's; of it
 each shadow takes a random half. No document is on both sides, so scores know nothing of the target's coins but
 through the confidences, and the bound on epsilon of the report is proved. It speaks of the whole pipeline:
-where topics are private but the classifier was trained on exact mixtures, only the topics keep a promise.
+where topics are private but the classifier was trained on exact mixtures, only the topics keep a promise. ``seen``
+is for pipelines that never get the exact documents: topics and classifier are then trained on what it returns.
 
 References
 ----------
@@ -76,6 +77,7 @@ def classifier_attack(
     doc_topic_prior: ArrayLike = 0.1,
     epsilon: float | None = None,
     delta: float | None = None,
+    seen: Callable[[Any, int], Any] | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
     progress: Callback | None = None,
@@ -99,6 +101,10 @@ def classifier_attack(
         For ``fold_in``.
     epsilon, delta : float, optional
         What the whole pipeline promises for one document, for the report.
+    seen : callable, optional
+        ``seen(counts, seed) -> counts``: what a pipeline is given of its training documents in their place, such as
+        randomised reports, one row each in the same order. ``train`` and the classifier see only that; the attacker
+        asks about the documents themselves. Same seed and same conditions as for ``train``.
     random_state : int, optional
     n_jobs : int, optional
         Pipelines trained at a time; results do not depend on it.
@@ -112,7 +118,7 @@ def classifier_attack(
     Raises
     ------
     ParameterError
-        Where labels do not fit the corpus, or a drawn half has one label only.
+        Where labels do not fit the corpus, a drawn half has one label only, or ``seen`` returns another shape.
     """
     counts = check_counts(corpus)
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
@@ -140,7 +146,7 @@ def classifier_attack(
     def run(index: int) -> Floats:
         nonlocal done
         documents, inside = plans[index]
-        pipeline = _Pipeline(train, classifier, doc_topic_prior, len(names))
+        pipeline = _Pipeline(train, classifier, doc_topic_prior, len(names), seen)
         found = pipeline.confidences(counts[documents], classes[documents], inside, seeds_of[index])
         if index > 0:
             with lock:
@@ -180,6 +186,7 @@ class _Pipeline:
     classifier: Any
     doc_topic_prior: ArrayLike
     n_classes: int
+    seen: Callable[[Any, int], Any] | None
 
     def confidences(self, counts: Any, classes: NDArray[Any], inside: Bools, seeds: Seeds) -> Floats:
         """Train on those inside; return what the classifier says of all, shape (n_documents, n_classes)."""
@@ -188,9 +195,19 @@ class _Pipeline:
             raise ParameterError(
                 "a drawn half of the documents has fewer than 2 labels: give more documents, or join rare labels."
             )
-        topics = self.train(counts[inside], for_topics)
+        given = counts[inside]
+        if self.seen is not None:
+            given = check_counts(self.seen(given, for_topics))
+            if given.shape != (expected := (int(inside.sum()), counts.shape[1])):
+                raise ParameterError(
+                    f"seen must return {expected}, a row a document, but gave {given.shape}."
+                )
+        topics = self.train(given, for_topics)
         theta = fold_in(topics, counts, doc_topic_prior=self.doc_topic_prior)
-        fitted = _make(self.classifier, for_classifier).fit(theta[inside], classes[inside])
+        learnt = theta[inside]
+        if self.seen is not None:
+            learnt = fold_in(topics, given, doc_topic_prior=self.doc_topic_prior)
+        fitted = _make(self.classifier, for_classifier).fit(learnt, classes[inside])
         found = np.zeros((len(theta), self.n_classes))
         found[:, fitted.classes_] = fitted.predict_proba(theta)
         return found
