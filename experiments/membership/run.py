@@ -15,12 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures
 import pipeline
 import simple
+import spread
 import tables
 
 PARTS = {
     "table1": tables.table1,
     "simple": simple.run,
     "table2": tables.table2,
+    "spread": spread.run,
     "figures": figures.draw_all,
     "pipeline": pipeline.run,
 }

@@ -149,7 +149,7 @@ class _Store:
                 "a folder of shadows needs settings: a text that names the trainer and all its settings."
             )
         self.folder, self.n_documents = folder, counts.shape[0]
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.start = sha256(_VERSION)
         for part in (
             repr(counts.shape).encode(),

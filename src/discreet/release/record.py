@@ -205,13 +205,14 @@ class Release:
     def to_html(self, path: str | Path | None = None, *, audit: "AuditReport | None" = None) -> str:
         """Return the report as one offline HTML page; also write it to ``path`` where that is given.
 
-        With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page.
+        With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The
+        file is then readable by its owner only.
         """
         from discreet.release.report import report, write_report
 
         page = report(self, audit)
         if path is not None:
-            write_report(page, Path(path))
+            write_report(page, Path(path), secret=audit is not None)
         return page
 
     def __eq__(self, other: object) -> bool:

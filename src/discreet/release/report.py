@@ -76,15 +76,15 @@ def report(release: Release, audit: "AuditReport | None" = None) -> str:
     return page if page.endswith("\n") else page + "\n"
 
 
-def write_report(page: str, path: Path) -> None:
-    """Write a report to a file, whole or not at all; an older file there is replaced.
+def write_report(page: str, path: Path, *, secret: bool = False) -> None:
+    """Write a report to a file, whole or not at all; an older file there is replaced. ``secret``: for its owner only.
 
     Raises
     ------
     ReleaseError
         Where the path is a folder, or its parent does not exist.
     """
-    write_whole(page.encode(), path, "the report")
+    write_whole(page.encode(), path, "the report", secret=secret)
 
 
 @cache
