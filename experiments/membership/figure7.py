@@ -1,0 +1,179 @@
+"""Figure 7 of Zhao et al.: the classifier attack on topics without privacy, by CDP-LDA, and by LP-LDA.
+
+    python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
+    python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once, 12 CPU minutes
+
+The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
+LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in
+the other it, too, has seen nothing but reports. What stands in figure7.csv is not run again. Runs are seeded.
+"""
+
+import argparse
+import time
+import types
+
+import common
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from discreet.audit import classifier_attack
+from discreet.central import CountNoiseLDA
+from discreet.lda import GibbsLDA
+from discreet.local import BitChannel
+from discreet.local.rebuilding import rebuild
+
+CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5
+#: Drawn at random from the corpus; a quarter of them trains each pipeline.
+N_DOCUMENTS = 8000
+#: alpha of training and of folding in; beta is the estimators' default, .01.
+ALPHA = 0.1
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+NONE, CENTRAL, LOCAL, ALL_LOCAL = "no privacy", "CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier"
+CLASSIFIERS = ("linear", "forest")
+COLOURS = {NONE: "#333333", CENTRAL: "#2b6a8f", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
+MEASURES = ("accuracy", "auc", "precision", "recall", "inside_accuracy", "outside_accuracy")
+
+
+def posts(n_documents=N_DOCUMENTS):
+    """Presence of the 1,000 most frequent words that are no stop words, and the newsgroup of each post."""
+    counts, words = common.load(CORPUS)
+    labels = np.array((common.DATA / CORPUS / "labels.txt").read_text().split("\n")[: counts.shape[0]])
+    stop = set((common.DATA / "stopwords.txt").read_text(encoding="utf-8").split())
+    total = np.asarray(counts.sum(axis=0)).ravel().astype(float)
+    total[[column for column, word in enumerate(words) if word in stop]] = -1
+    present = (counts[:, np.sort(np.argsort(-total, kind="stable")[:N_WORDS])] > 0).astype(np.int32)
+    kept = np.flatnonzero(np.asarray(present.sum(axis=1)).ravel() >= 2)
+    if n_documents < len(kept):
+        kept = np.sort(np.random.default_rng(0).choice(kept, n_documents, replace=False))
+    return present[kept], labels[kept]
+
+
+def gibbs(counts, seed):
+    settings = {"doc_topic_prior": ALPHA, "n_sweeps": N_SWEEPS, "random_state": seed, "n_jobs": 1}
+    return GibbsLDA(N_TOPICS, **settings).fit(counts).components_
+
+
+def central(epsilon):
+    """CDP-LDA: one draw of noise of scale 1 / epsilon on the word-topic counts, which stays for all sweeps."""
+    settings = {"when": "first", "doc_topic_prior": ALPHA, "n_sweeps": N_SWEEPS, "n_jobs": 1}
+
+    def train(counts, seed):
+        model = CountNoiseLDA(N_TOPICS, epsilon=epsilon, random_state=seed, **settings)
+        return model.fit(counts).components_
+
+    return train
+
+
+def reports(epsilon):
+    """Return the seeded simulation of all clients, with the words' totals repaired: what LP-LDA trains on."""
+    channel = BitChannel.symmetric(epsilon)
+    rates = types.SimpleNamespace(p=float(channel.p), q=float(channel.q))
+
+    def seen(counts, seed):
+        rng = np.random.default_rng([7, seed])
+        flips = rng.random(counts.shape) < np.where(counts.toarray() > 0, rates.p, rates.q)
+        # From here on as LocalLDA(inference="reconstruct") with the same seed does.
+        return rebuild(flips.astype(np.uint8), rates, np.random.default_rng(seed))
+
+    return seen
+
+
+def kept(work):
+    """Remember ``work(counts, seed)`` by its seed: both classifiers stand on the same topics."""
+    found = {}
+
+    def remembered(counts, seed):
+        if seed not in found:
+            found[seed] = work(counts, seed)
+        return found[seed]
+
+    return remembered
+
+
+def pipelines(epsilon):
+    """Yield name, ``train`` and ``seen`` at this epsilon."""
+    if np.isinf(epsilon):
+        yield NONE, kept(gibbs), None
+        return
+    yield CENTRAL, kept(central(epsilon)), None
+    seen = kept(reports(epsilon))
+    yield LOCAL, kept(lambda counts, seed: gibbs(seen(counts, seed), seed)), None
+    yield ALL_LOCAL, kept(gibbs), seen
+
+
+def run(table, counts, labels, n_seeds):
+    for seed in range(n_seeds):
+        for epsilon in (np.inf, *EPSILONS[::-1]):
+            for line, train, seen in pipelines(epsilon):
+                for classifier in CLASSIFIERS:
+                    key = {"documents": len(labels), "line": line, "epsilon": f"{epsilon:g}"}
+                    key |= {"classifier": classifier, "seed": seed}
+                    if table.has(**key):
+                        continue
+                    started = time.process_time()
+                    found = classifier_attack(
+                        train,
+                        counts,
+                        labels,
+                        classifier=classifier,
+                        n_shadows=N_SHADOWS,
+                        doc_topic_prior=ALPHA,
+                        seen=seen,
+                        random_state=seed,
+                        n_jobs=1,
+                    )
+                    values = {name: getattr(found, name) for name in MEASURES if name != "auc"}
+                    values |= {"auc": found.attack.auc, "cpu_seconds": time.process_time() - started}
+                    table.add(**key, **values)
+
+
+def draw(table):
+    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.4), layout="constrained", sharex=True, sharey="row")
+    for up, (measure, label) in enumerate(
+        (("accuracy", "share told right"), ("auc", "area under the curve"))
+    ):
+        for axis, classifier in zip(axes[up], CLASSIFIERS, strict=True):
+            for line, colour in COLOURS.items():
+                key = {"documents": str(N_DOCUMENTS), "line": line, "classifier": classifier}
+                wanted = [row for row in table.rows if key.items() <= row.items()]
+                if not wanted:
+                    continue
+                at = sorted({float(r["epsilon"]) for r in wanted})
+                values = [[float(r[measure]) for r in wanted if float(r["epsilon"]) == e] for e in at]
+                mean, low, high = (np.array([f(v) for v in values]) for f in (np.mean, min, max))
+                if line == NONE:
+                    axis.axhline(mean[0], color=colour, lw=1.4, ls="--", label=line)
+                    axis.axhspan(low[0], high[0], color=colour, alpha=0.12, lw=0)
+                else:
+                    axis.plot(at, mean, color=colour, lw=1.6, marker="o", ms=4, label=line)
+                    axis.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
+            axis.axhline(0.5, color="#333333", lw=0.8, ls=":", label="chance")
+            axis.set(xscale="log", xticks=EPSILONS, xticklabels=[f"{e:g}" for e in EPSILONS])
+            axis.minorticks_off()
+            axis.spines[["top", "right"]].set_visible(False)
+            if up == 0:
+                axis.set_title(f"{classifier} classifier", fontsize=11)
+            else:
+                axis.set_xlabel("epsilon (of one count; of one word's bit)")
+        axes[up, 0].set_ylabel(label)
+    axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, 0.9))
+    figure.savefig(common.HERE / "figure7.png", dpi=150)
+    plt.close(figure)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--documents", type=int, default=N_DOCUMENTS, help="the picture shows the default")
+    parser.add_argument("--seeds", type=int, default=4)
+    options = parser.parse_args()
+    keys = ("documents", "line", "epsilon", "classifier", "seed")
+    table = common.Table("figure7", keys, (*MEASURES, "cpu_seconds"))
+    run(table, *posts(options.documents), options.seeds)
+    draw(table)
+
+
+if __name__ == "__main__":
+    main()
