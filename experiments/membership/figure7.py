@@ -34,6 +34,13 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 NONE, CENTRAL, LOCAL, ALL_LOCAL = "no privacy", "CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier"
 CLASSIFIERS = ("linear", "forest")
 COLOURS = {NONE: "#333333", CENTRAL: "#2b6a8f", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
+#: Number of newsgroups.
+N_LABELS = 20
+PANELS = {
+    "accuracy": "attack: share told right",
+    "auc": "attack: area under the curve",
+    "outside_accuracy": "classifier: right on other posts",
+}
 MEASURES = ("accuracy", "auc", "precision", "recall", "inside_accuracy", "outside_accuracy")
 
 
@@ -131,11 +138,9 @@ def run(table, counts, labels, n_seeds):
 
 
 def draw(table):
-    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.4), layout="constrained", sharex=True, sharey="row")
-    for up, (measure, label) in enumerate(
-        (("accuracy", "share told right"), ("auc", "area under the curve"))
-    ):
-        for axis, classifier in zip(axes[up], CLASSIFIERS, strict=True):
+    figure, axes = plt.subplots(3, 2, figsize=(9.5, 8.8), layout="constrained", sharex=True)
+    for down, (measure, label) in enumerate(PANELS.items()):
+        for axis, classifier in zip(axes[down], CLASSIFIERS, strict=True):
             for line, colour in COLOURS.items():
                 key = {"documents": str(N_DOCUMENTS), "line": line, "classifier": classifier}
                 wanted = [row for row in table.rows if key.items() <= row.items()]
@@ -150,16 +155,18 @@ def draw(table):
                 else:
                     axis.plot(at, mean, color=colour, lw=1.6, marker="o", ms=4, label=line)
                     axis.fill_between(at, low, high, color=colour, alpha=0.18, lw=0)
-            axis.axhline(0.5, color="#333333", lw=0.8, ls=":", label="chance")
+            chance = 1 / N_LABELS if measure == "outside_accuracy" else 0.5
+            axis.axhline(chance, color="#333333", lw=0.8, ls=":", label="chance")
             axis.set(xscale="log", xticks=EPSILONS, xticklabels=[f"{e:g}" for e in EPSILONS])
             axis.minorticks_off()
             axis.spines[["top", "right"]].set_visible(False)
-            if up == 0:
+            if down == 0:
                 axis.set_title(f"{classifier} classifier", fontsize=11)
-            else:
-                axis.set_xlabel("epsilon (of one count; of one word's bit)")
-        axes[up, 0].set_ylabel(label)
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, 0.9))
+        axes[down, 0].set_ylabel(label)
+    figure.supxlabel(
+        "epsilon (CDP-LDA: 1 / scale of the noise; LP-LDA: one word added or removed)", fontsize=10
+    )
+    axes[0, 1].legend(frameon=False, fontsize=8, loc="center left")
     figure.savefig(common.HERE / "figure7.png", dpi=150)
     plt.close(figure)
 
