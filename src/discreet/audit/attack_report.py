@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm, rankdata
 
+from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.audit.one_run import one_run_bound
 from discreet.errors import ParameterError
 
@@ -56,6 +57,12 @@ class AuditReport:
         each other's shadows; or unknown.
     meta : dict
         Anything else of JSON values: number of shadows, trainer, seed.
+
+    Raises
+    ------
+    ParameterError
+        If scores are not finite numbers or not of the members' shape, members are not booleans of both kinds, or
+        the promise is none: epsilon below 0, delta below 0 or from 1.
     """
 
     scores: NDArray[np.float64]
@@ -67,7 +74,10 @@ class AuditReport:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        scores = np.atleast_2d(np.array(self.scores, dtype=np.float64))
+        try:
+            scores = np.atleast_2d(np.array(self.scores, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise ParameterError("scores must be numbers, one a target and document.") from None
         members = np.atleast_2d(np.array(self.members))
         if scores.shape != members.shape or scores.ndim != 2:
             raise ParameterError(
@@ -82,10 +92,9 @@ class AuditReport:
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
         if self.coins not in get_args(Coins):
             raise ParameterError(f"coins must be one of {get_args(Coins)}, but got {self.coins!r}.")
-        for name, low, high in (("epsilon", 0.0, math.inf), ("delta", 0.0, 1.0)):
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                raise ParameterError(f"{name} must be from {low:g} to {high:g}, but got {value}.")
+        check_promise(self.epsilon, self.delta)
+        if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
+            raise ParameterError("attack must be a text and meta a dict.")
         for name, value in (("scores", scores), ("members", members)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
@@ -114,7 +123,7 @@ class AuditReport:
     def tpr_interval(self, fpr: float, confidence: float = 0.95) -> tuple[float, float]:
         """Return Clopper and Pearson's interval of :meth:`tpr_at`, the threshold taken as given."""
         found, of = self._found(fpr), int(self.members.sum())
-        missing = (1 - _checked(confidence)) / 2
+        missing = (1 - check_confidence(confidence)) / 2
         low = float(beta.ppf(missing, found, of - found + 1)) if found > 0 else 0.0
         high = float(beta.ppf(1 - missing, found + 1, of - found)) if found < of else 1.0
         return low, high
@@ -137,7 +146,7 @@ class AuditReport:
         """Return DeLong's interval of :attr:`auc`, cut to what can be."""
         below, above = self._placements()
         spread = sum(float(side.var(ddof=1)) / len(side) for side in (below, above) if len(side) > 1)
-        reach = float(norm.ppf(0.5 + _checked(confidence) / 2)) * math.sqrt(spread)
+        reach = float(norm.ppf(0.5 + check_confidence(confidence) / 2)) * math.sqrt(spread)
         return max(0.0, self.auc - reach), min(1.0, self.auc + reach)
 
     def ceiling(self, fpr: Any) -> Any:
@@ -178,7 +187,7 @@ class AuditReport:
         and one other are kept, and guesses are about which it is; that proves about half as much. With "shared
         halves" only the first target counts, for the others' runs depend on its members.
         """
-        _checked(confidence)
+        check_confidence(confidence)
         if self.coins == "unknown":
             raise ParameterError(
                 "a bound on epsilon needs to know how members were drawn: draw them by fair coins, and pass "
@@ -211,7 +220,7 @@ class AuditReport:
     def most_exposed(self, n: int = 10) -> NDArray[np.int64]:
         """Return the documents found most surely: members by falling score, then nobody. Never publish it."""
         best = np.where(self.members, self.scores, -np.inf).max(axis=0)
-        order = np.argsort(-best, kind="stable")[:n]
+        order = np.argsort(-best, kind="stable")[: check_whole("n", n, 0)]
         return order[np.isfinite(best[order])]
 
     def table(self) -> str:
@@ -281,9 +290,3 @@ def _pairs(
         sure.append(np.abs(gap))
         right.append((gap > 0) == members[target, first])
     return np.concatenate(sure), np.concatenate(right)
-
-
-def _checked(confidence: float) -> float:
-    if not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence must be between 0 and 1, but got {confidence}.")
-    return confidence

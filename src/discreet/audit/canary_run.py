@@ -31,6 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.audit.arguments import check_confidence, check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport
 from discreet.audit.canaries import Kind, make_canaries
 from discreet.audit.one_run import one_run_bound
@@ -156,18 +157,20 @@ def one_run_audit(
     Raises
     ------
     ParameterError
-        If guesses are not from 1 to ``n_canaries``, or scores are not one finite number a canary.
+        If guesses are not from 1 to ``n_canaries``, scores are not one finite number a canary, or the promise is
+        none: epsilon below 0, delta below 0 or from 1.
 
     Notes
     -----
     Documents of one author count as independent units here: where the promise is for authors, give ``train`` a way of
     training that makes each canary an author of its own.
     """
+    check_train(train)
     counts = check_counts(corpus)
-    tried = _numbers(n_guesses, n_canaries)
-    if not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence must be between 0 and 1, but got {confidence}.")
-    source = np.random.SeedSequence(random_state)
+    tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
+    check_confidence(confidence)
+    check_promise(epsilon, delta)
+    source = np.random.SeedSequence(check_seed(random_state))
     for_canaries, for_coins, for_training, for_ties = source.spawn(4)
     canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=for_canaries)
     members = np.random.default_rng(for_coins).random(n_canaries) < 0.5
@@ -177,9 +180,8 @@ def one_run_audit(
     found = score_canaries(released, canaries, counts) if score is None else score(released, canaries)
     scores = np.asarray(found, dtype=np.float64)
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
-        raise ParameterError(
-            f"score must return {n_canaries} finite numbers, one a canary, but shape is {scores.shape}."
-        )
+        what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
+        raise ParameterError(f"scores must be {n_canaries} finite numbers, one a canary, but {what}.")
     # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
     order = np.lexsort((np.random.default_rng(for_ties).random(n_canaries), scores))
     results = []
@@ -228,7 +230,8 @@ def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray
 def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:
     if n_guesses is None:
         return [number for number in _TRIED if number < n_canaries] + [n_canaries]
-    tried = [n_guesses] if isinstance(n_guesses, int | np.integer) else list(n_guesses)
-    if not tried or not all(1 <= number <= n_canaries for number in tried):
+    tried = list(n_guesses) if isinstance(n_guesses, Sequence | np.ndarray) else [n_guesses]
+    whole = all(isinstance(number, int | np.integer) for number in tried)
+    if not tried or not whole or not all(1 <= number <= n_canaries for number in tried):
         raise ParameterError(f"n_guesses must be from 1 to n_canaries={n_canaries}, but got {n_guesses}.")
     return [int(number) for number in tried]

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
+from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.errors import ParameterError
 
 __all__ = ["DistinguishingReport", "distinguish", "epsilon_lower_bound", "mu_lower_bound"]
@@ -71,10 +72,13 @@ class DistinguishingReport:
 
     def exceeds(self, epsilon: float) -> bool:
         """Whether the audit proves more than a promised epsilon."""
+        check_promise(epsilon, None)
         return self.epsilon_lower_bound > epsilon
 
     def exceeds_gaussian(self, mu: float) -> bool:
         """Whether the audit proves more than promised mu-Gaussian privacy, for mu see :func:`gdp_mu`."""
+        if not mu >= 0:
+            raise ParameterError(f"mu must be at least 0, but got {mu}.")
         return self.mu_lower_bound > mu
 
     def to_json(self) -> dict[str, Any]:
@@ -103,8 +107,9 @@ def epsilon_lower_bound(
     float
         At least 0.
     """
-    if not (0 <= true_positives <= n_runs and 0 <= false_positives <= n_runs and n_runs > 0):
-        raise ParameterError("positives must be from 0 to n_runs, and n_runs must be positive.")
+    _check_counts(true_positives, false_positives, n_runs)
+    check_promise(None, delta)
+    check_confidence(confidence)
     bounds = _bounds(np.array([true_positives]), np.array([false_positives]), n_runs, delta, confidence)
     return float(bounds[0])
 
@@ -124,9 +129,14 @@ def mu_lower_bound(
     float
         At least 0.
     """
+    _check_counts(true_positives, false_positives, n_runs)
+    check_confidence(confidence)
+    return float(_mus(np.array([true_positives]), np.array([false_positives]), n_runs, confidence)[0])
+
+
+def _check_counts(true_positives: int, false_positives: int, n_runs: int) -> None:
     if not (0 <= true_positives <= n_runs and 0 <= false_positives <= n_runs and n_runs > 0):
         raise ParameterError("positives must be from 0 to n_runs, and n_runs must be positive.")
-    return float(_mus(np.array([true_positives]), np.array([false_positives]), n_runs, confidence)[0])
 
 
 def _mus(
@@ -182,7 +192,15 @@ def distinguish(
     Returns
     -------
     DistinguishingReport
+
+    Raises
+    ------
+    ParameterError
+        If a score is not finite, numbers of runs differ or are below 40, delta is not from 0 and below 1, or
+        confidence is not between 0 and 1.
     """
+    check_promise(None, delta)
+    check_confidence(confidence)
     scores = [_scores(side, n_runs) for side in (with_unit, without_unit)]
     if len(scores[0]) != len(scores[1]):
         raise ParameterError(
@@ -225,8 +243,11 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     if callable(side):
         if n_runs is None:
             raise ParameterError("n_runs must say how often the mechanism is run.")
-        return np.array([side(run) for run in range(n_runs)], dtype=np.float64)
-    scores = np.asarray(side, dtype=np.float64)
+        side = [side(run) for run in range(check_whole("n_runs", n_runs, 2 * _FEWEST))]
+    try:
+        scores = np.asarray(side, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("scores must be finite numbers, one a run.") from None
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise ParameterError("scores must be finite numbers, one a run.")
     return scores

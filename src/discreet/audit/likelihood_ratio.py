@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._progress import Callback
+from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.audit.shrinking import shrink_variances
@@ -66,8 +67,24 @@ def likelihood_ratio_scores(
     -------
     array of the shape of ``statistics``
         Larger means member.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, a statistic is not finite, or a document has fewer than 2 shadows on a side needed.
     """
     _check_spread(spread)
+    shape, documents = np.shape(shadow_statistics), np.shape(statistics)[-1:]
+    if len(shape) != 2 or np.shape(shadow_members) != shape or documents != shape[1:]:
+        raise ParameterError(
+            "shadow_statistics and shadow_members must have one shape, (n_shadows, n_documents), and statistics "
+            f"n_documents columns, but they have {shape}, {np.shape(shadow_members)} and {np.shape(statistics)}."
+        )
+    if not (np.isfinite(statistics).all() and np.isfinite(shadow_statistics).all()):
+        raise ParameterError("statistics must be finite numbers, but some are not.")
+    shadow_members = np.asarray(shadow_members)
+    if shadow_members.dtype != np.bool_:
+        raise ParameterError(f"shadow_members must be booleans, but got {shadow_members.dtype}.")
     mean_out, spread_out = _normal(shadow_statistics, ~shadow_members, spread)
     away = (statistics - mean_out) / spread_out
     if not online:
@@ -145,12 +162,20 @@ def lira(
     Returns
     -------
     AuditReport
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, ``train`` or the target returns no topics over the corpus's words, or the
+        target's members are not booleans of both kinds. All but the topics of ``train`` is found before training.
     """
+    check_train(train)
+    n_shadows, n_targets = check_whole("n_shadows", n_shadows, 4), check_whole("n_targets", n_targets, 1)
+    check_promise(epsilon, delta)
+    check_seed(random_state)
     counts = check_counts(corpus)
     if folder is not None and random_state is None:
         raise ParameterError("a folder of shadows is of use only with a seed: pass random_state=0.")
-    if n_targets < 1:
-        raise ParameterError(f"n_targets must be at least 1, but got {n_targets}.")
     pooled = isinstance(target, str)
     if pooled and (target != "pool" or n_shadows < 6 or n_targets > n_shadows):
         raise ParameterError(
@@ -158,6 +183,8 @@ def lira(
             "(topic_word, members)."
         )
     given = None if target is None or isinstance(target, str) else _given(target, counts)
+    if given is not None and n_targets != 1:
+        raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
     _check_spread(spread)
     how: dict[str, Any] = {"online": online, "spread": spread}
     source = np.random.SeedSequence(random_state)
@@ -210,4 +237,8 @@ def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bo
         raise ParameterError(
             f"the target's members must be {counts.shape[0]} booleans, one a document of the corpus."
         )
-    return statistic(topic_word, counts), members
+    if members.all() or not members.any():
+        raise ParameterError(
+            "the target's members must be some of the corpus's documents, not all and not none."
+        )
+    return statistic(topic_word, counts, "the target must have"), members

@@ -22,6 +22,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._progress import Callback, tell
@@ -54,6 +55,11 @@ def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> N
     -------
     array of shape (n_shadows, n_documents), bool
         Every column has exactly ``n_shadows / 2`` members.
+
+    Raises
+    ------
+    ParameterError
+        If shadows are odd or fewer than 4, or documents fewer than 2.
     """
     if n_shadows < 4 or n_shadows % 2:
         raise ParameterError(f"n_shadows must be even and at least 4, but got {n_shadows}.")
@@ -101,6 +107,11 @@ def train_statistics(
     Returns
     -------
     array of shape (n_models, n_documents)
+
+    Raises
+    ------
+    ParameterError
+        If members and seeds do not fit the corpus, a folder has no settings, or ``train`` returns no topics.
     """
     counts = check_counts(corpus)
     if members.shape != (len(seeds), counts.shape[0]):
@@ -127,16 +138,37 @@ def train_statistics(
     return np.array(share_out(one, range(total), min(total, count_threads(n_jobs))))
 
 
-def statistic(topic_word: ArrayLike, counts: Any) -> NDArray[np.float64]:
-    """Return the query statistic of every document, finite whatever the topics."""
-    topics = np.asarray(topic_word, dtype=np.float64)
-    if topics.ndim != 2 or topics.shape[1] != counts.shape[1]:
+def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return") -> NDArray[np.float64]:
+    """Return the query statistic of every document, finite whatever the topics.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Not negative; rows need not sum to 1.
+    counts : csr_matrix of shape (n_documents, n_words)
+    must : str
+        How error messages begin.
+
+    Returns
+    -------
+    array of shape (n_documents,)
+    """
+    expected = f"{must} topics in an array of shape (n_topics, {counts.shape[1]})"
+    if sp.issparse(topic_word):
+        raise ParameterError(f"{expected}, but they are sparse: call toarray().")
+    try:
+        topics = np.asarray(topic_word, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{expected}, but got {type(topic_word).__name__}.") from None
+    if topics.ndim != 2 or topics.shape[1] != counts.shape[1] or not len(topics):
         raise ParameterError(
-            f"train must return topics of shape (n_topics, {counts.shape[1]}), but they have {topics.shape}."
+            f"{expected}, but they have {topics.shape}: keep all words of the counts, in their order."
         )
+    largest = topics.max(axis=1, keepdims=True)
+    if not np.isfinite(topics).all() or (topics < 0).any() or (largest <= 0).any():
+        raise ParameterError(f"{must} topics that are finite, not negative and not all 0.")
+    topics = topics / largest  # so that no sum overflows
     totals = topics.sum(axis=1, keepdims=True)
-    if not np.isfinite(topics).all() or (topics < 0).any() or (totals <= 0).any():
-        raise ParameterError("train must return topics that are finite, not negative and not all 0.")
     return query_statistic((1 - FLOOR) * topics / totals + FLOOR / topics.shape[1], counts)
 
 
