@@ -43,7 +43,7 @@ class Ledger:
     ----------
     epsilon, delta : float
         The budget in all. ``epsilon = inf`` books without limit.
-    privacy_unit : {"document", "author", "word", "report"}, default "document"
+    privacy_unit : {"document", "author", "word", "report", "pair"}, default "document"
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}, default "add_or_remove_one"
     path : path, optional

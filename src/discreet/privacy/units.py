@@ -13,7 +13,7 @@ from discreet.errors import PrivacyError
 
 __all__ = ["NEIGHBORING", "PRIVACY_UNITS", "Guarantee", "check_delta", "check_epsilon", "check_unit"]
 
-PRIVACY_UNITS = ("document", "author", "word", "report")
+PRIVACY_UNITS = ("document", "author", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
 
 _WHOSE = {
@@ -21,6 +21,7 @@ _WHOSE = {
     "author": "all documents of any one author",
     "word": "the word of any one token (lengths are public)",
     "report": "any one person's whole report",
+    "pair": "the word and topic that stand behind any one token's reports (the token's document is not covered)",
 }
 
 
@@ -81,7 +82,7 @@ class Guarantee:
     ----------
     epsilon, delta : float
         The privacy loss, and the probability with which it may be exceeded. ``epsilon`` may be infinite.
-    privacy_unit : {"document", "author", "word", "report"}
+    privacy_unit : {"document", "author", "word", "report", "pair"}
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}
         How two corpora differ that must look alike.
