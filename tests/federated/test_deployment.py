@@ -34,7 +34,7 @@ def load(context):
     return sp.load_npz(context.node_config["counts"])
 
 def ledger(context, state):
-    return Ledger.open(context.node_config["ledger"], state.epsilon, state.delta)
+    return Ledger.open(context.node_config["ledger"], epsilon=4.0, delta=1e-6)
 
 app = make_client_app(load, ledger)
 """

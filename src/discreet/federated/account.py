@@ -7,15 +7,24 @@ class; where it does not, the tokens it reports are others than before, and none
 server that asks twice for a round, or for more rounds, is booked like any other: the budget stops it.
 """
 
+import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import PrivacyError
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 
-__all__ = ["MESSAGES", "PURE_DELTA", "Account", "pure_event", "read_corpus_now"]
+__all__ = ["MESSAGES", "PURE_DELTA", "UNITS", "Account", "check_silo", "pure_event", "read_corpus_now"]
+
+#: Whom each mechanism's promise is about: unit and relation of the clients' ledgers.
+UNITS = {
+    "rrp": ("pair", "replace_one"),
+    "bits": ("word", "replace_one"),
+    "aggregate": ("document", "add_or_remove_one"),
+}
 
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
@@ -28,6 +37,21 @@ def pure_event(epsilon: float) -> Any:
     from discreet.privacy import events
 
     return events.non_private() if np.isinf(epsilon) else events.discrete_laplace(epsilon, 1)
+
+
+def check_silo(part: Any, n_words: int) -> Any:
+    """Return a silo's counts as CSR of int32; a silo without documents is one, too.
+
+    To refuse it would tell everyone that it has none, and one document more would be seen by all.
+    """
+    import scipy.sparse as sp
+
+    from discreet.corpus import check_counts
+
+    shape = getattr(part, "shape", None)
+    if shape is not None and tuple(shape) == (0, n_words):
+        return sp.csr_matrix((0, n_words), dtype=np.int32)
+    return check_counts(part, n_words=n_words)
 
 
 def read_corpus_now(corpus: Any) -> Any:
@@ -53,6 +77,10 @@ class Account:
         How often each class of tokens was reported.
     dealt : array of shape (n_tokens,), optional
         The class of each token.
+    corpus_digest : str, optional
+        Of the corpus whose tokens were dealt.
+    terms : dict of str to str, optional
+        The settings of the first round.
     masker : Masker, optional
         The client's part in a sum under masks.
     """
@@ -64,6 +92,27 @@ class Account:
         self.masker: Any = None
         self.served: NDArray[np.int64] | None = None
         self.dealt: NDArray[np.int64] | None = None
+        self.corpus_digest: str | None = None
+        self.terms: dict[str, str] | None = None
+
+    def agree(self, mechanism: str, terms: dict[str, str]) -> None:
+        """Hold the server to the settings of its first round, and the ledger to the mechanism's unit.
+
+        Which tokens are paid for is worked out over rounds, and a sum's noise from the number of clients. A server that
+        changed settings on the way could have more told than was booked.
+        """
+        ledger, wanted = self.ledger, UNITS[mechanism]
+        if (ledger.privacy_unit, ledger.neighboring) != wanted:
+            raise PrivacyError(
+                f'this ledger protects {ledger.privacy_unit} ({ledger.neighboring}), but "{mechanism}" protects '
+                f'{wanted[0]} ({wanted[1]}); open one with privacy_unit="{wanted[0]}", neighboring="{wanted[1]}".'
+            )
+        changed = [name for name, value in (self.terms or terms).items() if terms.get(name) != value]
+        if changed:
+            raise PrivacyError(
+                f"the server changed {', '.join(changed)} since this client's first round; nothing is sent. Start anew."
+            )
+        self.terms = dict(terms)
 
     def book(self, event: Any, number: int, what: str, *, reproducible: bool) -> Any:
         """Reserve a round's event on the ledger."""
@@ -89,9 +138,29 @@ class Account:
         self.served = served
         return classes
 
-    def classes(self, n_tokens: int, n_rounds: int, stream: SecureStream) -> NDArray[np.int64]:
-        """Return the class of each token, shape (n_tokens,); drawn once."""
-        if self.dealt is None or len(self.dealt) != n_tokens:
+    def classes(self, corpus: Any, n_rounds: int, stream: SecureStream) -> NDArray[np.int64]:
+        """Return the class of each token of a CSR matrix of counts, shape (n_tokens,); drawn once.
+
+        Raises
+        ------
+        PrivacyError
+            Where the corpus is another than in earlier rounds: a token dealt twice could be reported twice, paid once.
+        """
+        digest, n_tokens = _digest(corpus), int(corpus.data.sum())
+        if self.corpus_digest not in (None, digest):
+            raise PrivacyError(
+                "the corpus changed since this client's first round; nothing is sent. Start anew, with a budget of its "
+                "own for the texts that were reported."
+            )
+        self.corpus_digest = digest
+        if self.dealt is None:
             order = np.argsort(stream.spawn("classes").words(n_tokens), kind="stable")
             self.dealt = (np.arange(n_tokens) % n_rounds)[order]
         return self.dealt
+
+
+def _digest(corpus: Any) -> str:
+    found = hashlib.sha256()
+    for part in (corpus.indptr, corpus.indices, corpus.data):
+        found.update(np.asarray(part, np.int64).tobytes())
+    return found.hexdigest()

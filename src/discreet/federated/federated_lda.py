@@ -14,15 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated.account import PURE_DELTA, Account
+from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo
 from discreet.federated.rounds import State, client_update, init_server, server_step
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 from discreet.release.record import Release
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
-
-_UNITS = {"rrp": ("report", "replace_one"), "bits": ("word", "replace_one")}
 
 
 class FederatedLDA(BaseEstimator):
@@ -121,8 +119,6 @@ class FederatedLDA(BaseEstimator):
         ------
         ParameterError, CorpusError, PrivacyError
         """
-        from discreet.corpus import check_counts
-
         if isinstance(parts, np.ndarray) or hasattr(parts, "counts") or not len(parts):
             raise CorpusError("fit takes a list of count matrices, one for each silo.")
         state = init_server(
@@ -139,7 +135,7 @@ class FederatedLDA(BaseEstimator):
             allow_unlearnable=self.allow_unlearnable,
         )
         words = _words(parts, vocabulary, state.n_words)
-        silos = [check_counts(part, n_words=state.n_words) for part in parts]
+        silos = [check_silo(part, state.n_words) for part in parts]
         root = SecureStream(self.random_state).spawn("federated")
         streams = [root.spawn(f"client {client}") for client in range(len(silos))]
         accounts = [Account(client, make_ledger(state)) for client in range(len(silos))]
@@ -174,10 +170,9 @@ class FederatedLDA(BaseEstimator):
 
 def make_ledger(state: State) -> Ledger:
     """Return a client's ledger with the budget that the state promises."""
-    if state.mechanism == "aggregate":
-        return Ledger(state.epsilon, state.delta)
-    unit, neighboring = _UNITS[state.mechanism]
-    return Ledger(state.epsilon, PURE_DELTA, privacy_unit=unit, neighboring=neighboring)
+    unit, neighboring = UNITS[state.mechanism]
+    delta = state.delta if state.mechanism == "aggregate" else PURE_DELTA
+    return Ledger(state.epsilon, delta, privacy_unit=unit, neighboring=neighboring)
 
 
 def make_release(
@@ -203,9 +198,11 @@ def make_release(
     }
     if state.mechanism == "rrp":
         settings["reports_per_token"] = state.reports_per_token
-        settings["promise_is_for"] = "one token's reports; a document of n tokens sends n times as many"
+        settings["promise_is_for"] = "one token's pair; a document of n tokens may lose n times as much"
     if state.mechanism == "aggregate":
         settings["dropouts_tolerated"] = state.tolerated
+    if state.mechanism == "bits" and result:
+        settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
     if "learnable" in result:
         settings["learnable"] = int(result["learnable"])
     return Release(
@@ -217,7 +214,7 @@ def make_release(
         result.get("weight"),
         None,
         None,
-        result.get("n"),
+        result.get("n") if state.mechanism == "aggregate" else None,
     )
 
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.federated.account import Account
+from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import State, Update, client_update, init_server, server_step
 from discreet.federated.wire import (
     account_json,
@@ -57,8 +57,6 @@ def make_client_app(load_corpus: Callable[[Any], Any], open_ledger: Callable[[An
     open_ledger : callable
         ``open_ledger(context, state)``: the silo's ledger, best kept in a file (:meth:`Ledger.open`).
     """
-    from discreet.corpus import check_counts
-
     flwr = _flower()
     app = flwr.clientapp.ClientApp()
 
@@ -76,7 +74,7 @@ def make_client_app(load_corpus: Callable[[Any], Any], open_ledger: Callable[[An
         try:
             update = client_update(
                 state,
-                lambda: check_counts(load_corpus(context), n_words=state.n_words),
+                lambda: check_silo(load_corpus(context), state.n_words),
                 SecureStream(None),
                 account,
             )

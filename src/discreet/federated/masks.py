@@ -190,6 +190,8 @@ class Masker:
             The members whose vectors came.
         """
         alive = set(sent)
+        if not self._keys:
+            raise PrivacyError("this client has no part in that sum; it has no shares to give.")
         if self._revealed:
             raise PrivacyError("shares were given already; a second list of senders would uncover a client.")
         if len(alive) < self._threshold or not alive <= set(sealed):

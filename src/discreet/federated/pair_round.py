@@ -66,7 +66,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
     documents = np.repeat(np.arange(corpus.shape[0]), np.diff(corpus.indptr))
     documents = np.repeat(documents, corpus.data)
     words = np.repeat(corpus.indices, corpus.data).astype(np.int64)
-    due = np.isin(account.classes(len(words), state.n_rounds, stream), classes)
+    due = np.isin(account.classes(corpus, state.n_rounds, stream), classes)
     shares = fold_in(state.topic_word, corpus, doc_topic_prior=_PRIOR, max_iter=40, tol=1e-3)
     topics = _draw(
         state.topic_word, shares, documents[due], words[due], stream.spawn(f"topics {state.round}")

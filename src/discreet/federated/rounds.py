@@ -25,6 +25,20 @@ __all__ = ["MECHANISMS", "Refusal", "State", "Update", "client_update", "init_se
 
 _PARTS = {"rrp": "pair_round", "bits": "bit_round", "aggregate": "sum_round"}
 MECHANISMS = tuple(_PARTS)
+#: What a server may not change between rounds.
+_TERMS = (
+    "mechanism",
+    "n_clients",
+    "n_topics",
+    "n_words",
+    "n_rounds",
+    "epsilon",
+    "delta",
+    "reports_per_token",
+    "most_reports",
+    "tolerated",
+    "density",
+)
 
 
 class Update(NamedTuple):
@@ -193,7 +207,10 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     ------
     BudgetExceeded
         Where the round would cost more than is left. Nothing is sent then.
+    PrivacyError
+        Where the server's settings are not those of the client's first round, or the ledger protects another unit.
     """
+    account.agree(state.mechanism, {name: str(getattr(state, name)) for name in _TERMS})
     return Update(account.client, state.round, _part(state).compute(state, corpus, stream, account))
 
 

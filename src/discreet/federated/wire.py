@@ -92,6 +92,8 @@ def account_json(account: Account) -> str:
         "rounds": account.rounds,
         "served": None if account.served is None else account.served.tolist(),
         "classes": None if account.dealt is None else account.dealt.tolist(),
+        "corpus": account.corpus_digest,
+        "terms": account.terms,
         "masker": None if masker is None else masker.to_json(),
         "ledger": account.ledger.to_json() if account.ledger.path is None else None,
     }
@@ -111,6 +113,7 @@ def read_account(text: str, ledger: Ledger | None) -> Account:
         account.served = np.array(value["served"], np.int64)
     if value["classes"] is not None:
         account.dealt = np.array(value["classes"], np.int64)
+    account.corpus_digest, account.terms = value["corpus"], value["terms"]
     if value["masker"] is not None:
         account.masker = Masker.from_json(value["masker"], SecureStream(None))
     return account

@@ -1,0 +1,205 @@
+"""A server that changes what was agreed, asks twice, or replays messages; a silo whose corpus or ledger is another."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.federated import Account, FederatedLDA, client_update, init_server, server_step
+from discreet.federated.account import UNITS
+from discreet.federated.federated_lda import make_ledger
+from discreet.federated.wire import account_json, read_account
+from discreet.privacy import Ledger, SecureStream
+
+N_WORDS = 20
+OPTIONS = {
+    "rrp": {"n_rounds": 3, "epsilon": 3.0},
+    "bits": {"n_rounds": 1, "epsilon": 5.0, "density": 0.2},
+    "aggregate": {"n_rounds": 1, "epsilon": 2.0, "delta": 1e-6},
+}
+
+
+def silo(seed=0, n=200):
+    rng = np.random.default_rng(seed)
+    return sp.csr_matrix((rng.random((n, N_WORDS)) < 0.2).astype(np.int32))
+
+
+def begin(mechanism, n_clients=1, **more):
+    options = {**OPTIONS[mechanism], **more}
+    state = init_server(
+        mechanism, n_clients=n_clients, n_topics=2, n_words=N_WORDS, allow_unlearnable=True, **options
+    )
+    return state, [Account(client, make_ledger(state)) for client in range(n_clients)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 30.0},
+        {"reports_per_token": 2},
+        {"n_rounds": 4},
+        {"n_words": 10},
+        {"most_reports": 7},
+        {"mechanism": "bits"},
+    ],
+)
+def test_a_server_cannot_raise_the_price_of_later_rounds(change):
+    """Rounds that report other tokens than before book nothing: their epsilon must be the one that was booked."""
+    state, (account,) = begin("rrp")
+    client_update(state, silo(), SecureStream(0), account)
+    later = replace(state, round=1, **change)
+    for known in (account, read_account(account_json(account), None)):
+        with pytest.raises(PrivacyError):
+            client_update(later, silo(), SecureStream(1), known)
+    assert len(account.ledger.entries) == 1
+    # What it would have been without that check: reports at ten times the epsilon, and nothing booked for them.
+    account.terms = None
+    if "epsilon" in change:
+        client_update(later, silo(), SecureStream(1), account)
+        assert len(account.ledger.entries) == 1
+
+
+def test_fewer_silos_in_a_sum_than_were_named_first_are_refused():
+    state, accounts = begin("aggregate", n_clients=3)
+    for _ in range(2):
+        updates = [client_update(state, silo(), SecureStream(a.client), a) for a in accounts]
+        state = server_step(state, updates)
+    # A larger crowd on paper would mean a smaller share of noise from each.
+    with pytest.raises(PrivacyError, match="n_clients"):
+        client_update(replace(state, n_clients=30), silo(), SecureStream(9), accounts[0])
+    assert not accounts[0].ledger.entries
+
+
+def test_a_corpus_that_changed_is_refused_for_its_tokens_would_be_dealt_anew():
+    state, (account,) = begin("rrp")
+    corpus = silo()
+    client_update(state, corpus, SecureStream(0), account)
+    same_size = corpus[::-1].tocsr()
+    assert same_size.sum() == corpus.sum()
+    for other in (corpus[:-1], same_size):
+        known = read_account(account_json(account), None)
+        with pytest.raises(PrivacyError, match="corpus changed"):
+            client_update(replace(state, round=1), other, SecureStream(1), known)
+    client_update(replace(state, round=1), corpus, SecureStream(1), account)
+
+
+def test_over_all_rounds_each_token_is_dealt_once():
+    state, (account,) = begin("rrp")
+    for number in range(3):
+        client_update(replace(state, round=number), silo(), SecureStream(number), account)
+    n_tokens = int(silo().sum())
+    assert sorted(np.bincount(account.dealt)) == sorted(np.bincount(np.arange(n_tokens) % 3))
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_a_ledger_of_another_unit_is_refused(mechanism):
+    state, _ = begin(mechanism)
+    for unit, relation in {("report", "replace_one"), *UNITS.values()} - {UNITS[mechanism]}:
+        account = Account(0, Ledger(10.0, 1e-5, privacy_unit=unit, neighboring=relation))
+        with pytest.raises(PrivacyError, match="protects"):
+            client_update(state, silo(), SecureStream(0), account)
+        assert not account.ledger.entries
+
+
+def test_a_server_that_promises_nothing_meets_the_silos_own_budget():
+    for mechanism in OPTIONS:
+        state, _ = begin(mechanism, epsilon=np.inf)
+        unit, relation = UNITS[mechanism]
+        account = Account(0, Ledger(1.0, 1e-6, privacy_unit=unit, neighboring=relation))
+        read = []
+
+        def corpus(read=read):
+            read.append(1)
+            return silo()
+
+        if mechanism == "aggregate":  # the first two messages hold keys only
+            for _ in range(2):
+                state = server_step(state, [client_update(state, corpus, SecureStream(0), account)])
+        with pytest.raises(BudgetExceeded):
+            client_update(state, corpus, SecureStream(0), account)
+        assert not read
+
+
+def test_replayed_messages_of_a_sum_give_nothing_twice():
+    state, accounts = begin("aggregate", n_clients=3)
+    seen = []
+    while not state.finished:
+        seen.append(state)
+        updates = [client_update(state, silo(a.client), SecureStream(a.client), a) for a in accounts]
+        state = server_step(state, updates)
+    for old in seen[1:]:
+        with pytest.raises(PrivacyError):
+            client_update(old, silo(), SecureStream(5), accounts[0])
+    # A new first message means new keys: none of the old messages fit it, and a new sum is over budget.
+    client_update(seen[0], silo(), SecureStream(7), accounts[0])
+    for old in seen[1:]:
+        with pytest.raises(PrivacyError):
+            client_update(old, silo(), SecureStream(5), accounts[0])
+    assert len(accounts[0].ledger.entries) == 1
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_budget_that_ends_in_the_middle_stops_the_client_and_not_the_round(mechanism):
+    more = {"reports_per_token": 3} if mechanism == "rrp" else {}
+    state, accounts = begin(
+        mechanism, n_clients=3, **({"tolerated": 1} if mechanism == "aggregate" else more)
+    )
+    unit, relation = UNITS[mechanism]
+    accounts[2] = Account(2, Ledger(1.5, 1e-6, privacy_unit=unit, neighboring=relation))
+    stopped = 0
+    while not state.finished:
+        updates = []
+        for account in accounts:
+            try:
+                updates.append(
+                    client_update(
+                        state, silo(account.client), SecureStream(9 * account.client + state.round), account
+                    )
+                )
+            except PrivacyError:  # over budget, or no longer part of the sum
+                stopped += 1
+                assert account.client == 2
+        state = server_step(state, updates)
+    assert stopped
+    assert not state.refusals
+    assert accounts[2].ledger.spent().epsilon <= 1.5
+    assert [len(a.ledger.entries) for a in accounts[:2]] == [3 if mechanism == "rrp" else 1] * 2
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_one_silo_empty_silos_and_silos_without_a_word(mechanism):
+    none, blank = sp.csr_matrix((0, N_WORDS), dtype=np.int32), sp.csr_matrix((50, N_WORDS), dtype=np.int32)
+    for parts in ([silo()], [none], [blank], [none, silo(), blank]):
+        model = FederatedLDA(
+            2, mechanism=mechanism, random_state=0, allow_unlearnable=True, **OPTIONS[mechanism]
+        ).fit(parts)
+        np.testing.assert_allclose(model.components_.sum(1), 1)
+        assert (model.components_ >= 0).all()
+        assert [len(ledger.entries) for ledger in model.client_ledgers_] == [1] * len(parts)
+
+
+def test_silos_that_count_with_different_words_are_refused():
+    from discreet.corpus import Corpus
+    from discreet.errors import CorpusError
+
+    words = [f"w{i}" for i in range(N_WORDS)]
+    one, two = Corpus(silo(), words), Corpus(silo(), words[::-1])
+    with pytest.raises(CorpusError, match="different words"):
+        FederatedLDA(2, mechanism="bits", epsilon=2.0).fit([one, two])
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_the_release_names_the_unit_that_is_kept(mechanism):
+    options = {**OPTIONS[mechanism], "allow_unlearnable": True}
+    model = FederatedLDA(2, mechanism=mechanism, random_state=0, **options).fit([silo(0), silo(1)])
+    told = model.release_.promise
+    assert (told.privacy_unit, told.neighboring) == UNITS[mechanism]
+    card = model.release_.card()
+    assert "whole report" not in card
+    if mechanism == "rrp":
+        assert "the word and topic that stand behind any one token's reports" in card
+    if mechanism == "bits":  # how many documents came is exact, and no number of words
+        assert "number of words | not released" in card
+        assert model.release_.configuration["documents_reported"] == 400
