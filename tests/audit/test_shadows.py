@@ -68,6 +68,8 @@ def test_a_folder_is_taken_up_where_it_stopped(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(train=counted, **keep)
     assert len(list((tmp_path / "kept").iterdir())) == 2
+    assert (tmp_path / "kept").stat().st_mode & 0o077 == 0
+    assert all(file.stat().st_mode & 0o077 == 0 for file in (tmp_path / "kept").iterdir())
     np.testing.assert_array_equal(run(train=counted, **keep), run())
     assert seen == [5, 6, 7, 7, 8]
     np.testing.assert_array_equal(run(train=counted, n_jobs=2, **keep), run())

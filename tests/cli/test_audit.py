@@ -106,6 +106,37 @@ def test_file_of_scores_is_whole_and_for_its_owner_only(here, monkeypatch):
     assert not list(here.glob(".*"))
 
 
+def test_another_trainer_of_the_same_name_takes_no_model_of_the_old_one(here, monkeypatch):
+    """Two functions of one name: the folder must not answer for the new one with what the old one said."""
+    own = ["--folder", "kept", "--trainer", "own_trainers:ignore", "--json"]
+    assert audit(*own, "a.json") == 0
+    (here / "own_trainers.py").write_text(OWN.replace("random((3", "random((5"))
+    monkeypatch.delitem(sys.modules, "own_trainers")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for cached in (here / "__pycache__").glob("own_trainers*"):
+        cached.unlink()
+    assert audit(*own, "b.json") == 0
+    assert len(list((here / "kept").iterdir())) == 18
+    first, second = (json.loads((here / f"{name}.json").read_text()) for name in "ab")
+    assert first["scores"] != second["scores"]
+
+
+def test_online_wins_over_an_offline_recipe(here, capsys):
+    (here / "recipe.toml").write_text(
+        'corpus = "letters.jsonl"\ntrainer = "own_trainers:ignore"\nshadows = 4\nseed = 2\noffline = true\n'
+    )
+    assert run(["audit", "recipe.toml", "--quiet"]) == 0
+    assert "offline" in capsys.readouterr().out
+    assert run(["audit", "recipe.toml", "--quiet", "--online"]) == 0
+    assert "online" in capsys.readouterr().out
+
+
+def test_a_folder_needs_a_seed(here, capsys):
+    assert run(["audit", "--corpus", "letters.jsonl", "--trainer", "gibbs", "--folder", "kept"]) == 2
+    assert "--seed 0" in capsys.readouterr().err
+    assert not (here / "kept").exists()
+
+
 def test_spread_reaches_the_attack(here):
     own = ["--trainer", "variational", "--topics", "2", "--json"]
     assert audit(*own, "a.json") == 0
@@ -142,6 +173,8 @@ def test_bad_recipes_are_refused(here, capsys, text, words):
         (["--trainer", "own_trainers:absent"], "absent"),
         (["--trainer", "own_trainers:number"], "must name a function"),
         ([], "needs --epsilon"),
+        (["--epsilon", "nan"], "epsilon must be"),
+        (["--epsilon", "1", "--delta", "1"], "delta must be"),
         (["--trainer", "gibbs", "--shadows", "3"], "n_shadows"),
         (["--trainer", "gibbs", "--json", "no/such/a.json"], "its folder does not exist"),
     ],

@@ -38,7 +38,9 @@ _KINDS = {"shadows": int, "targets": int, "topics": int, "jobs": int, "seed": in
 
 
 def audit(
-    recipe: Annotated[Path | None, typer.Argument(help="TOML file of the options below; they win.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Argument(help="TOML file of the options below; what is given here wins.")
+    ] = None,
     corpus: Annotated[Path | None, typer.Option(help="File or folder that holds the documents.")] = None,
     trainer: Annotated[
         str | None,
@@ -47,10 +49,13 @@ def audit(
     shadows: Annotated[int | None, typer.Option(help="Shadow models; even. By default 64.")] = None,
     targets: Annotated[int | None, typer.Option(help="Models to attack. By default 1.")] = None,
     topics: Annotated[int | None, typer.Option(min=1, help="Number of topics. By default 20.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="What is promised for one document.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Its delta. By default 1e-6.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Promised for a document added or removed; private trains with it.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The promise's delta. By default 1e-6.")] = None,
     offline: Annotated[
-        bool | None, typer.Option("--offline", help="Use no shadow that saw a document.")
+        bool | None,
+        typer.Option("--offline/--online", help="Judge a document by shadows that did not see it."),
     ] = None,
     spread: Annotated[
         str | None,
@@ -74,7 +79,7 @@ def audit(
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
     from discreet.audit import lira
     from discreet.cli.display import console, progress
-    from discreet.cli.trainers import find_trainer
+    from discreet.cli.trainers import find_trainer, trainer_version
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
     from discreet.release.whole_file import write_whole
 
@@ -86,12 +91,17 @@ def audit(
     chosen = _merge(recipe, given)
     if chosen["corpus"] is None:
         raise ParameterError("the audit needs a corpus: pass --corpus, or name it in the recipe.")
+    if chosen["folder"] is not None and chosen["seed"] is None:
+        raise ParameterError(
+            "--folder keeps models that another audit could take up only with the same seed: pass --seed 0."
+        )
     out = None if chosen["json"] is None else Path(chosen["json"])
     if out is not None:
         check_output_file(out)
     # Without a promise there is nothing for delta to belong to.
     promised = chosen["delta"] if chosen["epsilon"] is not None else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
+    known_as = trainer_version(chosen["trainer"])
     source = Path(chosen["corpus"])
     known = chosen["format"] or find_format(source)
     options: dict[str, Any] = {
@@ -115,7 +125,9 @@ def audit(
             random_state=chosen["seed"],
             n_jobs=chosen["jobs"],
             folder=chosen["folder"],
-            settings=json.dumps([chosen[name] for name in ("trainer", "topics", "epsilon", "delta")]),
+            settings=json.dumps(
+                [*(chosen[name] for name in ("trainer", "topics", "epsilon", "delta")), known_as]
+            ),
             progress=callback,
         )
     if out is not None:

@@ -2,13 +2,15 @@
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
 
-__all__ = ["TRAINERS", "find_trainer"]
+__all__ = ["TRAINERS", "find_trainer", "trainer_version"]
 
 TRAINERS = ("private", "variational", "gibbs", "sklearn")
 
@@ -44,6 +46,25 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
     raise ParameterError(
         f"--trainer must be one of {', '.join(TRAINERS)} or module:function, but is {name!r}."
     )
+
+
+def trainer_version(name: str) -> str:
+    """Return what tells this trainer from an earlier one of the same name, so that no model of that one is taken.
+
+    Parameters
+    ----------
+    name : str
+        As for :func:`find_trainer`, which has found it.
+
+    Returns
+    -------
+    str
+        A version; of a function of one's own the digest of the file it stands in, not of what that file imports.
+    """
+    if ":" in name:
+        source = getattr(sys.modules[name.partition(":")[0]], "__file__", None)
+        return "" if source is None else sha256(Path(source).read_bytes()).hexdigest()
+    return version("scikit-learn" if name == "sklearn" else "discreet")
 
 
 def _load(name: str) -> Callable[[Any, int], Any]:
