@@ -10,7 +10,8 @@ down slows all of them. Time is CPU time of the training alone (all threads); re
 cannot go on from where they stopped a run of one sweep, are taken off. Perplexity is
 ``discreet.evaluate.completion_perplexity`` of every tenth document, which nobody trained on. Priors are fixed: alpha =
 0.1, beta = 0.01. The line to reach is what topica's sparse sampler (or, without it, the best Gibbs peer) has after
-its last sweeps. Corpora come from DISCREET_DATA, a folder of folders with counts.npz.
+its last sweeps; "topica sparse, mean" is the same with the mean over five states of its chain, which topica offers as
+we do. Corpora come from DISCREET_DATA, a folder of folders with counts.npz.
 """
 
 import argparse
@@ -171,12 +172,14 @@ def seconds_to(rows, line):
     return None
 
 
-def report(path, figure=True):
-    with Path(path).open() as file:
-        rows = [
-            {k: v if k in ("corpus", "trainer") else float(v) for k, v in row.items()}
-            for row in csv.DictReader(file)
-        ]
+def report(paths):
+    rows = []
+    for path in paths:
+        with Path(path).open() as file:
+            rows += [
+                {k: v if k in ("corpus", "trainer") else float(v) for k, v in row.items()}
+                for row in csv.DictReader(file)
+            ]
     cells = sorted({(row["corpus"], row["n_topics"]) for row in rows})
     for corpus, n_topics in cells:
         here = [r for r in rows if (r["corpus"], r["n_topics"]) == (corpus, n_topics)]
@@ -218,8 +221,7 @@ def report(path, figure=True):
                 a, b = better(ours, key=ours.get), better(theirs, key=theirs.get)
                 ratio = ours[a] / theirs[b] if better is max else theirs[b] / ours[a]
                 print(f"  {measure}: {a} is {ratio:.2f} times as fast as {b}, the fastest peer")
-    if figure:
-        draw(rows, cells, Path(path).with_suffix(".png"))
+    draw(rows, cells, Path(paths[0]).with_suffix(".png"))
 
 
 def draw(rows, cells, path):
@@ -258,7 +260,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=3600, help="wall seconds for one training")
     parser.add_argument("--out", default=str(Path(__file__).parent / "results" / "lda.csv"))
     parser.add_argument("--quick", action="store_true", help="nips, K = 50, one seed, at most 80 sweeps")
-    parser.add_argument("--report", metavar="CSV", help="run nothing, report on an earlier run")
+    parser.add_argument("--report", nargs="+", metavar="CSV", help="run nothing, report on earlier runs")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -266,7 +268,7 @@ def main():
         return
     if options.quick:
         options.corpora, options.topics, options.seeds, options.most_sweeps = ["nips"], [50], 1, 80
-    report(options.report or run(options))
+    report(options.report or [run(options)])
 
 
 if __name__ == "__main__":

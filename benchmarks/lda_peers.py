@@ -40,35 +40,44 @@ class Discreet:
     def prepare(self, counts, n_topics, seed):
         from discreet.lda import frozen_sweep, live_sweep, mh_sweep
         from discreet.lda.documents import read_documents
-        from discreet.lda.state import read_tokens
+        from discreet.lda.state import padded, read_tokens
 
         tokens = read_tokens(read_documents(counts))
-        self.alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
+        alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
+        self.shape = tokens.n_words, padded(n_topics), len(tokens.words)
         n_threads = self.n_threads
         if self.sampler == "mh":
             order = mh_sweep.by_word(tokens)
             self.state = mh_sweep.init(tokens, order, n_topics, seed)
-            self.step = lambda s: mh_sweep.step(s, tokens, order, self.alpha, BETA, n_threads=n_threads)
-            self.counts = lambda s: mh_sweep.word_topic_counts(s, order, n_topics)
+            self.step = lambda s: mh_sweep.step(s, tokens, order, alpha, BETA, n_threads=n_threads)
+            self.table = lambda s: mh_sweep.word_topic(s, order, n_topics)
         elif self.sampler == "frozen":
             memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_threads=n_threads)
             self.state = frozen_sweep.init(tokens, n_topics, seed, n_threads=n_threads)
             self.step = lambda s: frozen_sweep.step(
-                s, tokens, self.alpha, BETA, memory=memory, n_threads=n_threads
+                s, tokens, alpha, BETA, memory=memory, n_threads=n_threads
             )
-            self.counts = lambda s: s.word_topic[:, :n_topics].T
+            self.table = lambda s: s.word_topic
         else:
             self.state = live_sweep.init(tokens, n_topics, seed)
-            self.step = lambda s: live_sweep.step(s, tokens, self.alpha, BETA)
-            self.counts = lambda s: s.word_topic[:, :n_topics].T
+            self.step = lambda s: live_sweep.step(s, tokens, alpha, BETA)
+            self.table = lambda s: s.word_topic
 
     def train(self, n_sweeps):
+        """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes."""
+        from discreet.lda import mean_counts
+
+        self.means = mean_counts.init(*self.shape, n_sweeps)
         while self.done < n_sweeps:
             self.state, _ = self.step(self.state)
             self.done += 1
+            if mean_counts.is_sampled(self.done, n_sweeps):
+                self.means = mean_counts.step(self.means, self.table(self.state))
 
     def topics(self):
-        counts = self.counts(self.state) + BETA
+        from discreet.lda import mean_counts
+
+        counts = mean_counts.mean(self.means, self.n_topics) + BETA
         return counts / counts.sum(axis=1, keepdims=True)
 
 
@@ -98,8 +107,8 @@ class Tomotopy:
 class Topica:
     package, resumes = "topica", False
 
-    def __init__(self, sampler):
-        self.sampler = sampler
+    def __init__(self, sampler, n_samples=1):
+        self.sampler, self.n_samples = sampler, n_samples
 
     def prepare(self, counts, n_topics, seed):
         import topica
@@ -120,7 +129,13 @@ class Topica:
             sampler=self.sampler,
             use_symmetric_alpha=True,
         )
-        self.model.fit(self.corpus, iters=n_sweeps, num_samples=1, keep_theta_draws=False)
+        self.model.fit(
+            self.corpus,
+            iters=n_sweeps,
+            num_samples=self.n_samples,
+            sample_interval=max(1, n_sweeps // 20),
+            keep_theta_draws=False,
+        )
 
     def topics(self):
         return rows_by_name(
@@ -237,8 +252,9 @@ class Gensim:
         return self.model.get_topics().astype(float)
 
 
-GIBBS, LONG, SLOW, VB = (
-    (10, 20, 40, 80, 160, 320),
+GIBBS, MEAN, LONG, SLOW, VB = (
+    (10, 40, 160, 320),
+    (80, 160, 320),
     (10, 40, 80, 160, 320, 640, 1280),
     (10, 40, 160),
     (2, 5, 10, 20, 40),
@@ -250,7 +266,8 @@ TRAINERS = {
     "discreet mh": (lambda: Discreet("mh"), LONG),
     "discreet live": (lambda: Discreet("live"), SLOW),
     "topica sparse": (lambda: Topica("sparse"), GIBBS),
-    "topica warp": (lambda: Topica("warp"), LONG),
+    "topica sparse, mean": (lambda: Topica("sparse", 5), MEAN),
+    "topica warp": (lambda: Topica("warp"), (40, 160, 320, 640, 1280)),
     "tomotopy": (Tomotopy, GIBBS),
     "pyrmallet": (PyRMallet, GIBBS),
     "lda": (Lda, SLOW),

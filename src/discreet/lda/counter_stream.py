@@ -34,7 +34,8 @@ def _mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-@njit(inline="always")
+# forceinline puts machine code into the caller; inline="always" would put source there, and callers compile slowly.
+@njit(forceinline=True)
 def _compiled_mix(x: Any) -> Any:
     x = uint64(x)
     x ^= x >> uint64(30)
@@ -45,7 +46,7 @@ def _compiled_mix(x: Any) -> Any:
     return x
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _compiled_stream_at(start: Any, i: Any) -> Any:
     return _compiled_mix(uint64(start) + (uint64(i) + uint64(1)) * uint64(GOLDEN))
 

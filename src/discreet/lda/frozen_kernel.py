@@ -25,7 +25,7 @@ STREAMS = 3
 AHEAD = 6
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _enter(indptr: Any, topics: Any, d: Any, counts: Any) -> None:
     one = counts.dtype.type(1)
     for k in range(counts.shape[0]):
@@ -34,7 +34,7 @@ def _enter(indptr: Any, topics: Any, d: Any, counts: Any) -> None:
         counts[topics[i]] += one
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def _refused(row: Any, own: Any, o: Any, k: Any, r: Any) -> Any:
     """Whether a draw of the token's old topic is refused: it has the weight of its share without the token."""
     # A uniform number that the draw has not seen: single precision leaves the lower bits, double none.
