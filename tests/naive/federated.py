@@ -44,3 +44,38 @@ def slow_contributions(rows):
             for other in words[place + 1 :]:
                 pairs[word, other] += math.floor(math.sqrt(4**18 / (len(words) * (len(words) - 1) / 2)))
     return [count, *unigram, *pairs.values()]
+
+
+def slow_tail(probability, delta):
+    """Rarest first, one at a time, as long as they have at most delta together."""
+    total, rare = 0.0, [False] * len(probability)
+    for cell in sorted(range(len(probability)), key=lambda c: (probability[c], -c)):
+        total += probability[cell]
+        if total > delta * sum(probability):
+            break
+        rare[cell] = True
+    return rare
+
+
+def excluding(q, rare, epsilon):
+    """Rows of P(y | x) where noise never gives a rare cell, and eta."""
+    kept = sum(share for share, out in zip(q, rare, strict=True) if not out)
+    noise = [0.0 if out else share / kept for share, out in zip(q, rare, strict=True)]
+    least = min(share for share in noise if share > 0)
+    eta = 1 / (1 + least * (math.exp(epsilon) - 1))
+    return mixture(noise, eta), eta
+
+
+def needed_delta(table, epsilon):
+    """The least delta with which all pairs of rows are within epsilon."""
+    return max(
+        sum(max(0, p - math.exp(epsilon) * r) for p, r in zip(one, other, strict=True))
+        for one in table
+        for other in table
+    )
+
+
+def slow_zipf_edge(delta, gamma):
+    """Tail probability of one rank less that of the next."""
+    rank = (1 / delta) ** (1 / gamma)
+    return rank**-gamma - (rank + 1) ** -gamma

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from discreet.federated.account import Account
     from discreet.federated.federated_lda import FederatedLDA
     from discreet.federated.masks import Masker
+    from discreet.federated.rare_words import RareWordResponse, make_response, zipf_edge
     from discreet.federated.response import PairResponse, public_noise, response_probability
     from discreet.federated.rounds import State, Update, client_update, init_server, server_step
 
@@ -18,13 +19,16 @@ _HOMES: dict[str, str] = {
     "FederatedLDA": "federated_lda",
     "Masker": "masks",
     "PairResponse": "response",
+    "RareWordResponse": "rare_words",
     "State": "rounds",
     "Update": "rounds",
     "client_update": "rounds",
     "init_server": "rounds",
+    "make_response": "rare_words",
     "public_noise": "response",
     "response_probability": "response",
     "server_step": "rounds",
+    "zipf_edge": "rare_words",
 }
 
 __all__: list[str] = [
@@ -32,13 +36,16 @@ __all__: list[str] = [
     "FederatedLDA",
     "Masker",
     "PairResponse",
+    "RareWordResponse",
     "State",
     "Update",
     "client_update",
     "init_server",
+    "make_response",
     "public_noise",
     "response_probability",
     "server_step",
+    "zipf_edge",
 ]
 
 

@@ -168,10 +168,14 @@ class PairResponse:
             raise ParameterError(f"cells must be one row of whole numbers, but are {secret.dtype}.")
         if len(secret) and not 0 <= secret.min() <= secret.max() < len(self.weights):
             raise ParameterError(f"cells must lie from 0 to {len(self.weights) - 1}.")
-        noisy = bernoulli(self.eta, len(secret), stream.spawn("whether noise"))
-        words = stream.spawn("which noise").words(len(secret)) >> np.uint64(64 - _BITS)
-        drawn = np.searchsorted(self._thresholds, words.astype(np.int64), side="right")
+        noisy, drawn = self.draw(len(secret), stream)
         return np.where(noisy, drawn, secret).astype(np.int64)
+
+    def draw(self, n: int, stream: SecureStream) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return whether each of n reports is noise, and the cell of the noise."""
+        noisy = bernoulli(self.eta, n, stream.spawn("whether noise"))
+        words = stream.spawn("which noise").words(n) >> np.uint64(64 - _BITS)
+        return noisy, np.searchsorted(self._thresholds, words.astype(np.int64), side="right")
 
     def debias(self, observed: ArrayLike) -> NDArray[np.float64]:
         """Return unbiased numbers of secret cells from numbers of reports, shape (n_cells,)."""
