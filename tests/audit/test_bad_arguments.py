@@ -6,12 +6,15 @@ import scipy.sparse as sp
 
 from discreet.audit import (
     AuditReport,
+    TopicAttack,
+    classifier_attack,
     distinguish,
     epsilon_lower_bound,
     likelihood_ratio_scores,
     lira,
     mu_lower_bound,
     one_run_audit,
+    one_run_p_value,
 )
 from discreet.errors import CorpusError, ParameterError
 
@@ -197,3 +200,35 @@ def test_most_exposed_takes_a_number():
     assert len(report.most_exposed(10**9)) == N // 2
     with pytest.raises(ParameterError, match="n must be"):
         report.most_exposed(-1)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"train": None}, "train must be a function"),
+        ({"n_shadows": 0}, "n_shadows"),
+        ({"n_shadows": 1.5}, "n_shadows"),
+        ({"vector": "long"}, "vector"),
+        ({"epsilon": NAN}, "epsilon"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_classifier_attack_refuses_before_it_trains(more, words):
+    arguments = {"train": never, "n_shadows": 2, "random_state": 0, **more}
+    with pytest.raises(ParameterError, match=words):
+        classifier_attack(arguments.pop("train"), corpus(), np.arange(N) % 2, **arguments)
+
+
+@pytest.mark.parametrize("words", [[-1], [3], [0.0], [0, 1]])
+def test_topic_attack_takes_words_of_the_vocabulary(words):
+    with pytest.raises(ParameterError, match="true_words"):
+        TopicAttack(3, 1).run([np.ones((2, 3))], [[0]], words)
+
+
+@pytest.mark.parametrize(
+    ("correct", "epsilon", "delta"),
+    [(11, 1.0, 0.0), (-1, 1.0, 0.0), (5, NAN, 0.0), (5, -1.0, 0.0), (5, 1.0, NAN)],
+)
+def test_p_values_are_of_numbers_that_make_sense(correct, epsilon, delta):
+    with pytest.raises(ParameterError):
+        one_run_p_value(correct, 10, epsilon, delta=delta)

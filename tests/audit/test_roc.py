@@ -118,6 +118,10 @@ def test_report_shows_the_audit_and_says_that_it_must_stay(tmp_path, capsys):
     )
     assert "<script>”" not in page
     assert "That is more than" not in release.to_html(audit=attack(epsilon=9.0, coins="independent"))
+    assert "another model" in release.to_html(audit=attack(epsilon=9.0))
+    assert "another model" not in release.to_html(audit=attack())
+    for same in (release.promise.epsilon, 1.0, 0.995):
+        assert "another model" not in release.to_html(audit=attack(epsilon=same))
     assert "Proved" not in release.to_html(audit=attack())
     release.save(tmp_path / "model")
     (tmp_path / "audit.json").write_text(json.dumps(audit.to_json()))

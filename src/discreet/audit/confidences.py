@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
+from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
@@ -118,8 +119,12 @@ def classifier_attack(
     Raises
     ------
     ParameterError
-        Where labels do not fit the corpus, a drawn half has one label only, or ``seen`` returns another shape.
+        Where a number is out of range (found before training),
+        labels do not fit the corpus, a drawn half has one label only, or ``seen`` returns another shape.
     """
+    check_train(train)
+    check_promise(epsilon, delta)
+    check_seed(random_state)
     counts = check_counts(corpus)
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
     n_documents = counts.shape[0]
@@ -128,10 +133,9 @@ def classifier_attack(
             f"labels must be one a document, of at least 2 kinds, but {n_documents} documents have labels of shape "
             f"{np.shape(labels)} and {len(names)} kinds."
         )
-    if n_shadows < 1 or vector not in ("classwise", "sorted"):
-        raise ParameterError(
-            f"n_shadows must be at least 1 and vector 'classwise' or 'sorted', but got {n_shadows}, {vector!r}."
-        )
+    check_whole("n_shadows", n_shadows, 1)
+    if vector not in ("classwise", "sorted"):
+        raise ParameterError(f"vector must be 'classwise' or 'sorted', but got {vector!r}.")
     side, coins, halves, seeds, attack_seed = Seeds(random_state).spawn(5)
     shuffled = np.random.default_rng(side).permutation(n_documents)
     ours, theirs = np.sort(shuffled[: n_documents // 2]), np.sort(shuffled[n_documents // 2 :])

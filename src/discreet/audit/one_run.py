@@ -27,6 +27,7 @@ import math
 import numpy as np
 from scipy.stats import binom
 
+from discreet.audit.arguments import check_confidence, check_promise
 from discreet.errors import ParameterError
 
 __all__ = ["one_run_bound", "one_run_p_value"]
@@ -53,13 +54,23 @@ def one_run_p_value(
     -------
     float
         From 0 to 1.
+
+    Raises
+    ------
+    ParameterError
+        If guesses are not from ``n_correct`` to ``n_canaries``, epsilon is not finite and from 0, or delta is below 0.
     """
+    canaries = n_guesses if n_canaries is None else n_canaries
+    _check_guesses(n_correct, n_guesses, canaries)
+    if not 0.0 <= epsilon < math.inf or not delta >= 0.0:
+        raise ParameterError(
+            f"epsilon and delta must be finite and at least 0, but got {epsilon} and {delta}."
+        )
     probability = 1.0 / (1.0 + math.exp(-epsilon))
     chance = float(binom.sf(n_correct - 1, n_guesses, probability))
     if delta > 0.0 and n_correct > 0:
         steps = np.arange(1, n_correct + 1)
         below = np.cumsum(binom.pmf(n_correct - steps, n_guesses, probability))
-        canaries = n_guesses if n_canaries is None else n_canaries
         chance += 2.0 * canaries * delta * float(np.max(below / steps))
     return min(chance, 1.0)
 
@@ -92,21 +103,20 @@ def one_run_bound(
     float
         At least 0: epsilon for adding or removing a document. Wrong in at most 1 - confidence of all audits.
 
+    Raises
+    ------
+    ParameterError
+        If guesses are not from ``n_correct`` to ``n_canaries``, or confidence or delta are out of range.
+
     Examples
     --------
     >>> round(one_run_bound(90, 100), 2)
     1.63
     """
     canaries = n_guesses if n_canaries is None else n_canaries
-    if not 0 <= n_correct <= n_guesses <= canaries:
-        raise ParameterError(
-            "guesses must be from n_correct to n_canaries, "
-            f"but got {n_correct} right of {n_guesses} on {canaries} canaries."
-        )
-    if not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence must be between 0 and 1, but got {confidence}.")
-    if not 0.0 <= delta < 1.0:
-        raise ParameterError(f"delta must be at least 0 and below 1, but got {delta}.")
+    _check_guesses(n_correct, n_guesses, canaries)
+    check_confidence(confidence)
+    check_promise(None, delta)
 
     def likely(epsilon: float) -> bool:
         if replaced:
@@ -126,3 +136,11 @@ def one_run_bound(
         else:
             low = middle
     return low
+
+
+def _check_guesses(n_correct: int, n_guesses: int, canaries: int) -> None:
+    if not 0 <= n_correct <= n_guesses <= canaries:
+        raise ParameterError(
+            "guesses must be from n_correct to n_canaries, "
+            f"but got {n_correct} right of {n_guesses} on {canaries} canaries."
+        )

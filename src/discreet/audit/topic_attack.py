@@ -110,13 +110,23 @@ class TopicAttack:
         topics : sequence of arrays of shape (n_tokens,)
             As many as tables.
         true_words : array of shape (n_tokens,)
-            What an attacker does not know.
+            What an attacker does not know: numbers of words, from 0.
+
+        Raises
+        ------
+        ParameterError
+            If tables and topics are not equally many, or true words are not of the vocabulary, one a token.
         """
         words = np.asarray(true_words)
         if len(tables) != len(topics) or not len(tables):
             raise ParameterError(
                 f"each sweep needs a table and topics, but there are {len(tables)} and {len(topics)}."
             )
+        n_tokens, n_words = self._log.shape
+        if words.shape != (n_tokens,) or words.dtype.kind not in "iu":
+            raise ParameterError(f"true_words must be {n_tokens} whole numbers, one for each attacked token.")
+        if words.min() < 0 or words.max() >= n_words:  # -1 would stand for the last word
+            raise ParameterError(f"true_words must lie between 0 and {n_words - 1}, but one does not.")
         everyone = np.arange(len(self._log))
         posteriors, ranks = [], []
         for table, drawn in zip(tables, topics, strict=True):

@@ -71,7 +71,7 @@ def report(release: Release, audit: "AuditReport | None" = None) -> str:
         topics_a_word=listing.topics_a_word,
         topics=_topics(release, listing),
         label=_privacy_label(release),
-        audit=None if audit is None else _audit(audit),
+        audit=None if audit is None else _audit(audit, release),
     )
     return page if page.endswith("\n") else page + "\n"
 
@@ -185,8 +185,8 @@ def _privacy_label(release: Release) -> dict[str, Any]:
     }
 
 
-def _audit(audit: "AuditReport") -> dict[str, Any]:
-    """What the page says of an attack: rates and a picture, no document."""
+def _audit(audit: "AuditReport", release: Release) -> dict[str, Any]:
+    """What the page says of an attack on a release: rates and a picture, no document."""
     from discreet.audit import roc_svg
 
     rows: list[tuple[str, str, str, str]] = []
@@ -201,6 +201,12 @@ def _audit(audit: "AuditReport") -> dict[str, Any]:
         "targets": len(audit.scores),
         "documents": f"{audit.scores.shape[1]:,}",
         "promised": None if audit.epsilon is None else epsilon_shown(audit.epsilon),
+        # A fit may spend a little less than it was given.
+        "other": audit.epsilon is not None
+        and not any(
+            math.isclose(audit.epsilon, own, rel_tol=0.01)
+            for own in (release.promise.epsilon, release.ledger.epsilon)
+        ),
         "bound": None if audit.coins == "unknown" else f"{audit.epsilon_lower_bound():.2f}",
         "broken": audit.coins != "unknown" and audit.exceeds_promise(),
         "auc": f"{audit.auc:.3f} ({low:.3f} to {high:.3f})",
