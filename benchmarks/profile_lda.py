@@ -23,12 +23,27 @@ DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] 
 FIRST_CALL = """
 import json, sys, time
 start = time.perf_counter(), time.process_time()
-from discreet.lda import GibbsLDA
+from discreet import GibbsLDA, PrivateCountVectorizer, PrivateLDA, VariationalLDA
+from discreet.lda import fold_in, query_statistic
+few, some = [[1, 2], [2, 0]], [[1, 2, 0], [2, 0, 1], [0, 1, 1]] * 20
+words = [["a", "b"], ["b", "c"]] * 20
 loaded = time.perf_counter(), time.process_time()
-GibbsLDA(int(sys.argv[1]), n_sweeps=2, sampler=sys.argv[2], random_state=0).fit([[1, 2], [2, 0]])
+{call}
 done = time.perf_counter(), time.process_time()
 print(json.dumps([[b - a for a, b in zip(*pair)] for pair in ((start, loaded), (loaded, done))]))
 """
+FIRST_CALLS = {
+    **{
+        f"GibbsLDA, {sampler}": f"GibbsLDA(20, n_sweeps=2, sampler={sampler!r}, random_state=0).fit(few)"
+        for sampler in ("frozen", "mh", "live")
+    },
+    "VariationalLDA": "VariationalLDA(20, max_iter=2, random_state=0).fit(few)",
+    "fold_in": "fold_in([[0.5, 0.5], [0.2, 0.8]], few)",
+    "query_statistic": "query_statistic([[0.5, 0.5], [0.2, 0.8]], few)",
+    "PrivateLDA": "PrivateLDA(2, epsilon=50.0, random_state=0).fit(some)",
+    "PrivateLDA, sampled": "PrivateLDA(2, epsilon=50.0, sampling_rate=0.5, n_rounds=2, random_state=0).fit(some)",
+    "PrivateCountVectorizer": "PrivateCountVectorizer(epsilon=50.0, random_state=0).fit([' '.join(w) for w in words])",
+}
 
 
 def timed(work, *args, **keywords):
@@ -81,21 +96,23 @@ def threads(name, step, state, n_tokens, n_sweeps):
         )
 
 
-def first_calls(n_topics):
-    for sampler in ("frozen", "mh", "live"):
+def first_calls():
+    for name, call in FIRST_CALLS.items():
         with tempfile.TemporaryDirectory() as cache:
             for what in ("cold", "warm"):
                 done = subprocess.run(
-                    [sys.executable, "-c", FIRST_CALL, str(n_topics), sampler],
+                    [sys.executable, "-c", FIRST_CALL.replace("{call}", call)],
                     env={**os.environ, "NUMBA_CACHE_DIR": cache},
                     capture_output=True,
                     text=True,
-                    check=True,
+                    check=False,
                 )
-                loading, fitting = json.loads(done.stdout)
+                if done.returncode:
+                    raise SystemExit(f"first call of {name} failed:\n{done.stderr}")
+                loading, working = json.loads(done.stdout)
                 print(
-                    f"first call, {sampler}, K = {n_topics}, {what}: import {loading[1]:.2f} s, "
-                    f"fit {fitting[1]:.2f} s of CPU time"
+                    f"first call, {name}, {what}: import {loading[1]:.2f} s, "
+                    f"call {working[1]:.2f} s of CPU time, {working[0]:.2f} s of wall time"
                 )
 
 
@@ -106,6 +123,7 @@ def main():
     parser.add_argument("--corpus", default="nips")
     parser.add_argument("--topics", nargs="+", type=int, default=[50, 200, 1000])
     parser.add_argument("--sweeps", type=int, default=12)
+    parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
     from discreet.lda import frozen_sweep, mh_sweep
     from discreet.lda.documents import read_documents
@@ -116,7 +134,9 @@ def main():
     n = len(tokens.words)
     order, sorting, _ = timed(mh_sweep.by_word, tokens)
     print(f"{options.corpus}: {n} tokens; read in {cpu:.2f} s, sorted by word in {sorting:.2f} s")
-    first_calls(options.topics[0])
+    first_calls()
+    if options.first_calls:
+        return
     for n_topics in options.topics:
         alpha = np.full(n_topics, 0.1)
         profile_frozen(tokens, n_topics, options.sweeps)
