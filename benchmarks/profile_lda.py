@@ -26,7 +26,7 @@ start = time.perf_counter(), time.process_time()
 from discreet import GibbsLDA, PrivateCountVectorizer, PrivateLDA, VariationalLDA
 from discreet.lda import fold_in, query_statistic
 few, some = [[1, 2], [2, 0]], [[1, 2, 0], [2, 0, 1], [0, 1, 1]] * 20
-words = [["a", "b"], ["b", "c"]] * 20
+texts = ["a few words", "and few more words"] * 500
 loaded = time.perf_counter(), time.process_time()
 {call}
 done = time.perf_counter(), time.process_time()
@@ -42,7 +42,7 @@ FIRST_CALLS = {
     "query_statistic": "query_statistic([[0.5, 0.5], [0.2, 0.8]], few)",
     "PrivateLDA": "PrivateLDA(2, epsilon=50.0, random_state=0).fit(some)",
     "PrivateLDA, sampled": "PrivateLDA(2, epsilon=50.0, sampling_rate=0.5, n_rounds=2, random_state=0).fit(some)",
-    "PrivateCountVectorizer": "PrivateCountVectorizer(epsilon=50.0, random_state=0).fit([' '.join(w) for w in words])",
+    "PrivateCountVectorizer": "PrivateCountVectorizer(epsilon=50.0, random_state=0).fit(texts)",
 }
 
 
