@@ -37,7 +37,8 @@ def gibbs_ours(train, n_topics, n_sweeps, seed):
         sampler="frozen",
         random_state=seed,
     )
-    return model.fit(train).topic_word_
+    topics = model.fit(train).topic_word_counts_ + BETA  # of the last sweep, as the peer's; not the mean
+    return topics / topics.sum(axis=1, keepdims=True)
 
 
 def gibbs_tomotopy(train, n_topics, n_sweeps, seed):

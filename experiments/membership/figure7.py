@@ -1,7 +1,7 @@
 """Figure 7 of Zhao et al.: the classifier attack on topics without privacy, by CDP-LDA, and by LP-LDA.
 
     python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
-    python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once, 12 CPU minutes
+    python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
 
 The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
 LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in
