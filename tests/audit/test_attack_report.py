@@ -110,11 +110,29 @@ def test_indifference_proves_nothing():
         drawn().epsilon_lower_bound()
 
 
+def test_json_is_strict_without_a_promise_or_known_coins():
+    endless = drawn(coins="independent", epsilon=math.inf, delta=0.0)
+    values = json.loads(json.dumps(endless.to_json(), allow_nan=False))
+    assert values["epsilon"] == "inf"
+    assert AuditReport.from_json(values).epsilon == math.inf
+    found = json.loads(json.dumps(drawn().to_json(), allow_nan=False))["found"]
+    assert found["epsilon_lower_bound"] is found["exceeds_promise"] is None
+    assert 0 < found["tpr"]["0.1"] <= 1
+
+
 def test_json_and_table_and_exposed():
     report = drawn(coins="independent", epsilon=1.0, delta=1e-6, attack="online", meta={"n_shadows": 8})
     again = AuditReport.from_json(json.loads(json.dumps(report.to_json())))
     np.testing.assert_array_equal(again.scores, report.scores)
     np.testing.assert_array_equal(again.members, report.members)
+    found = report.to_json()["found"]
+    assert found["tpr"] == {
+        "0.001": report.tpr_at(0.001),
+        "0.01": report.tpr_at(0.01),
+        "0.1": report.tpr_at(0.1),
+    }
+    assert (found["auc"], found["epsilon_lower_bound"]) == (report.auc, report.epsilon_lower_bound())
+    assert found["exceeds_promise"] == report.exceeds_promise()
     assert (again.meta, again.coins, again.table()) == (report.meta, "independent", report.table())
     assert "epsilon     at least" in report.table()
     exposed = report.most_exposed(5)

@@ -244,14 +244,28 @@ class AuditReport:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, scores and members included: it is not for release."""
+        """Return the report as JSON values, scores and members included: it is not for release.
+
+        ``found`` says what came out, at 95 per cent: "tpr" and its interval by false-positive rate, "auc" and its
+        interval, "epsilon_lower_bound", "exceeds_promise" (null where nobody knows how members were drawn). A
+        promise of no privacy has the epsilon "inf".
+        """
+        rates = (0.001, 0.01, 0.1)
         return {
             "format": _FORMAT,
             "attack": self.attack,
-            "epsilon": self.epsilon,
+            "epsilon": "inf" if self.epsilon == math.inf else self.epsilon,
             "delta": self.delta,
             "coins": self.coins,
             "meta": self.meta,
+            "found": {
+                "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in rates},
+                "tpr_interval": {f"{fpr:g}": list(self.tpr_interval(fpr)) for fpr in rates},
+                "auc": self.auc,
+                "auc_interval": list(self.auc_interval()),
+                "epsilon_lower_bound": None if self.coins == "unknown" else self.epsilon_lower_bound(),
+                "exceeds_promise": None if self.coins == "unknown" else self.exceeds_promise(),
+            },
             "scores": self.scores.tolist(),
             "members": self.members.astype(int).tolist(),
         }
@@ -266,7 +280,9 @@ class AuditReport:
         try:
             members = np.array(values["members"]) == 1
             names = ("attack", "epsilon", "delta", "coins", "meta")
-            return cls(np.array(values["scores"], dtype=float), members, **{n: values[n] for n in names})
+            read = {name: values[name] for name in names}
+            read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
+            return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"the audit cannot be read: {error}") from None
 

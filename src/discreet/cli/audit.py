@@ -131,7 +131,7 @@ def audit(
             progress=callback,
         )
     if out is not None:
-        write_whole(json.dumps(report.to_json()).encode(), out, "the audit", secret=True)
+        write_whole(json.dumps(report.to_json(), allow_nan=False).encode(), out, "the audit", secret=True)
         say.print(f"wrote {out}; it tells who was in, so keep it", markup=False)
     typer.echo(report.table())
     if report.exceeds_promise():
