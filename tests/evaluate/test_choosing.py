@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from discreet import PrivateLDA
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import TopicNumbers, choose_n_topics, completion_perplexity, diversity, unigram
 from discreet.evaluate.choosing_plot import round_steps
@@ -84,6 +85,25 @@ def test_scored_documents_are_not_those_trained_on(counts):
     )
     assert seen == [75] * 4
     assert said == [("model", n, 4) for n in (1, 2, 3, 4)]
+
+
+def test_private_estimators_can_be_tried(counts):
+    """As docs/choosing.md shows: their topics are in the release."""
+    found = choose_n_topics(
+        counts,
+        [2, 4],
+        n_folds=2,
+        make_model=lambda k, seed: PrivateLDA(k, epsilon=50, random_state=seed, allow_unlearnable=True),
+    )
+    assert np.isfinite(found.perplexity).all()
+    assert (found.perplexity[1] < found.unigram_perplexity).all()
+    with pytest.raises(ParameterError, match=r"topic_word_ or release_.*got NoTopics"):
+        choose_n_topics(counts, [2], make_model=lambda k, seed: NoTopics())
+
+
+class NoTopics:
+    def fit(self, X):
+        return self
 
 
 def test_the_rule_of_one_standard_error():

@@ -128,9 +128,9 @@ def choose_n_topics(
     n_folds : int, default 5
         Parts that the documents are cut into, at least 2: one model is trained for each part and candidate.
     make_model : callable, optional
-        ``make_model(n_topics, seed)`` returns an estimator with ``fit(counts)`` and ``topic_word_``. By default
-        ``GibbsLDA`` with the settings below. A private estimator at the epsilon you plan, on public text of the
-        size you expect, shows what K that epsilon can carry.
+        ``make_model(n_topics, seed)`` returns an estimator with ``fit(counts)`` that then has ``topic_word_`` or
+        ``release_``. By default ``GibbsLDA`` with the settings below. A private estimator at the epsilon you plan, on
+        public text of the size you expect, shows what K that epsilon can carry.
     doc_topic_prior : float, default 0.1
         Of the default model, and of the scoring for every model.
     n_sweeps : int, default 200
@@ -172,7 +172,7 @@ def choose_n_topics(
         alone = unigram(train, smoothing=0.01)
         one_topic[fold] = completion_perplexity(alone, held_out, random_state=random_state, n_jobs=n_jobs)
         for row, n_topics in enumerate(numbers):
-            topics = make(n_topics, random_state + fold).fit(train).topic_word_
+            topics = _topics(make(n_topics, random_state + fold).fit(train))
             scores[row, fold] = completion_perplexity(
                 topics, held_out, doc_topic_prior=doc_topic_prior, random_state=random_state, n_jobs=n_jobs
             )
@@ -187,6 +187,18 @@ def _gibbs(doc_topic_prior: float, n_sweeps: int, n_jobs: int | None) -> Callabl
 
     return lambda n_topics, seed: GibbsLDA(
         n_topics, doc_topic_prior=doc_topic_prior, n_sweeps=n_sweeps, random_state=seed, n_jobs=n_jobs
+    )
+
+
+def _topics(fitted: Any) -> Any:
+    """Topics of a fitted estimator: a private one has them in its release."""
+    if hasattr(fitted, "topic_word_"):
+        return fitted.topic_word_
+    if hasattr(fitted, "release_"):
+        return fitted.release_.topic_word
+    raise ParameterError(
+        "make_model must return an estimator that has topic_word_ or release_ once it is fitted, such as GibbsLDA "
+        f"or PrivateLDA; got {type(fitted).__name__}."
     )
 
 
