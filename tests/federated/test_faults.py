@@ -51,6 +51,8 @@ def _bad_updates(good):
         Update(True, good.round, values),
         Update(2, good.round + 1, values),
         Update(2, good.round - 1, values),
+        Update(2, np.array([good.round, good.round]), values),
+        Update(2, "0", values),
         Update(2, good.round, None),
         Update(2, good.round, values.astype(float)),
         Update(2, good.round, np.full(values.shape, np.nan)),

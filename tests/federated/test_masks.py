@@ -112,6 +112,24 @@ def test_a_damaged_share_of_one_client_is_survived_and_a_wrong_one_noticed():
         join({0: shares[0], 1: shares[1], 2: bytes(66)}, 3)
 
 
+@pytest.mark.parametrize("liars", [(0,), (0, 1, 2)])
+def test_wrong_shares_of_the_first_clients_do_not_hold_up_a_large_sum(liars):
+    """Too many choices to try all: in order, each of the first ten thousand would hold a liar's share."""
+    n, threshold = 30, 16
+    vectors = _vectors(n, 5)
+    maskers = {c: Masker(c, SecureStream(c)) for c in range(n)}
+    keys = {c: m.public_key for c, m in maskers.items()}
+    sealed = {c: m.share_out(keys, threshold) for c, m in maskers.items()}
+    masked = {c: maskers[c].mask(vectors[c], range(n)) for c in range(n) if c != 7}
+    given = {c: maskers[c].reveal({m: sealed[m][c] for m in range(n)}, masked) for c in masked}
+    for liar in liars:
+        given[liar] = {m: bytes(reversed(share)) for m, share in given[liar].items()}
+    for chosen in itertools.islice(itertools.combinations(range(n), threshold), 10_000):
+        assert 0 in chosen
+    total = unmask(masked, range(n), keys, given, threshold, {c: m.commitment for c, m in maskers.items()})
+    np.testing.assert_array_equal(total, sum(vectors[c] for c in masked))
+
+
 def test_fewer_shares_than_the_threshold_fit_any_secret():
     one, other = (split(bytes([b]) * 32, 3, 2, SecureStream(9)) for b in (1, 2))
     assert one[0] != other[0]

@@ -203,3 +203,52 @@ def test_the_release_names_the_unit_that_is_kept(mechanism):
     if mechanism == "bits":  # how many documents came is exact, and no number of words
         assert "number of words | not released" in card
         assert model.release_.configuration["documents_reported"] == 400
+
+
+@pytest.mark.parametrize("key", [bytes(32), bytes([1]) + bytes(31), bytes([255] * 32)])
+def test_a_key_that_nobody_can_agree_with_costs_its_sender_alone(key):
+    """Zero and one are points of small order: every honest client would stop at them."""
+    state, accounts = begin("aggregate", n_clients=3, tolerated=1)
+    honest = [0, 1]
+    while not state.finished:
+        updates = [client_update(state, silo(c), SecureStream(c), accounts[c]) for c in honest]
+        if state.round == 0:
+            sent = client_update(state, silo(2), SecureStream(2), accounts[2])
+            values = sent.values.copy()
+            values[:32] = np.frombuffer(key, np.uint8)
+            updates.append(sent._replace(values=values))
+        state = server_step(state, updates)
+    refused = [refusal.reason for refusal in state.refusals]
+    # 255 times 32 is a number beyond the field, read modulo it: a key like others, whose owner then stays away.
+    assert refused == ([] if key[0] == 255 else ["a key that no one can agree with"])
+
+
+@pytest.mark.parametrize("nonsense", [2**63 - 1, -(2**63), 2**61, -1])
+def test_a_silo_that_sends_nonsense_under_its_mask_is_noticed_in_the_sum(nonsense):
+    from discreet.errors import CorpusError
+
+    state, accounts = begin("aggregate", n_clients=3)
+    for number in range(4):
+        updates = [client_update(state, silo(a.client), SecureStream(a.client), a) for a in accounts]
+        if number == 2:
+            updates[1] = updates[1]._replace(values=np.full_like(updates[1].values, nonsense))
+        if number == 3:
+            with pytest.raises(CorpusError, match="nonsense"):
+                server_step(state, updates)
+        else:
+            state = server_step(state, updates)
+
+
+@pytest.mark.parametrize("mechanism", OPTIONS)
+def test_the_same_bytes_for_any_order_of_answers(mechanism):
+    found = []
+    for turned in (False, True):
+        state, accounts = begin(mechanism, n_clients=3)
+        while not state.finished:
+            updates = [
+                client_update(state, silo(a.client), SecureStream(9 * a.client + state.round), a)
+                for a in accounts
+            ]
+            state = server_step(state, updates[::-1] if turned else updates)
+        found.append(state.topic_word.tobytes())
+    assert found[0] == found[1]

@@ -29,8 +29,9 @@ doi:10.1145/3133956.3133982.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations, islice
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,16 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.secret_shares import SECRET_BYTES, SHARE_BYTES, join, split
 from discreet.privacy.stream import SecureStream
 
-__all__ = ["COMMITMENT_BYTES", "KEY_BYTES", "SEALED_BYTES", "Masker", "add_up", "roster_digest", "unmask"]
+__all__ = [
+    "COMMITMENT_BYTES",
+    "KEY_BYTES",
+    "SEALED_BYTES",
+    "Masker",
+    "add_up",
+    "is_key",
+    "roster_digest",
+    "unmask",
+]
 
 KEY_BYTES = 32
 COMMITMENT_BYTES = 32
@@ -242,15 +252,15 @@ def unmask(
     """
     total = add_up(vectors[client] for client in sorted(vectors))
     place = {client: number for number, client in enumerate(sorted(keys))}
+    believed: tuple[int, ...] = ()
     for member in members:
         held = {place[giver]: given[member] for giver, given in shares.items() if member in given}
         if member in vectors:
-            own = _recover(held, threshold, commitments[member], _digest, member)
+            own, believed = _recover(held, threshold, commitments[member], _digest, member, believed)
             total = total - _expand(own, len(total))
             continue
-        private = X25519PrivateKey.from_private_bytes(
-            _recover(held, threshold, keys[member], _public_key, member)
-        )
+        secret, believed = _recover(held, threshold, keys[member], _public_key, member, believed)
+        private = X25519PrivateKey.from_private_bytes(secret)
         for other in vectors:  # what `other` added for `member` is taken back
             mask = _expand(_agreed(private, keys[other], b"mask"), len(total))
             total = total - mask if member > other else total + mask
@@ -265,17 +275,47 @@ def _public_key(secret: bytes) -> bytes:
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
+def is_key(public: bytes) -> bool:
+    """Return whether honest clients can agree on a secret with whoever announced this key."""
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return False
+    return True
+
+
+def _choices(numbers: Sequence[int], threshold: int, believed: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Give the shares to try together: first those of givers who were right before, then all choices or many.
+
+    Where there are too many to try all, they are drawn at large: in order, each of the first thousands would hold the
+    first client's share, and that one alone could keep the sum from everyone.
+    """
+    if set(believed) <= set(numbers) and believed:
+        yield believed
+    if math.comb(len(numbers), threshold) <= _MOST_TRIES:
+        yield from combinations(numbers, threshold)
+        return
+    rng = np.random.default_rng(0)
+    for _ in range(_MOST_TRIES):
+        yield tuple(sorted(int(i) for i in rng.choice(numbers, threshold, replace=False)))
+
+
 def _recover(
-    held: dict[int, bytes], threshold: int, wanted: bytes, digest: Callable[[bytes], bytes], member: int
-) -> bytes:
-    """Join shares until the secret is the one that was announced; some may be wrong."""
+    held: dict[int, bytes],
+    threshold: int,
+    wanted: bytes,
+    digest: Callable[[bytes], bytes],
+    member: int,
+    believed: tuple[int, ...],
+) -> tuple[bytes, tuple[int, ...]]:
+    """Join shares until the secret is the one that was announced; some may be wrong. Return it, and whose they were."""
     if len(held) < threshold:
         raise PrivacyError(f"{threshold} shares are needed, but {len(held)} came; the sum stays hidden.")
-    for chosen in islice(combinations(sorted(held), threshold), _MOST_TRIES):
+    for chosen in _choices(sorted(held), threshold, believed):
         try:
             secret = join({number: held[number] for number in chosen}, threshold)
         except PrivacyError:
             continue
         if digest(secret) == wanted:
-            return secret
+            return secret, chosen
     raise PrivacyError(f"the shares of client {member} do not give what it announced: too many are wrong.")

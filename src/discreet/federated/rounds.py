@@ -248,7 +248,7 @@ def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
         return "no client's number"
     if not 0 <= update.client < state.n_clients:
         return "unknown client"
-    if update.round != state.round:
+    if not isinstance(update.round, int | np.integer) or update.round != state.round:
         return "for another round"
     if update.client in taken:
         return "a second update"

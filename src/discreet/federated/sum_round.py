@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, PrivacyError
+from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
-from discreet.federated.masks import COMMITMENT_BYTES, KEY_BYTES, SEALED_BYTES, Masker, unmask
+from discreet.federated.masks import COMMITMENT_BYTES, KEY_BYTES, SEALED_BYTES, Masker, is_key, unmask
 from discreet.federated.secret_shares import SHARE_BYTES
 from discreet.federated.shared_noise import KEPT_BACK, add_share, share_of_noise
 from discreet.lda.moment_fit import fit_topics
@@ -39,6 +39,7 @@ __all__ = ["Secret", "combine", "compute", "contributions", "fault"]
 
 BITS = 18
 _SHARES = {"count": 0.002, "unigram": 0.04, "pairs": 0.958}
+_MOST_DOCUMENTS = 1e10
 _ROUNDING = 1 - Fraction(1, 10**9)
 
 
@@ -143,7 +144,11 @@ def fault(state: Any, values: NDArray[Any]) -> str | None:
     elif state.round == 3:
         shape = (len(secret.sealed), 1 + SHARE_BYTES)
     kind = np.int64 if state.round == 2 else np.uint8
-    return None if values.shape == shape and values.dtype == kind else f"not {shape} of {np.dtype(kind)}"
+    if values.shape != shape or values.dtype != kind:
+        return f"not {shape} of {np.dtype(kind)}"
+    if state.round == 0 and not is_key(values[:KEY_BYTES].tobytes()):
+        return "a key that no one can agree with"
+    return None
 
 
 def combine(state: Any, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
@@ -153,6 +158,8 @@ def combine(state: Any, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.floa
     ------
     PrivacyError
         Where more clients are gone than are tolerated. Nothing is uncovered; what was booked stays booked.
+    CorpusError
+        Where the sum cannot be one of documents.
     """
     threshold = state.n_clients - state.tolerated
     secret = state.sums
@@ -193,6 +200,16 @@ def _topics(state: Any, total: NDArray[np.int64], n_vectors: int) -> tuple[NDArr
         noises[part] = float(_deviation(state, part)) / 2.0**BITS * more
         place += size
     n = max(float(sums["count"][0]), 1.0)
+    # A document adds at most 1 to each cell; noise beyond 20 deviations does not happen.
+    most = n + 20 * noises["count"]
+    if most > _MOST_DOCUMENTS or any(
+        (values < -20 * noises[part]).any() or (values > most + 20 * noises[part]).any()
+        for part, values in sums.items()
+    ):
+        raise CorpusError(
+            "the sum is none of documents: a silo sent nonsense under its mask, and nobody can see which. Ask the "
+            "silos which versions they run, and start anew."
+        )
     moments = moments_of_sums(n, sums["unigram"], sums["pairs"], noises["unigram"], noises["pairs"])
     learnable = learnable_directions(moments)
     if learnable <= 1 and not state.allow_unlearnable:
