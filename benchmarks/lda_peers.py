@@ -34,8 +34,8 @@ def rows_by_name(topics, names, n_words, read):
 class Discreet:
     package, resumes = "discreet", True
 
-    def __init__(self, sampler, n_threads=1):
-        self.sampler, self.n_threads = sampler, n_threads
+    def __init__(self, sampler, n_threads=1, mean=True):
+        self.sampler, self.n_threads, self.mean = sampler, n_threads, mean
 
     def prepare(self, counts, n_topics, seed):
         from discreet.lda import frozen_sweep, live_sweep, mh_sweep
@@ -64,14 +64,14 @@ class Discreet:
             self.table = lambda s: s.word_topic
 
     def train(self, n_sweeps):
-        """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes."""
+        """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
         from discreet.lda import mean_counts
 
         self.means = mean_counts.init(*self.shape, n_sweeps)
         while self.done < n_sweeps:
             self.state, _ = self.step(self.state)
             self.done += 1
-            if mean_counts.is_sampled(self.done, n_sweeps):
+            if self.done == n_sweeps or (self.mean and mean_counts.is_sampled(self.done, n_sweeps)):
                 self.means = mean_counts.step(self.means, self.table(self.state))
 
     def topics(self):
@@ -264,6 +264,8 @@ GIBBS, MEAN, LONG, SLOW, VB = (
 TRAINERS = {
     "discreet frozen": (lambda: Discreet("frozen"), LONG),
     "discreet mh": (lambda: Discreet("mh"), LONG),
+    "discreet frozen, last": (lambda: Discreet("frozen", mean=False), LONG),
+    "discreet mh, last": (lambda: Discreet("mh", mean=False), LONG),
     "discreet live": (lambda: Discreet("live"), SLOW),
     "topica sparse": (lambda: Topica("sparse"), GIBBS),
     "topica sparse, mean": (lambda: Topica("sparse", 5), MEAN),
