@@ -7,7 +7,8 @@ import re
 import pytest
 
 from discreet.cli.app import run
-from discreet.privacy import Ledger
+from discreet.privacy import Ledger, noise_multiplier_for
+from discreet.privacy.events import gaussian
 
 WORDS = ["ward", "nurse", "night", "pain", "sleep", "visit", "tea", "bed", "letter", "garden"]
 
@@ -112,6 +113,55 @@ def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
     assert option.strip("-").removesuffix("s") in line
     assert value in line
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--sampling-rate", "3"),
+        ("--rounds", "0"),
+        ("--doc-topic-prior", "-1"),
+        ("--threads", "0"),
+        ("--seed", "-4"),
+        ("--vocabulary-method", "best"),
+        ("--vocabulary-share", "2"),
+        ("--stop-words", "german"),
+        ("--report", "."),
+    ],
+)
+def test_a_slip_in_a_setting_is_named_as_typed_and_costs_nothing(capsys, tmp_path, notes, option, value):
+    """Words are paid for before topics are trained: settings of the topics must be looked at before."""
+    ledger = tmp_path / "ledger.json"
+    line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, option, value))
+    assert line.startswith(f"discreet: {option} ")
+    assert not ledger.exists()
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_ledger_pays_for_words_only_where_it_can_pay_for_topics(capsys, tmp_path, notes):
+    ledger = tmp_path / "ledger.json"
+    Ledger.open(ledger, 2, 1e-6).reserve(gaussian(noise_multiplier_for(1.5, 1e-6)), "an earlier release")
+    before = ledger.read_bytes()
+    line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "1.4"))
+    assert "does not cover 'topics'" in line
+    assert ledger.read_bytes() == before
+    # The words alone could be paid: without the look ahead they would have been.
+    line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "0.2"))
+    assert "no word was chosen" in line
+    assert ledger.read_bytes() != before
+
+
+def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):
+    ledger = tmp_path / "ledger.json"
+    common = ["--vocabulary", words, "--epsilon", "1", "--topics", "2", "--allow-unlearnable", "--budget"]
+    assert "--ledger" in refused(capsys, *fit(notes, tmp_path, *common, "2"))
+    assert run([str(a) for a in fit(notes, tmp_path, *common, "2", "--ledger", ledger)]) == 0
+    capsys.readouterr()
+    assert Ledger.open(ledger).epsilon == 2
+    again = ["fit", notes, "--out", tmp_path / "second", "--text", "body", "--quiet", "--ledger", ledger]
+    assert "made with 2" in refused(capsys, *again, *common, "3")
+    assert run([str(a) for a in [*again, *common, "2"]]) == 0
+    assert 1 < Ledger.open(ledger).spent().epsilon < 2
 
 
 def test_no_topics_at_all(capsys, tmp_path, notes):

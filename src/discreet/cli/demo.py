@@ -35,7 +35,7 @@ def demo(
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report)
+    check_output_file(report, option="--report")
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."

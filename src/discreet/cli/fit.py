@@ -51,6 +51,9 @@ def fit(
         Path | None,
         typer.Option(help="File that keeps the budget over several runs; made with this budget if absent."),
     ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Epsilon of a new --ledger, for several runs; by default this run's.")
+    ] = None,
     doc_topic_prior: Annotated[float, typer.Option(help="Dirichlet prior of topics in a document.")] = 0.1,
     sampling_rate: Annotated[float, typer.Option(help="Below 1: Poisson-sampled rounds (DP-SVI).")] = 1.0,
     rounds: Annotated[int | None, typer.Option(help="Rounds of training; by default chosen for you.")] = None,
@@ -64,16 +67,18 @@ def fit(
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published."""
     from discreet.cli.display import console, hand_over, progress
-    from discreet.cli.training import Recipe, open_ledger, train
+    from discreet.cli.training import Recipe, check_recipe, open_ledger, train
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
     from discreet.privacy import check_delta, check_epsilon
 
     say = console(quiet=quiet)
     check_output_folder(out)
     if report is not None:
-        check_output_file(report)
+        check_output_file(report, option="--report")
     check_epsilon(epsilon)
     check_delta(delta)
+    if budget is not None:
+        check_epsilon(budget)
     recipe = Recipe(
         epsilon=epsilon,
         delta=delta,
@@ -89,6 +94,7 @@ def fit(
         allow_unlearnable=allow_unlearnable,
     )
     unit = "document" if author is None else "author"
+    check_recipe(recipe, unit)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = file_format or find_format(corpus)
@@ -104,7 +110,7 @@ def fit(
     }
     given = {name: value for name, value in options.items() if value is not None}
     documents = read_corpus(corpus, known, **given)
-    book = open_ledger(recipe, unit, ledger)
+    book = open_ledger(recipe, unit, ledger, budget)
     with progress(quiet=quiet) as callback:
         release = train(documents, recipe, book, callback)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way

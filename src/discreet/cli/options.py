@@ -55,14 +55,14 @@ def check_output_folder(folder: Path) -> None:
         raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
 
 
-def check_output_file(path: Path, suffixes: tuple[str, ...] = ()) -> None:
+def check_output_file(path: Path, suffixes: tuple[str, ...] = (), *, option: str = "--out") -> None:
     """Refuse a file that cannot be written, or whose ending says no format we write."""
     if path.is_dir():
-        raise ReleaseError(f"--out must be a file, but {path} is a folder.")
+        raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
     if suffixes and path.suffix.lower() not in suffixes:
-        raise ReleaseError(f"--out must end in one of {', '.join(suffixes)}, but is {path.name}.")
+        raise ReleaseError(f"{option} must end in one of {', '.join(suffixes)}, but is {path.name}.")
     if not path.absolute().parent.is_dir():
-        raise ReleaseError(f"--out {path}: its folder does not exist; make it first.")
+        raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
 
 
 def stop_word_list(choice: str | None) -> str | list[str] | None:
@@ -73,5 +73,9 @@ def stop_word_list(choice: str | None) -> str | list[str] | None:
         return choice
     try:
         return Path(choice).read_text(encoding="utf-8").split()
+    except (FileNotFoundError, IsADirectoryError):
+        raise CorpusError(
+            f'--stop-words must be "english", "none" or a file, but {choice} is none of them.'
+        ) from None
     except UnicodeDecodeError:
         raise CorpusError(f"the stop words in {choice} must be UTF-8 text, one a line.") from None

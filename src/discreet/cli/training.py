@@ -1,16 +1,32 @@
 """The main job, as `fit` and `demo` share it: corpus -> private words -> private topics -> release."""
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet._progress import Callback
 from discreet.corpus import Corpus
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.privacy import Ledger
 from discreet.release import Release
 
-__all__ = ["Recipe", "train"]
+if TYPE_CHECKING:
+    from discreet.central import PrivateCountVectorizer, PrivateLDA
+
+__all__ = ["Recipe", "check_budget", "check_recipe", "open_ledger", "train"]
+
+#: What the parameters of the estimators are called on the command line.
+_OPTIONS = {
+    "doc_topic_prior": "--doc-topic-prior",
+    "method": "--vocabulary-method",
+    "n_jobs": "--threads",
+    "n_rounds": "--rounds",
+    "random_state": "--seed",
+    "sampling_rate": "--sampling-rate",
+}
+_PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must)")
 
 
 @dataclass(frozen=True)
@@ -31,11 +47,64 @@ class Recipe:
     allow_unlearnable: bool = False
 
 
-def open_ledger(recipe: Recipe, privacy_unit: str, path: Path | None) -> Ledger:
-    """Return the ledger of this run: a new one in memory, or the one kept in a file."""
+def open_ledger(recipe: Recipe, privacy_unit: str, path: Path | None, budget: float | None = None) -> Ledger:
+    """Return the ledger of this run: a new one in memory, or the one kept in a file.
+
+    A new file gets ``budget`` as its epsilon, or that of this run; one that exists keeps its own.
+    """
     if path is None:
+        if budget is not None:
+            raise ParameterError(
+                f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+            )
         return Ledger(recipe.epsilon, recipe.delta, privacy_unit=privacy_unit)
-    return Ledger.open(path, recipe.epsilon, recipe.delta, privacy_unit=privacy_unit)
+    ledger = Ledger.open(
+        path, recipe.epsilon if budget is None else budget, recipe.delta, privacy_unit=privacy_unit
+    )
+    if budget is not None and ledger.epsilon != budget:
+        raise ParameterError(
+            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
+        )
+    return ledger
+
+
+def check_recipe(recipe: Recipe, privacy_unit: str) -> None:
+    """Refuse settings that are out of range before anything is read or booked: a slip must not cost budget.
+
+    Estimators check themselves, too, but that of the topics only once the words are paid for.
+    """
+    from discreet.central.private_lda_check import check_parameters
+    from discreet.central.vocabulary.settings import check_settings
+
+    if not 0 < recipe.vocabulary_share < 1:
+        raise ParameterError(
+            f"--vocabulary-share must lie between 0 and 1, but is {recipe.vocabulary_share}; 0.25 is usual."
+        )
+    nobody: list[int] = []
+    try:
+        check_settings(_vectorizer(recipe, None, privacy_unit), [], nobody)
+        check_parameters(_model(recipe, None, privacy_unit, recipe.epsilon), None, nobody)
+    except DiscreetError as error:
+        raise type(error)(_PARAMETERS.sub(lambda found: _OPTIONS[found[0]], str(error))) from None
+
+
+def check_budget(recipe: Recipe, ledger: Ledger, *, words_are_public: bool) -> None:
+    """Refuse a run that the ledger cannot pay to its end, before its first half is paid.
+
+    Raises
+    ------
+    BudgetExceeded
+    """
+    if not ledger.entries and (ledger.epsilon, ledger.delta) == (recipe.epsilon, recipe.delta):
+        return  # made for this run
+    trial, epsilon = Ledger.from_json(ledger.to_json()), recipe.epsilon
+    if not words_are_public:
+        vectorizer = _vectorizer(recipe, ledger, ledger.privacy_unit)
+        method = vectorizer._method(vectorizer._delta())  # pyright: ignore[reportPrivateUsage]
+        trial.reserve(method.event(), "choosing words")
+        epsilon = _left_for_topics(recipe, trial)
+    model = _model(recipe, ledger, ledger.privacy_unit, epsilon)
+    trial.reserve(model._noise_and_event()[1], "topics")  # pyright: ignore[reportPrivateUsage]
 
 
 def _left_for_topics(recipe: Recipe, ledger: Ledger) -> float:
@@ -53,33 +122,42 @@ def _left_for_topics(recipe: Recipe, ledger: Ledger) -> float:
 
 def train(corpus: Corpus, recipe: Recipe, ledger: Ledger, callback: Callback) -> Release:
     """Choose words (unless they are public), then fit the topics, both on one ledger."""
-    from discreet.central import PrivateCountVectorizer, PrivateLDA
-
-    if not 0 < recipe.vocabulary_share < 1:
-        raise ParameterError(
-            f"the vocabulary's share of epsilon must lie between 0 and 1, but is {recipe.vocabulary_share}."
-        )
     unit = ledger.privacy_unit
+    check_recipe(recipe, unit)
+    check_budget(recipe, ledger, words_are_public=corpus.vocabulary_is_public)
     owners = corpus.owners if unit == "author" else None
     counts, epsilon = corpus, recipe.epsilon
     if not corpus.vocabulary_is_public:
-        vectorizer = PrivateCountVectorizer(
-            epsilon=recipe.vocabulary_share * recipe.epsilon,
-            method=recipe.vocabulary_method,
-            max_words=recipe.max_words,
-            privacy_unit=unit,
-            ledger=ledger,
-            random_state=recipe.seed,
-        )
         callback("choosing words", 0, 1)
-        counts = vectorizer.fit_transform(corpus)
+        counts = _vectorizer(recipe, ledger, unit).fit_transform(corpus)
         callback("choosing words", 1, 1)
         epsilon = _left_for_topics(recipe, ledger)
-    model = PrivateLDA(
+    return _model(recipe, ledger, unit, epsilon, callback).fit(counts, owners=owners).release_
+
+
+def _vectorizer(recipe: Recipe, ledger: Ledger | None, privacy_unit: str) -> "PrivateCountVectorizer":
+    from discreet.central import PrivateCountVectorizer
+
+    return PrivateCountVectorizer(
+        epsilon=recipe.vocabulary_share * recipe.epsilon,
+        method=recipe.vocabulary_method,
+        max_words=recipe.max_words,
+        privacy_unit=privacy_unit,
+        ledger=ledger,
+        random_state=recipe.seed,
+    )
+
+
+def _model(
+    recipe: Recipe, ledger: Ledger | None, privacy_unit: str, epsilon: float, callback: Callback | None = None
+) -> "PrivateLDA":
+    from discreet.central import PrivateLDA
+
+    return PrivateLDA(
         recipe.n_topics,
         epsilon=epsilon,
         delta=recipe.delta,
-        privacy_unit=unit,
+        privacy_unit=privacy_unit,
         doc_topic_prior=recipe.doc_topic_prior,
         sampling_rate=recipe.sampling_rate,
         n_rounds=recipe.n_rounds,
@@ -89,4 +167,3 @@ def train(corpus: Corpus, recipe: Recipe, ledger: Ledger, callback: Callback) ->
         allow_unlearnable=recipe.allow_unlearnable,
         callback=callback,
     )
-    return model.fit(counts, owners=owners).release_
