@@ -95,7 +95,7 @@ def test_file_of_scores_is_whole_and_for_its_owner_only(here, monkeypatch):
     old = here / "a.json"
     old.write_text("old")
     old.chmod(0o644)
-    own = ["--trainer", "own_trainers:ignore", "--json", "a.json"]
+    own = ["--trainer", "own_trainers:ignore", "--force", "--json", "a.json"]
     assert audit(*own) == 0
     assert old.stat().st_mode & 0o777 == 0o600
     whole = old.read_text()

@@ -119,3 +119,40 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out.strip() == f"discreet {__version__}"
     assert run(["--help"]) == 0
     assert "budget" in capsys.readouterr().out
+
+
+def test_files_that_exist_are_left_alone_unless_forced(letters, model, tmp_path, capsys):
+    words = tmp_path / "words.txt"
+    words.write_text("".join(f"{word}\n" for theme in THEMES.values() for word in theme))
+    text, counted = f"{letters} --text body", "--topics 2 --folds 2 --sweeps 2"
+    commands = [
+        (f"report {model} --out", "mine.html"),
+        (f"transform {model} {text} --out", "mine.csv"),
+        (f"perturb {text} --vocabulary {words} --epsilon 1 --per word --out", "mine.bin"),
+        (f"choose-topics --corpus {text} {counted} --out", "mine.svg"),
+        (f"audit --corpus {text} --trainer variational --shadows 4 --topics 2 --json", "mine.json"),
+        (f"fit {text} --epsilon 8 --topics 3 --out {tmp_path / 'model'} --report", "my.html"),
+        (f"demo --out {tmp_path / 'other'} --report", "my.html"),
+    ]
+    for command, name in commands:
+        mine = tmp_path / name
+        mine.write_text("my thesis")
+        assert run([*command.split(), str(mine)]) == 2, command
+        assert f"{name} exists" in capsys.readouterr().err
+        assert mine.read_text() == "my thesis"
+        if not command.startswith("demo"):
+            assert run([*command.split(), str(mine), "--force"]) == 0, command
+            assert "thesis" not in mine.read_bytes().decode("latin-1")
+    assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_mistaken_value_is_told_with_what_came(capsys):
+    assert run(["budget", "--epsilon", "two"]) == 2
+    assert "(it was 'two'); see `discreet budget --help`." in capsys.readouterr().err
+    assert run(["budget", "--epsilon=two"]) == 2
+    assert "(it was 'two')" in capsys.readouterr().err
+    assert run(["bugdet"]) == 2
+    assert "budget" in (said := capsys.readouterr().err)
+    assert "see `discreet --help`." in said
+    assert run("budget --documents 0 --topics 3 --words 4".split()) == 2
+    assert "--documents is 0" in capsys.readouterr().err

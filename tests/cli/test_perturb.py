@@ -24,7 +24,7 @@ def perturb(folder, *arguments):
         [
             "perturb",
             str(folder / "in.jsonl"),
-            *("--vocabulary", str(folder / "words.txt"), "--out", str(folder / "reports.bin")),
+            *("--vocabulary", str(folder / "words.txt"), "--out", str(folder / "reports.bin"), "--force"),
             *arguments,
         ]
     )

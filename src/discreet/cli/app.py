@@ -1,6 +1,7 @@
 """Put the sub-commands together, and turn every error on purpose into one line and exit code 2."""
 
 import os
+import re
 import sys
 from typing import Annotated, Any
 
@@ -29,6 +30,24 @@ __all__ = ["app", "main", "run"]
 # Typer carries its own copy of click since 0.26 and depends on click before; its public names lead to either.
 _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
+
+#: What parameters of the library are called on the command line.
+_OPTIONS = {
+    "doc_topic_prior": "--doc-topic-prior",
+    "method": "--vocabulary-method",
+    "n_documents": "--documents",
+    "n_jobs": "--threads",
+    "n_rounds": "--rounds",
+    "n_shadows": "--shadows",
+    "n_targets": "--targets",
+    "n_topics": "--topics",
+    "n_words": "--words",
+    "privacy_unit": "--unit",
+    "random_state": "--seed",
+    "sampling_rate": "--sampling-rate",
+    "token_pattern": "--token-pattern",
+}
+_PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must| is )")
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -86,21 +105,38 @@ def run(arguments: list[str]) -> int:
         if not arguments:  # bare `discreet` shows its help
             typer.echo(message, err=True)
             return REFUSED
-        return _refuse(message)
+        return _refuse(message.rstrip(".?") + _what_came(error, arguments))
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted.", INTERRUPTED)
     except DiscreetError as error:
-        return _refuse(str(error))
+        return _refuse(_PARAMETERS.sub(lambda found: _OPTIONS[found[0]], str(error)))
     except BrokenPipeError:
         # The reader of our output went away (`discreet topics model | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        return _refuse(f"cannot use{where}: {error.strerror or error}.")
+        return _refuse(
+            f"cannot use{where}: {error.strerror or error}; check the path, and who may read and write it."
+        )
     except MemoryError:
         return _refuse("out of memory: use fewer words or topics, or a machine with more memory.")
     return code if isinstance(code, int) else 0
+
+
+def _what_came(error: Any, arguments: list[str]) -> str:
+    """Say which value a mistaken option had, and where its description stands."""
+    names = getattr(getattr(error, "param", None), "opts", [])
+    values = [
+        value
+        for option, value in zip(arguments, [*arguments[1:], ""], strict=True)
+        if option in names and value
+    ] + [
+        rest for argument in arguments for name, eq, rest in [argument.partition("=")] if eq and name in names
+    ]
+    came = f" (it was {values[-1]!r})" if values else ""
+    context = getattr(error, "ctx", None)
+    return f"{came}; see `{context.command_path if context else 'discreet'} --help`."
 
 
 def _refuse(message: str, code: int = REFUSED) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Quiet, Text, check_output_file
+from discreet.cli.options import Encoding, FileFormat, Force, Quiet, Text, check_output_file
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["audit"]
@@ -74,6 +74,7 @@ def audit(
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
@@ -97,7 +98,7 @@ def audit(
         )
     out = None if chosen["json"] is None else Path(chosen["json"])
     if out is not None:
-        check_output_file(out)
+        check_output_file(out, option="--json", force=force)
     # Without a promise there is nothing for delta to belong to.
     promised = chosen["delta"] if chosen["epsilon"] is not None else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Quiet, Text, Threads, check_output_file, stop_word_list
+from discreet.cli.options import (
+    Encoding,
+    FileFormat,
+    Force,
+    Quiet,
+    Text,
+    Threads,
+    check_output_file,
+    stop_word_list,
+)
 from discreet.errors import ParameterError
 
 __all__ = ["choose_topics", "numbers_of_topics"]
@@ -32,6 +41,7 @@ def choose_topics(
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
     threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare numbers of topics by held-out perplexity and coherence, on PUBLIC text.
@@ -46,7 +56,7 @@ def choose_topics(
     say = console(quiet=quiet)
     candidates = numbers_of_topics(topics)
     if out is not None:
-        check_output_file(out, (".html", ".svg"))
+        check_output_file(out, (".html", ".svg"), force=force)
     known = file_format or find_format(corpus)
     options: dict[str, Any] = {"text": text, "vocabulary": vocabulary, "encoding": encoding}
     if known in TEXT_FORMATS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, Quiet, Text, stop_word_list
+from discreet.cli.options import Encoding, Force, Quiet, Text, stop_word_list
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def convert(
         bool, typer.Option("--zero-based", help="The SVMlight file numbers its words from 0.")
     ] = False,
     encoding: Encoding = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the corpus IN as OUT, in another format.

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon, Quiet, Seed, Threads, check_output_file, check_output_folder
+from discreet.cli.options import (
+    Delta,
+    Epsilon,
+    Force,
+    Quiet,
+    Seed,
+    Threads,
+    check_output_file,
+    check_output_folder,
+)
 from discreet.errors import CorpusError
 
 __all__ = ["demo", "paragraphs"]
@@ -26,6 +35,7 @@ def demo(
     topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
     seed: Seed = None,
     threads: Threads = -1,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a private model of the paragraphs of all State of the Union addresses."""
@@ -35,7 +45,7 @@ def demo(
 
     say = console(quiet=quiet)
     check_output_folder(out)
-    check_output_file(report, option="--report")
+    check_output_file(report, option="--report", force=force)
     texts = list(paragraphs())
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."

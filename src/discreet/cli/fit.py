@@ -11,6 +11,7 @@ from discreet.cli.options import (
     Encoding,
     Epsilon,
     FileFormat,
+    Force,
     Quiet,
     Seed,
     Text,
@@ -63,6 +64,7 @@ def fit(
     allow_unlearnable: Annotated[
         bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
     ] = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published."""
@@ -74,7 +76,7 @@ def fit(
     say = console(quiet=quiet)
     check_output_folder(out)
     if report is not None:
-        check_output_file(report, option="--report")
+        check_output_file(report, option="--report", force=force)
     check_epsilon(epsilon)
     check_delta(delta)
     if budget is not None:

@@ -13,6 +13,7 @@ __all__ = [
     "Encoding",
     "Epsilon",
     "FileFormat",
+    "Force",
     "Model",
     "Quiet",
     "Seed",
@@ -44,6 +45,7 @@ Threads = Annotated[
     int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")
 ]
 Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 
 
@@ -55,14 +57,18 @@ def check_output_folder(folder: Path) -> None:
         raise ReleaseError(f"--out {folder}: its parent folder does not exist; make it first.")
 
 
-def check_output_file(path: Path, suffixes: tuple[str, ...] = (), *, option: str = "--out") -> None:
-    """Refuse a file that cannot be written, or whose ending says no format we write."""
+def check_output_file(
+    path: Path, suffixes: tuple[str, ...] = (), *, option: str = "--out", force: bool = False
+) -> None:
+    """Refuse a file that cannot be written, that somebody may still need, or whose ending says no format we write."""
     if path.is_dir():
         raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
     if suffixes and path.suffix.lower() not in suffixes:
         raise ReleaseError(f"{option} must end in one of {', '.join(suffixes)}, but is {path.name}.")
     if not path.absolute().parent.is_dir():
         raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
+    if not force and path.is_file() and path.stat().st_size > 0:
+        raise ReleaseError(f"{option} {path} exists; name another file, or say --force to replace it.")
 
 
 def stop_word_list(choice: str | None) -> str | list[str] | None:

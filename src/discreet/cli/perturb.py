@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Quiet, Seed, Text, check_output_file
+from discreet.cli.options import Encoding, FileFormat, Force, Quiet, Seed, Text, check_output_file
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def perturb(
     file_format: FileFormat = None,
     encoding: Encoding = None,
     seed: Seed = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Randomise each document of DOCUMENTS into a report that may leave this device.
@@ -57,7 +58,7 @@ def perturb(
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
-    check_output_file(out)
+    check_output_file(out, force=force)
     known = load_vocabulary(vocabulary)
     options: dict[str, Any] = {"text": text, "encoding": encoding, "vocabulary": known}
     corpus = read_corpus(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Model, check_output_file
+from discreet.cli.options import Force, Model, check_output_file
 from discreet.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ def report(
             help="Also show this audit (`discreet audit --json`). Such a page must not be published."
         ),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a report that people can look at: one offline HTML file."""
     from discreet.release import Release
 
-    check_output_file(out)
+    check_output_file(out, force=force)
     Release.load(model).to_html(out, audit=None if audit is None else _read(audit))
     typer.echo(f"wrote {out}")
 

@@ -1,14 +1,13 @@
 """The main job, as `fit` and `demo` share it: corpus -> private words -> private topics -> release."""
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet._progress import Callback
 from discreet.corpus import Corpus
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.privacy import Ledger
 from discreet.release import Release
 
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
     from discreet.central import PrivateCountVectorizer, PrivateLDA
 
 __all__ = ["Recipe", "check_budget", "check_recipe", "open_ledger", "train"]
-
-#: What the parameters of the estimators are called on the command line.
-_OPTIONS = {
-    "doc_topic_prior": "--doc-topic-prior",
-    "method": "--vocabulary-method",
-    "n_jobs": "--threads",
-    "n_rounds": "--rounds",
-    "random_state": "--seed",
-    "sampling_rate": "--sampling-rate",
-}
-_PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must)")
 
 
 @dataclass(frozen=True)
@@ -81,11 +69,8 @@ def check_recipe(recipe: Recipe, privacy_unit: str) -> None:
             f"--vocabulary-share must lie between 0 and 1, but is {recipe.vocabulary_share}; 0.25 is usual."
         )
     nobody: list[int] = []
-    try:
-        check_settings(_vectorizer(recipe, None, privacy_unit), [], nobody)
-        check_parameters(_model(recipe, None, privacy_unit, recipe.epsilon), None, nobody)
-    except DiscreetError as error:
-        raise type(error)(_PARAMETERS.sub(lambda found: _OPTIONS[found[0]], str(error))) from None
+    check_settings(_vectorizer(recipe, None, privacy_unit), [], nobody)
+    check_parameters(_model(recipe, None, privacy_unit, recipe.epsilon), None, nobody)
 
 
 def check_budget(recipe: Recipe, ledger: Ledger, *, words_are_public: bool) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet.cli.options import Encoding, FileFormat, Model, Quiet, Text, Threads, check_output_file
+from discreet.cli.options import Encoding, FileFormat, Force, Model, Quiet, Text, Threads, check_output_file
 from discreet.errors import ReleaseError
 
 __all__ = ["transform"]
@@ -26,6 +26,7 @@ def transform(
     encoding: Encoding = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order.
@@ -36,7 +37,7 @@ def transform(
     from discreet.corpus import read_corpus
     from discreet.release import Release
 
-    check_output_file(out, (".parquet", ".csv", ".jsonl"))
+    check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
     release = Release.load(model)
     pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
     options: dict[str, Any] = {
