@@ -13,7 +13,6 @@ from discreet._progress import Callback, tell
 from discreet.central.gate import Gate
 from discreet.central.moment_release import learnable_directions, release_moments
 from discreet.central.private_lda_check import check_data, check_parameters
-from discreet.central.released_topics import ReleasedTopics
 from discreet.central.units import group_units
 from discreet.errors import ParameterError
 from discreet.lda.moment_fit import fit_topics
@@ -22,6 +21,7 @@ from discreet.privacy.accounting import noise_multiplier_for
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.stream import SecureStream
 from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
 
 __all__ = ["PrivateMomentLDA"]
 

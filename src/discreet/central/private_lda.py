@@ -15,7 +15,6 @@ from discreet._progress import Callback, tell
 from discreet.central import dpsvi, full_batch
 from discreet.central.gate import Gate
 from discreet.central.private_lda_check import check_data, check_parameters
-from discreet.central.released_topics import ReleasedTopics
 from discreet.central.schedule import plan
 from discreet.central.units import Units, group_units
 from discreet.errors import ParameterError
@@ -25,6 +24,7 @@ from discreet.privacy.explain import HOPELESS, Learnability, learnability
 from discreet.privacy.ledger import Ledger, Reservation
 from discreet.privacy.stream import SecureStream
 from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
 
 __all__ = ["PrivateLDA"]
 

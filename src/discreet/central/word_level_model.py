@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.central.released_topics import ReleasedTopics
+from discreet.release.released_topics import ReleasedTopics
 
 __all__ = ["WordLevelModel"]
 

@@ -5,50 +5,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import ParameterError
 from discreet.lda.channel_refine import infer_topics
 from discreet.lda.moments import Channel, read_bits
 from discreet.local.promise import closed_ledger, losses
 from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
 
 __all__ = ["LocalTopics", "make_release", "warn_or_refuse"]
 
 
-class LocalTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LocalTopics(ReleasedTopics):
     """Base of the local estimators: what can be done once ``release_`` and ``unigram_`` are there."""
 
     channel: Channel
-    n_jobs: int | None
-    n_features_in_: int
-    release_: Release
     unigram_: NDArray[np.float64]
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of texts that are known (true counts, not reports). As private as X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
-
-        Returns
-        -------
-        array of shape (n_documents, n_topics), rows sum to 1
-        """
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
-
-        check_is_fitted(self, "n_features_in_")
-        counts = check_counts(X)
-        if counts.shape[1] != self.n_features_in_:
-            raise CorpusError(
-                f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; count with the vocabulary of the release."
-            )
-        return fold_in(self.components_, counts, doc_topic_prior=0.1, n_jobs=self.n_jobs)
 
     def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
         """Return the topic shares that randomised reports suggest, the channel taken into account.
@@ -82,22 +56,6 @@ class LocalTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         fitted: Any = self
         packed = bool(how.get("packed", False))
         return fitted.fit(X, y, **how).transform_reports(X, packed=packed)
-
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "n_features_in_")
-        return self.release_.topic_word
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.release_.topic_word.shape[0]
 
 
 def warn_or_refuse(learnable: int, n_topics: int, *, allow: bool, n_reports: int) -> None:

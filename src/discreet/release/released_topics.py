@@ -1,4 +1,4 @@
-"""What the central estimators share once they are fitted: released topics, and documents under them."""
+"""What estimators share once ``fit`` has made a release: its topics, and documents under them."""
 
 from typing import Any
 
@@ -18,8 +18,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     release_: Release
     n_features_in_: int
-    doc_topic_prior: float
-    random_state: int | None
+    random_state: Any
     n_jobs: int | None
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -43,7 +42,8 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input; count with the vocabulary of the release."
             )
-        return fold_in(self.components_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+        prior = self.release_.configuration.get("doc_topic_prior", 0.1)
+        return fold_in(self.components_, counts, doc_topic_prior=float(prior), n_jobs=self.n_jobs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
