@@ -11,6 +11,7 @@ What the databases have in common is here; :mod:`discreet.local.collector.sqlite
 
 import json
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -48,7 +49,7 @@ class Receipt(NamedTuple):
     repeated: int
 
 
-class Tables:
+class Tables(ABC):
     """Two connections to a store, one that writes and one that reads; each is used by one thread at a time.
 
     Parameters
@@ -100,14 +101,17 @@ class Tables:
                     f"{where} keeps reports of another {what}; give the one it was made with, or another --store."
                 )
 
+    @abstractmethod
     def _connect(self) -> Any:
-        raise NotImplementedError
+        """Open a connection."""
 
+    @abstractmethod
     def _make(self) -> None:
-        raise NotImplementedError
+        """Make the tables where they are missing."""
 
+    @abstractmethod
     def _in_transaction(self) -> bool:
-        raise NotImplementedError
+        """Whether the writing connection is inside a transaction."""
 
     def _run(self, connection: Any, statement: str, values: tuple[Any, ...] = ()) -> Any:
         return connection.execute(statement.replace("?", self._mark).replace("{}", self._prefix), values)
@@ -154,8 +158,9 @@ class Tables:
         run.execute("RELEASE SAVEPOINT batch")
         return refused or Receipt(counted, len(rows) - counted)
 
+    @abstractmethod
     def _parts(self, joined: bytes) -> Any:
-        raise NotImplementedError
+        """Return what the dialect takes many reports as."""
 
     def count(self, *, writing: bool = False) -> int:
         """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
