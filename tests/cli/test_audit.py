@@ -175,7 +175,7 @@ def test_bad_recipes_are_refused(here, capsys, text, words):
         ([], "needs --epsilon"),
         (["--epsilon", "nan"], "epsilon must be"),
         (["--epsilon", "1", "--delta", "1"], "delta must be"),
-        (["--trainer", "gibbs", "--shadows", "3"], "n_shadows"),
+        (["--trainer", "gibbs", "--shadows", "3"], "--shadows must"),
         (["--trainer", "gibbs", "--json", "no/such/a.json"], "its folder does not exist"),
     ],
 )

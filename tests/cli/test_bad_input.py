@@ -151,6 +151,22 @@ def test_a_ledger_pays_for_words_only_where_it_can_pay_for_topics(capsys, tmp_pa
     assert ledger.read_bytes() != before
 
 
+def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
+    path, listed = uci(tmp_path, "1 1 1\n2 2 1\n")
+    ledger = tmp_path / "ledger.json"
+    assert "--vocabulary" in refused(capsys, *fit(path, tmp_path, "--ledger", ledger))
+    assert not ledger.exists()
+    line = refused(capsys, *fit(path, tmp_path, "--vocabulary", listed, "--epsilon", "0.1"))
+    assert "--allow-unlearnable" in line
+    assert "=True" not in line
+
+
+def test_formats_are_asked_for_by_the_option_of_each_command(capsys, tmp_path, notes):
+    strange = notes.rename(tmp_path / "notes.strange")
+    assert "say --format, one of" in refused(capsys, *fit(strange, tmp_path))
+    assert "say --from or --to, one of" in refused(capsys, "convert", strange, tmp_path / "out.npz")
+
+
 def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):
     ledger = tmp_path / "ledger.json"
     common = ["--vocabulary", words, "--epsilon", "1", "--topics", "2", "--allow-unlearnable", "--budget"]

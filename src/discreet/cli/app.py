@@ -48,6 +48,14 @@ _OPTIONS = {
     "token_pattern": "--token-pattern",
 }
 _PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must| is )")
+#: The same where a message proposes one.
+_PROPOSALS = {
+    "state n_units_lower_bound to be told before, or set allow_unlearnable=True": "go on with --allow-unlearnable",
+    "set allow_unlearnable=True": "go on with --allow-unlearnable",
+    "give format=": "say --format",
+    "path and format=": "path and --format",
+    "public vocabulary=": "public --vocabulary",
+}
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -109,7 +117,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted.", INTERRUPTED)
     except DiscreetError as error:
-        return _refuse(_PARAMETERS.sub(lambda found: _OPTIONS[found[0]], str(error)))
+        return _refuse(_in_options(str(error), arguments[0]))
     except BrokenPipeError:
         # The reader of our output went away (`discreet topics model | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,6 +130,14 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         return _refuse("out of memory: use fewer words or topics, or a machine with more memory.")
     return code if isinstance(code, int) else 0
+
+
+def _in_options(message: str, command: str) -> str:
+    """Call parameters as the command line does."""
+    for said, meant in _PROPOSALS.items():
+        to_say = meant.replace("--format", "--from or --to") if command == "convert" else meant
+        message = message.replace(said, to_say)
+    return _PARAMETERS.sub(lambda found: _OPTIONS[found[0]], message)
 
 
 def _what_came(error: Any, arguments: list[str]) -> str:

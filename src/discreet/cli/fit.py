@@ -1,7 +1,7 @@
 """`discreet fit`: from private text to a release."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,10 @@ from discreet.cli.options import (
     check_output_folder,
     stop_word_list,
 )
+from discreet.errors import CorpusError
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
 
 __all__ = ["fit"]
 
@@ -112,9 +116,23 @@ def fit(
     }
     given = {name: value for name, value in options.items() if value is not None}
     documents = read_corpus(corpus, known, **given)
+    _refuse_numbers_for_words(documents)
     book = open_ledger(recipe, unit, ledger, budget)
     with progress(quiet=quiet) as callback:
         release = train(documents, recipe, book, callback)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     hand_over(release, out, report, say)
+
+
+def _refuse_numbers_for_words(documents: "Corpus") -> None:
+    """Refuse counts whose columns have no words: budget would be spent on a choice of column numbers."""
+    words = documents.vocabulary
+    if (
+        not documents.vocabulary_is_public
+        and words
+        and (words[0], words[-1]) == ("word_0", f"word_{len(words) - 1}")
+    ):
+        raise CorpusError(
+            "these are counts without words; name the public list of words, one a line: --vocabulary."
+        )
