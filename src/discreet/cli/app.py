@@ -45,6 +45,7 @@ _OPTIONS = {
     "privacy_unit": "--unit",
     "random_state": "--seed",
     "sampling_rate": "--sampling-rate",
+    "spread": "--spread",
     "token_pattern": "--token-pattern",
 }
 _PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must| is )")
@@ -137,7 +138,8 @@ def _in_options(message: str, command: str) -> str:
     for said, meant in _PROPOSALS.items():
         to_say = meant.replace("--format", "--from or --to") if command == "convert" else meant
         message = message.replace(said, to_say)
-    return _PARAMETERS.sub(lambda found: _OPTIONS[found[0]], message)
+    options = _OPTIONS | {"n_jobs": "--jobs"} if command == "audit" else _OPTIONS
+    return _PARAMETERS.sub(lambda found: options[found[0]], message)
 
 
 def _what_came(error: Any, arguments: list[str]) -> str:

@@ -1,5 +1,6 @@
 """`discreet collect`: a service that takes randomised reports and fits topics to them."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,11 @@ def collect(
 
     if tokens is not None and tickets is not None:
         raise ParameterError("give --tokens or --tickets, not both.")
+    for page in origin or ():
+        if not re.fullmatch(r"https?://[^/\s]+", page):
+            raise ParameterError(
+                f"--origin must be scheme and host of a page, such as https://example.org, but is {page!r}."
+            )
     known = tuple(load_vocabulary(vocabulary))
     chosen = _channel(channel, epsilon, per, words, len(known))
     try:

@@ -8,6 +8,8 @@ import threading
 import uvicorn
 from starlette.applications import Starlette
 
+from discreet.errors import DiscreetError
+
 __all__ = ["run_server"]
 
 _MOST_CONNECTIONS = 1_000
@@ -25,13 +27,24 @@ def run_server(app: Starlette, host: str, port: int) -> None:
     app : Starlette
     host, port : str and int
         Port 0 takes a free one. The address is printed once the socket listens, and no request is ever logged.
+
+    Raises
+    ------
+    DiscreetError
+        Where nothing can listen there.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     with listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(1024)
+        try:
+            listening.bind((host, port))
+            listening.listen(1024)
+        except OSError as error:
+            raise DiscreetError(
+                f"cannot listen on {host} port {port}: {error.strerror or error}; --host must be an address of this "
+                "machine, and --port a free one (0 takes any)."
+            ) from None
         shown = f"[{host}]" if ":" in host else host
         print(f"collecting on http://{shown}:{listening.getsockname()[1]}/", flush=True)
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
