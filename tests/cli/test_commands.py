@@ -152,7 +152,7 @@ def test_a_mistaken_value_is_told_with_what_came(capsys):
     assert run(["budget", "--epsilon=two"]) == 2
     assert "(it was 'two')" in capsys.readouterr().err
     assert run(["bugdet"]) == 2
-    assert "budget" in (said := capsys.readouterr().err)
+    assert "bugdet" in (said := capsys.readouterr().err)
     assert "see `discreet --help`." in said
     assert run("budget --documents 0 --topics 3 --words 4".split()) == 2
     assert "--documents is 0" in capsys.readouterr().err
