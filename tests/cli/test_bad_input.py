@@ -156,7 +156,9 @@ def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
     ledger = tmp_path / "ledger.json"
     assert "--vocabulary" in refused(capsys, *fit(path, tmp_path, "--ledger", ledger))
     assert not ledger.exists()
-    line = refused(capsys, *fit(path, tmp_path, "--vocabulary", listed, "--epsilon", "0.1"))
+    line = refused(
+        capsys, *fit(path, tmp_path, "--vocabulary", listed, "--epsilon", "0.1", "--topics", "5000")
+    )
     assert "--allow-unlearnable" in line
     assert "=True" not in line
 

@@ -114,7 +114,7 @@ def run(arguments: list[str]) -> int:
         if not arguments:  # bare `discreet` shows its help
             typer.echo(message, err=True)
             return REFUSED
-        return _refuse(message.rstrip(".?") + _what_came(error, arguments))
+        return _refuse(message.rstrip(".?") + _what_came(error, message, arguments))
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted.", INTERRUPTED)
     except DiscreetError as error:
@@ -142,7 +142,7 @@ def _in_options(message: str, command: str) -> str:
     return _PARAMETERS.sub(lambda found: options[found[0]], message)
 
 
-def _what_came(error: Any, arguments: list[str]) -> str:
+def _what_came(error: Any, message: str, arguments: list[str]) -> str:
     """Say which value a mistaken option had, and where its description stands."""
     names = getattr(getattr(error, "param", None), "opts", [])
     values = [
@@ -152,7 +152,7 @@ def _what_came(error: Any, arguments: list[str]) -> str:
     ] + [
         rest for argument in arguments for name, eq, rest in [argument.partition("=")] if eq and name in names
     ]
-    came = f" (it was {values[-1]!r})" if values else ""
+    came = f" (it was {values[-1]!r})" if values and repr(values[-1]) not in message else ""
     context = getattr(error, "ctx", None)
     return f"{came}; see `{context.command_path if context else 'discreet'} --help`."
 
