@@ -63,8 +63,19 @@ def test_links_between_pages_lead_somewhere():
         root / "SECURITY.md",
         *(root / "docs").glob("*.md"),
     ]:
-        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-            assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
+        for link in re.findall(r"\]\(([^)\s]+)", page.read_text()):
+            if link.startswith("https://"):
+                continue
+            name, _, section = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not section or section in sections(target), f"{page.name}: {link}"
+
+
+def sections(page: Path) -> set[str]:
+    """Return what links to the headings of a page are called."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def test_no_file_is_longer_than_400_lines():
