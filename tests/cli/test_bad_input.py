@@ -51,7 +51,10 @@ CASES = {
     "broken JSON": (b'{"body": "one two"}\n{"body": \n', "line 2"),
     "wrong field": (b'{"note": "one two", "id": 3}\n', "its fields are 'note', 'id'"),
     "binary": (bytes(range(256)) * 8, "binary"),
-    "not UTF-8": ('{"body": "caf\u00e9 au lait"}\n'.encode("latin-1"), "not utf-8 text at byte 13"),
+    "not UTF-8": (
+        '{"body": "caf\u00e9 au lait"}\n'.encode("latin-1"),
+        "not utf-8 text at byte 13; say --encoding ",
+    ),
 }
 
 

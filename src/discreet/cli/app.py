@@ -54,6 +54,7 @@ _PROPOSALS = {
     "state n_units_lower_bound to be told before, or set allow_unlearnable=True": "go on with --allow-unlearnable",
     "set allow_unlearnable=True": "go on with --allow-unlearnable",
     "give format=": "say --format",
+    "give encoding=": "say --encoding ",
     "path and format=": "path and --format",
     "public vocabulary=": "public --vocabulary",
 }
