@@ -206,7 +206,8 @@ def report(paths):
         for name in names:
             own = [r for r in here if r["trainer"] == name]
             speed[name] = np.median([r["tokens"] * r["sweeps"] / r["cpu"] / 1e6 for r in own])
-            times = [seconds_to([r for r in own if r["seed"] == seed], line) for seed, line in lines.items()]
+            by_seed = {seed: [r for r in own if r["seed"] == seed] for seed in lines}
+            times = [seconds_to(those, lines[seed]) for seed, those in by_seed.items() if those]
             reach[name] = None if None in times else float(np.median(times))
             final = [r for r in own if r["sweeps"] == max(r["sweeps"] for r in own)]
             text = "not reached" if reach[name] is None else f"{reach[name]:.2f}"
