@@ -40,7 +40,7 @@ class Discreet:
     def prepare(self, counts, n_topics, seed):
         from discreet.lda import frozen_sweep, live_sweep, mh_sweep
         from discreet.lda.documents import read_documents
-        from discreet.lda.state import padded, read_tokens
+        from discreet.lda.state import padded, read_tokens, word_order
 
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
@@ -54,9 +54,8 @@ class Discreet:
         elif self.sampler == "frozen":
             memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_threads=n_threads)
             self.state = frozen_sweep.init(tokens, n_topics, seed, n_threads=n_threads)
-            self.step = lambda s: frozen_sweep.step(
-                s, tokens, alpha, BETA, memory=memory, n_threads=n_threads
-            )
+            settings = {"memory": memory, "order": word_order(tokens), "n_threads": n_threads}
+            self.step = lambda s: frozen_sweep.step(s, tokens, alpha, BETA, **settings)
             self.table = lambda s: s.word_topic
         else:
             self.state = live_sweep.init(tokens, n_topics, seed)

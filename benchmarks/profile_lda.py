@@ -55,20 +55,23 @@ def timed(work, *args, **keywords):
 def profile_frozen(tokens, n_topics, n_sweeps):
     from discreet.lda import frozen_sweep
     from discreet.lda.counter_stream import sweep_key
+    from discreet.lda.state import word_order
 
-    n, alpha = len(tokens.words), np.full(n_topics, 0.1)
+    n, alpha, order = len(tokens.words), np.full(n_topics, 0.1), word_order(tokens)
     for n_bits in (24, 53):
         memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_bits=n_bits)
         state = frozen_sweep.init(tokens, n_topics, 1)
         table, kernel, whole = [], [], []
         for _ in range(n_sweeps):
-            topics, counts = state.topics.copy(), state.word_topic.copy()
-            _, cpu, _ = timed(frozen_sweep.build_table, counts, n_topics, 0.01, memory.table)
+            topics = state.topics.copy()
+            _, cpu, _ = timed(frozen_sweep.build_table, state.word_topic, n_topics, 0.01, memory.table)
             table.append(cpu)
             key = sweep_key(1, state.sweep)
-            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory.table, alpha, key, counts, memory)
+            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory.table, alpha, key, memory)
             kernel.append(cpu)
-            (state, info), cpu, _ = timed(frozen_sweep.step, state, tokens, alpha, 0.01, memory=memory)
+            (state, info), cpu, _ = timed(
+                frozen_sweep.step, state, tokens, alpha, 0.01, memory=memory, order=order
+            )
             whole.append(cpu)
         t, k, w = (statistics.median(values[4:]) for values in (table, kernel, whole))
         print(
@@ -127,11 +130,11 @@ def main():
     options = parser.parse_args()
     from discreet.lda import frozen_sweep, mh_sweep
     from discreet.lda.documents import read_documents
-    from discreet.lda.state import read_tokens
+    from discreet.lda.state import read_tokens, word_order
 
     counts = sp.load_npz(DATA / options.corpus / "counts.npz")
     tokens, cpu, _ = timed(lambda: read_tokens(read_documents(counts)))
-    n = len(tokens.words)
+    n, places = len(tokens.words), word_order(tokens)
     order, sorting, _ = timed(mh_sweep.by_word, tokens)
     print(f"{options.corpus}: {n} tokens; read in {cpu:.2f} s, sorted by word in {sorting:.2f} s")
     first_calls()
@@ -143,7 +146,8 @@ def main():
 
         def frozen(n_threads, alpha=alpha):
             memory = frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
-            return lambda s: frozen_sweep.step(s, tokens, alpha, 0.01, memory=memory, n_threads=n_threads)
+            settings = {"memory": memory, "order": places, "n_threads": n_threads}
+            return lambda s: frozen_sweep.step(s, tokens, alpha, 0.01, **settings)
 
         def mh(n_threads, alpha=alpha):
             return lambda s: mh_sweep.step(s, tokens, order, alpha, 0.01, n_threads=n_threads)

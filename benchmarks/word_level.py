@@ -20,7 +20,7 @@ from discreet.central import hybrid_gibbs
 from discreet.central.arranged_tokens import arrange
 from discreet.central.word_level_cost import table_mechanism, total_event
 from discreet.lda import frozen_sweep
-from discreet.lda.state import begin
+from discreet.lda.state import begin, word_order
 from discreet.privacy import SecureStream
 
 N_TOPICS, SWEEPS = 50, 5
@@ -48,13 +48,13 @@ def gibbs(counts):
     """The non-private frozen sweep, single precision."""
     tokens = arrange(counts, SecureStream(0))
     alpha = np.full(N_TOPICS, 0.1)
-    memory = frozen_sweep.workspace(tokens.n_words, N_TOPICS)
+    memory, order = frozen_sweep.workspace(tokens.n_words, N_TOPICS), word_order(tokens)
     state = begin(tokens, N_TOPICS, 0)
 
     def run():
         nonlocal state
         for _ in range(SWEEPS):
-            state, _ = frozen_sweep.step(state, tokens, alpha, 0.01, memory=memory)
+            state, _ = frozen_sweep.step(state, tokens, alpha, 0.01, memory=memory, order=order)
 
     return run, len(tokens.words)
 

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.lda import frozen_plain, frozen_sweep
 from discreet.lda.counter_stream import mix, stream_at, sweep_key
 from discreet.lda.frozen_kernel import draw_documents
-from discreet.lda.state import Tokens, aligned_zeros, count_topics, padded, random_topics
+from discreet.lda.state import Tokens, aligned_zeros, begin, count_topics, padded, random_topics, word_order
 
 ALPHA = 0.3
 
@@ -52,7 +52,6 @@ def run(
     width = table.shape[1]
     prior = aligned_zeros((width,), table.dtype.type)
     prior[:n_topics] = alpha
-    changes = aligned_zeros((len(table), width), np.int32)
     scratch = aligned_zeros((4, width), table.dtype.type)
     if blocks is None:
         blocks = (0,) * (width * table.dtype.itemsize // 64)
@@ -67,12 +66,11 @@ def run(
         np.array(bits, np.uint64),
         0,
         len(documents),
-        changes,
         scratch,
         np.empty((0, width), table.dtype) if own is None else own,
         blocks,
     )
-    return topics, changes
+    return topics
 
 
 def some_own(table, n_topics):
@@ -97,17 +95,36 @@ def test_vectors_loops_and_plain_python_draw_the_same_topics(kind, n_topics, giv
     start = rng.integers(0, n_topics, sum(map(len, documents)))
     bits = rng.integers(0, 2**64, len(start), np.uint64) if given else ()
     own = some_own(table, n_topics) if excluding else None
-    topics, changes = run(documents, table, n_topics, start, bits=bits, own=own)
+    topics = run(documents, table, n_topics, start, bits=bits, own=own)
     for kernel, blocks in ((draw_documents, ()), (frozen_plain.draw_documents, ())):
-        others, other_changes = run(
-            documents, table, n_topics, start, bits=bits, kernel=kernel, blocks=blocks, own=own
-        )
+        others = run(documents, table, n_topics, start, bits=bits, kernel=kernel, blocks=blocks, own=own)
         np.testing.assert_array_equal(topics, others)
-        np.testing.assert_array_equal(changes, other_changes)
-    tokens = make_tokens(documents, 9)
-    before, after = (count_topics(tokens, np.asarray(z, np.uint16), n_topics) for z in (start, topics))
-    np.testing.assert_array_equal(changes, after - before)
-    assert not changes[:, n_topics:].any()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_counts_word_by_word_are_those_token_by_token(n_threads):
+    rng = np.random.default_rng(n_threads)
+    tokens = make_tokens(some_documents(rng, 40, 9), 11)  # two words that nobody wrote
+    topics = random_topics(len(tokens.words), 20, 3)
+    expected = np.zeros((11, 32), np.int32)
+    np.add.at(expected, (tokens.words, topics), 1)
+    order = word_order(tokens)
+    assert (np.diff(tokens.words[order.places]) >= 0).all()
+    assert (np.sort(order.places) == np.arange(len(topics))).all()
+    np.testing.assert_array_equal(count_topics(tokens, topics, 20, n_threads), expected)
+    earlier = rng.integers(0, 9, expected.shape, np.int32)
+    both = count_topics(tokens, topics, 20, n_threads, order=order, earlier=earlier)
+    np.testing.assert_array_equal(both, expected + earlier)
+
+
+def test_a_step_keeps_the_counts_of_earlier_documents():
+    rng = np.random.default_rng(1)
+    tokens = make_tokens(some_documents(rng, 20, 8), 8)
+    earlier = aligned_zeros((8, 16), np.int32)
+    earlier[:, :3] = rng.integers(0, 50, (8, 3))
+    state = begin(tokens, 3, 1, earlier)
+    after, _ = frozen_sweep.step(state, tokens, np.full(3, 0.1), 0.01, earlier=earlier)
+    np.testing.assert_array_equal(after.word_topic, count_topics(tokens, after.topics, 3) + earlier)
 
 
 def boundary_errors(kind, n_topics, n_bits, bits_of_u, shift_lane=0, n_draws=600, seed=0):
@@ -127,7 +144,7 @@ def boundary_errors(kind, n_topics, n_bits, bits_of_u, shift_lane=0, n_draws=600
     near = (passed / total)[rng.integers(0, n_topics, n_draws // 2)]
     near = np.clip(near + rng.normal(0, 2.0 ** (8 - n_bits), len(near)), 0, 1 - 2.0**-53)
     words[: len(near)] = (near * 2.0**53).astype(np.uint64) << np.uint64(11)
-    topics, _ = run([[0]] * n_draws, table, n_topics, np.zeros(n_draws), bits=words)
+    topics = run([[0]] * n_draws, table, n_topics, np.zeros(n_draws), bits=words)
     for word, topic in zip(words.tolist(), topics.tolist(), strict=True):
         exact, nearest = naive.invert(weights, order, Fraction(word >> (64 - bits_of_u), 2**bits_of_u))
         if exact != topic:
@@ -158,7 +175,7 @@ def test_uniform_numbers_have_all_their_bits(kind, n_bits, kernel):
         bits = (borders - below).astype(np.uint64) << np.uint64(64 - n_bits)
         bits |= np.uint64(2 ** (64 - n_bits) - 1)  # what is below the last bit is not looked at
         documents = [[i] for i in range(len(borders))]
-        topics, _ = run(documents, table, 2, np.zeros(len(bits)), bits=bits, alpha=1.0, kernel=kernel)
+        topics = run(documents, table, 2, np.zeros(len(bits)), bits=bits, alpha=1.0, kernel=kernel)
         assert (topics == topic).all()
 
 
@@ -173,7 +190,7 @@ def test_extreme_uniforms_never_draw_a_topic_of_weight_zero(kind, n_topics):
     table[np.arange(n), rng.integers(0, n_topics, n)] = 1e-6
     extreme = np.array([0, 1, 2**40 - 1, 2**40, 2**63, 2**64 - 1, 2**64 - 2**11, 2**64 - 2**40], np.uint64)
     bits = rng.choice(extreme, n)
-    topics, _ = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits)
+    topics = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits)
     assert (table[np.arange(n), topics] > 0).all()
 
 
@@ -188,7 +205,7 @@ def draws_of_weight_zero(kernel):
     ends = share[np.arange(n), rng.integers(0, 8, n)]
     bits = ((ends * 2.0**24).astype(np.int64) + rng.integers(-2, 3, n)).clip(0, 2**24 - 1).astype(np.uint64)
     bits <<= np.uint64(40)
-    topics, _ = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits, kernel=kernel)
+    topics = run([[i] for i in range(n)], table, n_topics, np.zeros(n), bits=bits, kernel=kernel)
     return int((table[np.arange(n), topics] == 0).sum())
 
 
@@ -204,7 +221,7 @@ def test_rows_that_are_not_positive_do_not_lead_out_of_bounds():
     table = aligned_zeros((3, 16), np.float32)
     table[1] = np.nan
     table[2] = np.inf
-    topics, _ = run([[0, 1, 2]] * 5, table, 5, np.zeros(15))
+    topics = run([[0, 1, 2]] * 5, table, 5, np.zeros(15))
     assert (topics < 5).all()
 
 
@@ -216,7 +233,7 @@ def joint_frequencies(n_topics, table, start, n_chains, kind, own=None):
     documents = DOCUMENTS * n_chains
     padded_table = aligned_zeros((N_WORDS, padded(n_topics)), kind)
     padded_table[:, :n_topics] = table
-    topics, _ = run(documents, padded_table, n_topics, np.tile(start, n_chains), key=12345, own=own)
+    topics = run(documents, padded_table, n_topics, np.tile(start, n_chains), key=12345, own=own)
     outcomes = topics.reshape(n_chains, -1) @ n_topics ** np.arange(5)[::-1]
     return np.bincount(outcomes, minlength=n_topics**5)
 
@@ -267,7 +284,7 @@ def test_a_token_that_is_always_refused_stays():
     table[0, 0] = 1
     own = np.zeros((2, 16), np.float32)
     own[:, 0] = 1
-    topics, _ = run([[0, 0]], table, 1, [0, 0], own=own)
+    topics = run([[0, 0]], table, 1, [0, 0], own=own)
     assert topics.tolist() == [0, 0]
 
 
@@ -279,13 +296,13 @@ def test_streams_are_splitmix_and_belong_to_documents():
     rng = np.random.default_rng(5)
     documents, table = some_documents(rng, 30, 6), some_table(rng, 6, 5, np.float32)
     start = np.zeros(sum(map(len, documents)))
-    topics, _ = run(documents, table, 5, start)
+    topics = run(documents, table, 5, start)
     # a document's draws depend on its number and its own words, on nobody else's
     changed = [list(reversed(d)) for d in documents[:20]] + documents[20:]
-    others, _ = run(changed, table, 5, start)
+    others = run(changed, table, 5, start)
     first = sum(map(len, documents[:20]))
     np.testing.assert_array_equal(topics[first:], others[first:])
-    assert (run(documents, table, 5, start, key=8)[0] != topics).any()
+    assert (run(documents, table, 5, start, key=8) != topics).any()
 
 
 @pytest.mark.parametrize("n_topics", [5, 40])
@@ -314,18 +331,17 @@ def test_a_given_table_and_given_bits_are_what_is_used(n_bits):
     table = some_table(rng, 20, n_topics, np.float32 if n_bits == 24 else np.float64)
     start = random_topics(len(tokens.words), n_topics, 1)
     bits = rng.integers(0, 2**64, len(start), np.uint64)
-    expected, expected_changes = run(documents, table, n_topics, start, bits=bits)
+    expected = run(documents, table, n_topics, start, bits=bits)
     for n_threads in (1, 3):
         memory = frozen_sweep.workspace(20, n_topics, n_bits=n_bits, n_threads=n_threads)
-        topics, changes = start.copy(), aligned_zeros((20, padded(n_topics)), np.int32)
+        topics = start.copy()
         alpha = np.full(n_topics, ALPHA)
         for key in (1, 2):  # without effect
-            topics[:], changes[:] = start, 0
+            topics[:] = start
             frozen_sweep.sweep(
-                tokens, topics, table, alpha, np.uint64(key), changes, memory, bits=bits, n_threads=n_threads
+                tokens, topics, table, alpha, np.uint64(key), memory, bits=bits, n_threads=n_threads
             )
             np.testing.assert_array_equal(topics, expected)
-            np.testing.assert_array_equal(changes, expected_changes)
 
 
 def test_steps_leave_the_old_state_alone_and_can_be_repeated():

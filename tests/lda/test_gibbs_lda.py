@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import GibbsLDA, fold_in, gibbs_lda
+from discreet.lda import GibbsLDA, fold_in, frozen_sweep, gibbs_lda
 from discreet.lda.state import begin
 
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -218,8 +218,12 @@ def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
     def begin_without(tokens, n_topics, seed, before, n_threads):
         return begin(tokens, n_topics, seed, None, n_threads)
 
-    earlier = forgetful.topic_word_counts_.copy()
+    def step_without(*args, earlier, **settings):
+        return step(*args, **settings)
+
+    earlier, step = forgetful.topic_word_counts_.copy(), frozen_sweep.step
     monkeypatch.setattr(gibbs_lda, "begin", begin_without)
+    monkeypatch.setattr(frozen_sweep, "step", step_without)
     forgetful.partial_fit(counts[500:])
-    forgetful.topic_word_counts_ += earlier
+    forgetful.mean_counts_ += earlier
     assert distance(topics, forgetful) > 2 * whole

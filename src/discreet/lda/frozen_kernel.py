@@ -78,7 +78,6 @@ def draw_documents(
     bits: Any,
     first: int,
     last: int,
-    changes: Any,
     workspace: Any,
     own: Any,
     blocks: Any,
@@ -105,8 +104,6 @@ def draw_documents(
         Random words to use, one for each token; or empty: document d's own stream is used.
     first, last : int
         Documents to work on.
-    changes : array of shape (n_words, width), int32
-        Receives -1 where a token leaves and +1 where it arrives.
     workspace : array of shape (4, width), same type as the table
         Scratch space; aligned.
     own : array of shape (2, width) or (0, width), same type
@@ -188,12 +185,6 @@ def draw_documents(
             topics[i0] = k0
             topics[i1] = k1
             topics[i2] = k2
-            changes[w0, o0] -= 1
-            changes[w1, o1] -= 1
-            changes[w2, o2] -= 1
-            changes[w0, k0] += 1
-            changes[w1, k1] += 1
-            changes[w2, k2] += 1
             i0 += 1
             i1 += 1
             i2 += 1
@@ -214,6 +205,4 @@ def draw_documents(
                 k = _again(counts, prior, table, w, own, o, top, r, sums, n_blocks, blocks)
             add_to(counts, k, one)
             topics[i] = k
-            changes[w, o] -= 1
-            changes[w, k] += 1
             i += 1

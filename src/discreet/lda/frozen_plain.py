@@ -52,7 +52,6 @@ def draw_documents(
     bits: NDArray[np.uint64],
     first: int,
     last: int,
-    changes: NDArray[np.int32],
     workspace: NDArray[Any],
     own: NDArray[Any],
     blocks: tuple[int, ...],
@@ -80,5 +79,3 @@ def draw_documents(
                     new = old if attempt == MOST_DRAWS else new
             counts[new] += 1
             topics[i] = new
-            changes[words[i], old] -= 1
-            changes[words[i], new] += 1

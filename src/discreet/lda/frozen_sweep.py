@@ -7,7 +7,7 @@ itself change from token to token. Token i of document d, a word w, gets topic k
           \phi_{wk} = \frac{c_{wk} + \beta}{c_k + V \beta}.
 
 Given the table, documents are independent and each has its own stream of random numbers: any number of threads
-draws the same topics. Counts are integers, and changes are added up exactly.
+draws the same topics. Counts are integers, brought up to date after the sweep, word by word.
 
 A step leaves the token itself out of the table, as the textbook's sampler does: with the counts of the table its
 old topic o gets :math:`(c_{wo} - 1 + \beta) / (c_o - 1 + V \beta)`. (Left in, a rare word's token holds itself where it
@@ -40,7 +40,17 @@ from discreet._threads import share_out
 from discreet.errors import ParameterError
 from discreet.lda.counter_stream import JIT, sweep_key
 from discreet.lda.simd import MOST_UNROLLED
-from discreet.lda.state import Info, State, Tokens, aligned_zeros, begin, padded, pieces
+from discreet.lda.state import (
+    Info,
+    State,
+    Tokens,
+    WordOrder,
+    aligned_zeros,
+    begin,
+    count_topics,
+    padded,
+    pieces,
+)
 
 if JIT:
     from discreet.lda.frozen_kernel import draw_documents
@@ -64,19 +74,16 @@ class Workspace(NamedTuple):
     table: NDArray[Any]
     #: (n_threads, 4, width), same type.
     scratch: NDArray[Any]
-    #: (n_threads - 1, n_words, width) int32.
-    changes: NDArray[np.int32]
 
 
 def workspace(n_words: int, n_topics: int, *, n_bits: int = 24, n_threads: int = 1) -> Workspace:
-    """Allocate a workspace: n_words * width * (4 or 8 + 4 * (n_threads - 1)) bytes, width = n_topics padded to 16s."""
+    """Allocate a workspace: n_words * width * (4 or 8) bytes, width = n_topics padded to 16s."""
     if n_bits not in _KINDS:
         raise ParameterError(f"n_bits must be 24 (single precision) or 53 (double), but is {n_bits}.")
     kind, width = _KINDS[n_bits], padded(n_topics)
     return Workspace(
         aligned_zeros((n_words, width), kind),
         aligned_zeros((n_threads, 4, width), kind),
-        aligned_zeros((n_threads - 1, n_words, width), np.int32),
     )
 
 
@@ -130,7 +137,6 @@ def sweep(
     table: NDArray[Any],
     doc_topic_prior: NDArray[np.float64],
     key: Any,
-    changes: NDArray[np.int32],
     memory: Workspace,
     *,
     bits: NDArray[np.uint64] = _NO_BITS,
@@ -152,8 +158,6 @@ def sweep(
         alpha, positive.
     key : uint64
         ``sweep_key(seed, sweep)``; without effect where ``bits`` are given.
-    changes : array of shape (n_words, width), int32
-        The changes of the counts are added to it.
     memory : Workspace
         For the same type and at least as many threads.
     bits : array of shape (n_tokens,), uint64, optional
@@ -161,7 +165,7 @@ def sweep(
     own : array of shape (2, width), the table's type, optional
         :func:`own_share`: each token is left out of the table while it is drawn.
     n_threads : int
-        Threads; topics and changes do not depend on it.
+        Threads; topics do not depend on it.
     """
     n_topics, width = len(doc_topic_prior), table.shape[1]
     prior = aligned_zeros((width,), table.dtype.type)
@@ -182,30 +186,12 @@ def sweep(
             bits,
             first,
             last,
-            changes if i == 0 else memory.changes[i - 1],
             memory.scratch[i],
             _NOTHING[table.dtype.type] if own is None else own,
             blocks,
         )
 
     share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
-    if n_threads > 1:
-        _gather(changes, memory.changes[: n_threads - 1], n_threads)
-
-
-@kernel()
-def _add_up(total: Any, parts: Any, first: int, last: int) -> None:
-    for p in range(parts.shape[0]):
-        for w in range(first, last):
-            for k in range(total.shape[1]):
-                total[w, k] += parts[p, w, k]
-                parts[p, w, k] = 0
-
-
-def _gather(total: NDArray[np.int32], parts: NDArray[np.int32], n_threads: int) -> None:
-    """Add the threads' changes to the total and clear them."""
-    cuts = np.linspace(0, len(total), n_threads + 1).astype(int).tolist()
-    share_out(lambda i: _add_up(total, parts, cuts[i], cuts[i + 1]), range(n_threads), n_threads)
 
 
 def step(
@@ -215,6 +201,8 @@ def step(
     topic_word_prior: float,
     *,
     memory: Workspace | None = None,
+    order: WordOrder | None = None,
+    earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
 ) -> tuple[State, Info]:
     """Do one sweep.
@@ -231,6 +219,10 @@ def step(
         beta.
     memory : Workspace, optional
         To be used again; its type decides the precision. Without it single precision.
+    order : WordOrder, optional
+        ``word_order(tokens)``, to be used again.
+    earlier : array of shape (n_words, width), int32, optional
+        The counts of other documents that the chain began with.
     n_threads : int
         Threads; the new state does not depend on it.
     """
@@ -238,12 +230,9 @@ def step(
     memory = memory or workspace(tokens.n_words, n_topics, n_threads=n_threads)
     build_table(state.word_topic, n_topics, topic_word_prior, memory.table, n_threads)
     topics = state.topics.copy()
-    word_topic = aligned_zeros(state.word_topic.shape, np.int32)
-    word_topic[:] = state.word_topic
     key = sweep_key(state.seed, state.sweep)
     own = own_share(state.word_topic, n_topics, topic_word_prior, memory.table)
-    sweep(
-        tokens, topics, memory.table, doc_topic_prior, key, word_topic, memory, own=own, n_threads=n_threads
-    )
+    sweep(tokens, topics, memory.table, doc_topic_prior, key, memory, own=own, n_threads=n_threads)
+    word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order, earlier=earlier)
     n_moved = int(np.count_nonzero(topics != state.topics))
     return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)

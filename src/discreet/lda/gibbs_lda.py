@@ -23,6 +23,7 @@ from discreet.lda.state import (
     begin,
     padded,
     read_tokens,
+    word_order,
 )
 
 __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
@@ -89,7 +90,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     are; it always draws exactly ("frozen"), but for ``sampler="live"``.
 
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
-    padded to 16s, 9 a token and n_words * width * (16 + 4 * (threads - 1)) for "frozen", 20 a token and at first
+    padded to 16s, 13 a token and n_words * width * 16 for "frozen", 20 a token and at first
     n_words * width * 8, in the end 16, for "mh"; n_words * n_topics * 12 stay. See docs/speed.md.
 
     Examples
@@ -264,14 +265,13 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         first = begin(tokens, len(alpha), seed, before, n_threads)
         if self.sampler_ == "live":
             return first, lambda state: live_sweep.step(state, tokens, alpha, beta)[0], _table
-        memory = frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
-        return (
-            first,
-            lambda state: frozen_sweep.step(state, tokens, alpha, beta, memory=memory, n_threads=n_threads)[
-                0
-            ],
-            _table,
-        )
+        settings: dict[str, Any] = {
+            "memory": frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads),
+            "order": word_order(tokens),
+            "earlier": before,
+            "n_threads": n_threads,
+        }
+        return first, lambda state: frozen_sweep.step(state, tokens, alpha, beta, **settings)[0], _table
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""

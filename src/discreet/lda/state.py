@@ -20,6 +20,7 @@ __all__ = [
     "Info",
     "State",
     "Tokens",
+    "WordOrder",
     "aligned_zeros",
     "begin",
     "count_topics",
@@ -27,6 +28,7 @@ __all__ = [
     "pieces",
     "random_topics",
     "read_tokens",
+    "word_order",
 ]
 
 MOST_TOPICS = 2**16
@@ -48,6 +50,15 @@ class Tokens(NamedTuple):
     def n_documents(self) -> int:
         """Number of documents."""
         return len(self.indptr) - 1
+
+
+class WordOrder(NamedTuple):
+    """Where the tokens of each word stand."""
+
+    #: (n_words + 1,) int64: word w has ``places[indptr[w]:indptr[w + 1]]``.
+    indptr: NDArray[np.int64]
+    #: (n_tokens,) int32: numbers of tokens, rising within a word.
+    places: NDArray[np.int32]
 
 
 class State(NamedTuple):
@@ -147,30 +158,55 @@ def begin(
         Threads; the state does not depend on it.
     """
     topics = random_topics(len(tokens.words), n_topics, seed)
-    counts = count_topics(tokens, topics, n_topics, n_threads)
-    if word_topic is not None:
-        counts += word_topic
-    return State(topics, counts, seed, 0)
+    return State(topics, count_topics(tokens, topics, n_topics, n_threads, earlier=word_topic), seed, 0)
 
 
 @kernel()
-def _count(words: Any, topics: Any, first: int, last: int, counts: Any) -> None:
-    for i in range(first, last):
-        counts[words[i], topics[i]] += 1
+def _place(words: Any, ends: Any, places: Any) -> None:
+    for i in range(len(words)):
+        places[ends[words[i]]] = i
+        ends[words[i]] += 1
+
+
+def word_order(tokens: Tokens) -> WordOrder:
+    """Find the tokens of each word: 4 bytes a token."""
+    indptr = np.zeros(tokens.n_words + 1, np.int64)
+    np.cumsum(np.bincount(tokens.words, minlength=tokens.n_words), out=indptr[1:])
+    places = np.empty(len(tokens.words), np.int32)
+    _place(tokens.words, indptr[:-1].copy(), places)
+    return WordOrder(indptr, places)
+
+
+@kernel()
+def _count(indptr: Any, places: Any, topics: Any, first: int, last: int, counts: Any) -> None:
+    for w in range(first, last):
+        for j in range(indptr[w], indptr[w + 1]):
+            counts[w, topics[places[j]]] += 1
 
 
 def count_topics(
-    tokens: Tokens, topics: NDArray[np.uint16], n_topics: int, n_threads: int = 1
+    tokens: Tokens,
+    topics: NDArray[np.uint16],
+    n_topics: int,
+    n_threads: int = 1,
+    *,
+    order: WordOrder | None = None,
+    earlier: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
-    """Count each word in each topic: (n_words, width), int32."""
-    shape = tokens.n_words, padded(n_topics)
-    parts = [aligned_zeros(shape, np.int32) for _ in range(n_threads)]
-    cuts = np.linspace(0, len(topics), n_threads + 1).astype(int).tolist()
+    """Count each word in each topic: (n_words, width), int32.
 
-    def count(i: int) -> None:
-        _count(tokens.words, topics, cuts[i], cuts[i + 1], parts[i])
+    Word by word, so that a row of the table stays in the nearest cache; in the order of documents each token would
+    wait for a row of its own. ``order`` is ``word_order(tokens)``, to be used again; ``earlier`` counts of other
+    documents, to be added.
+    """
+    counts = aligned_zeros((tokens.n_words, padded(n_topics)), np.int32)
+    if earlier is not None:
+        counts[:] = earlier
+    order = order or word_order(tokens)
 
-    share_out(count, range(n_threads), n_threads)
-    for part in parts[1:]:
-        parts[0] += part
-    return parts[0]
+    def work(piece: tuple[int, int, int]) -> None:
+        _, first, last = piece
+        _count(order.indptr, order.places, topics, first, last, counts)
+
+    share_out(work, pieces(order.indptr, n_threads), n_threads)
+    return counts

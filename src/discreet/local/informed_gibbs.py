@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.lda import frozen_sweep
 from discreet.lda.counter_stream import sweep_key
 from discreet.lda.documents import read_documents
-from discreet.lda.state import aligned_zeros, begin, read_tokens
+from discreet.lda.state import begin, count_topics, read_tokens, word_order
 
 __all__ = ["count_topics_of"]
 
@@ -49,8 +49,7 @@ def count_topics_of(
     topics, counts = state.topics, np.zeros((n_words, n_topics), np.int64)
     alpha = np.full(n_topics, doc_topic_prior)
     matrix = prior.T
-    changes = aligned_zeros(state.word_topic.shape, np.int32)
-    changes[:] = state.word_topic
+    order = word_order(tokens)
     for number in range(n_sweeps + 1):
         table = matrix + counts
         memory.table[:, :n_topics] = n_words * table / table.sum(0)
@@ -60,9 +59,8 @@ def count_topics_of(
             memory.table,
             alpha,
             sweep_key(seed, number),
-            changes,
             memory,
             n_threads=n_threads,
         )
-        counts = changes[:, :n_topics].astype(np.int64)
+        counts = count_topics(tokens, topics, n_topics, n_threads, order=order)[:, :n_topics].astype(np.int64)
     return np.ascontiguousarray(counts.T)
