@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -158,3 +160,15 @@ def test_a_mistaken_value_is_told_with_what_came(capsys):
     assert "see `discreet --help`." in said
     assert run("budget --documents 0 --topics 3 --words 4".split()) == 2
     assert "--documents is 0" in capsys.readouterr().err
+
+
+def test_the_command_runs_as_a_module(letters):
+    def module(*arguments):
+        command = [sys.executable, "-m", "discreet", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = module("--version")
+    assert (done.returncode, done.stdout.split()[-1]) == (0, __version__), done
+    done = module("topics", str(letters.parent / "no-such-model"))
+    assert done.returncode == 2, done
+    assert "no-such-model" in done.stderr

@@ -322,16 +322,17 @@ def test_the_lowest_bit_of_a_number_is_noticed(place, monkeypatch):
 
 
 def test_a_loader_that_forgets_the_vocabularys_digest_is_caught(monkeypatch):
+    from discreet.release import file_format
     from discreet.release import files as module
+
+    digest = metadata()["vocabulary_sha256"]  # read while what saves is still whole
 
     class AnyDigest:
         def __new__(cls, data=None):
             return sha256() if data is None else super().__new__(cls)
 
         def hexdigest(self):
-            return metadata()["vocabulary_sha256"]
-
-    from discreet.release import file_format
+            return digest
 
     monkeypatch.setattr(module, "sha256", AnyDigest)
     monkeypatch.setattr(file_format, "sha256", AnyDigest)

@@ -278,7 +278,7 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         return kinds[self.method](epsilon, delta, cap, unit)
 
     def _purpose(self, published: bool) -> str:
-        marks = [self.method, f"at most {self.max_words_per_unit} words a {self.privacy_unit}"]
+        marks = [self.method, f"at most {self.max_words_per_unit} words for each {self.privacy_unit}"]
         if published:
             marks.append("published threshold, for reproduction only")
         if self.random_state is not None:
