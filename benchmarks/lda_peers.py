@@ -52,7 +52,7 @@ class Discreet:
             self.step = lambda s: mh_sweep.step(s, tokens, order, alpha, BETA, n_threads=n_threads)
             self.table = lambda s: mh_sweep.word_topic(s, order, n_topics)
         elif self.sampler == "frozen":
-            memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_threads=n_threads)
+            memory = frozen_sweep.empty_table(tokens.n_words, n_topics)
             self.state = frozen_sweep.init(tokens, n_topics, seed, n_threads=n_threads)
             settings = {"memory": memory, "order": word_order(tokens), "n_threads": n_threads}
             self.step = lambda s: frozen_sweep.step(s, tokens, alpha, BETA, **settings)

@@ -59,15 +59,15 @@ def profile_frozen(tokens, n_topics, n_sweeps):
 
     n, alpha, order = len(tokens.words), np.full(n_topics, 0.1), word_order(tokens)
     for n_bits in (24, 53):
-        memory = frozen_sweep.workspace(tokens.n_words, n_topics, n_bits=n_bits)
+        memory = frozen_sweep.empty_table(tokens.n_words, n_topics, n_bits=n_bits)
         state = frozen_sweep.init(tokens, n_topics, 1)
         table, kernel, whole = [], [], []
         for _ in range(n_sweeps):
             topics = state.topics.copy()
-            _, cpu, _ = timed(frozen_sweep.build_table, state.word_topic, n_topics, 0.01, memory.table)
+            _, cpu, _ = timed(frozen_sweep.build_table, state.word_topic, n_topics, 0.01, memory)
             table.append(cpu)
             key = sweep_key(1, state.sweep)
-            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory.table, alpha, key, memory)
+            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory, alpha, key)
             kernel.append(cpu)
             (state, info), cpu, _ = timed(
                 frozen_sweep.step, state, tokens, alpha, 0.01, memory=memory, order=order
@@ -145,7 +145,7 @@ def main():
         profile_frozen(tokens, n_topics, options.sweeps)
 
         def frozen(n_threads, alpha=alpha):
-            memory = frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads)
+            memory = frozen_sweep.empty_table(tokens.n_words, len(alpha))
             settings = {"memory": memory, "order": places, "n_threads": n_threads}
             return lambda s: frozen_sweep.step(s, tokens, alpha, 0.01, **settings)
 

@@ -48,7 +48,7 @@ def gibbs(counts):
     """The non-private frozen sweep, single precision."""
     tokens = arrange(counts, SecureStream(0))
     alpha = np.full(N_TOPICS, 0.1)
-    memory, order = frozen_sweep.workspace(tokens.n_words, N_TOPICS), word_order(tokens)
+    memory, order = frozen_sweep.empty_table(tokens.n_words, N_TOPICS), word_order(tokens)
     state = begin(tokens, N_TOPICS, 0)
 
     def run():

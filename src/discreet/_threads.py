@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["balanced_cuts", "count_threads", "share_out"]
+__all__ = ["balanced_cuts", "count_threads", "pieces", "share_out"]
+
+_PIECES_A_THREAD = 8
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -51,6 +54,12 @@ def balanced_cuts(indptr: NDArray[Any], n_pieces: int) -> NDArray[np.int64]:
     cuts = np.searchsorted(np.asarray(indptr), targets).astype(np.int64)
     cuts[0], cuts[-1] = 0, n_rows
     return np.maximum.accumulate(np.minimum(cuts, n_rows))
+
+
+def pieces(indptr: NDArray[Any], n_threads: int) -> list[tuple[int, int]]:
+    """Cut rows into ranges for threads: one for one thread, else several each, so that a slow core gets fewer."""
+    n_pieces = 1 if n_threads == 1 else n_threads * _PIECES_A_THREAD
+    return list(pairwise(balanced_cuts(indptr, n_pieces).tolist()))
 
 
 def share_out(work: Callable[[Task], Answer], tasks: Iterable[Task], n_threads: int) -> list[Answer]:

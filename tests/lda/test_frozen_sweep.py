@@ -264,8 +264,8 @@ def test_joint_law_without_the_token_itself_is_the_enumerated_one(kind):
     counts = aligned_zeros((N_WORDS, 16), np.int32)
     counts[:, :n_topics] = [[2, 1], [1, 3], [1, 2]]  # more than the documents': as if there were others
     table = aligned_zeros((N_WORDS, 16), kind)
-    frozen_sweep.build_table(counts, n_topics, beta, table)
-    own = frozen_sweep.own_share(counts, n_topics, beta, table)
+    totals = frozen_sweep.build_table(counts, n_topics, beta, table)
+    own = frozen_sweep.own_share(totals, beta, table)
     seen = joint_frequencies(n_topics, table[:, :n_topics], start, 40_000, kind, own)
 
     def p_value(law):
@@ -313,7 +313,7 @@ def test_any_number_of_threads_gives_the_same_chain(n_topics):
     chains = []
     for n_threads in (1, 2, 3, 4, 7):
         state = frozen_sweep.init(tokens, n_topics, 5, n_threads=n_threads)
-        memory = frozen_sweep.workspace(30, n_topics, n_threads=n_threads)
+        memory = frozen_sweep.empty_table(30, n_topics)
         for _ in range(4):
             state, info = frozen_sweep.step(state, tokens, alpha, 0.05, memory=memory, n_threads=n_threads)
         chains.append((state.topics.tobytes(), state.word_topic.tobytes(), info))
@@ -333,14 +333,11 @@ def test_a_given_table_and_given_bits_are_what_is_used(n_bits):
     bits = rng.integers(0, 2**64, len(start), np.uint64)
     expected = run(documents, table, n_topics, start, bits=bits)
     for n_threads in (1, 3):
-        memory = frozen_sweep.workspace(20, n_topics, n_bits=n_bits, n_threads=n_threads)
         topics = start.copy()
         alpha = np.full(n_topics, ALPHA)
         for key in (1, 2):  # without effect
             topics[:] = start
-            frozen_sweep.sweep(
-                tokens, topics, table, alpha, np.uint64(key), memory, bits=bits, n_threads=n_threads
-            )
+            frozen_sweep.sweep(tokens, topics, table, alpha, np.uint64(key), bits=bits, n_threads=n_threads)
             np.testing.assert_array_equal(topics, expected)
 
 
@@ -377,7 +374,7 @@ def test_topics_start_uniform_and_reproducible():
     np.testing.assert_array_equal(topics[:100], random_topics(100, 12, 4))
     assert (topics != random_topics(60_000, 12, 5)).mean() > 0.8
     with pytest.raises(ParameterError, match="n_bits must be 24"):
-        frozen_sweep.workspace(3, 2, n_bits=32)
+        frozen_sweep.empty_table(3, 2, n_bits=32)
 
 
 WITHOUT_A_COMPILER = """

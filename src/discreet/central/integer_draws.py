@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import share_out
+from discreet._threads import pieces, share_out
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.state import Tokens, padded, pieces
+from discreet.lda.state import Tokens, padded
 from discreet.privacy.stream import SecureStream, WordBlocks
 
 __all__ = ["COUNT_UNIT", "check_lengths", "draw_topics", "integer_prior", "integer_table", "integer_weights"]
@@ -245,8 +245,8 @@ def draw_topics(
     bits = _words(stream.blocks("first digits"), 0, len(drawn))
     flags = np.zeros(tokens.n_documents, np.uint8)
 
-    def draw(piece: tuple[int, int, int]) -> None:
-        _, first, last = piece
+    def draw(piece: tuple[int, int]) -> None:
+        first, last = piece
         _draw(tokens.indptr, tokens.words, drawn, table, alpha, fixed, bits, _NONE, first, last, flags)
 
     share_out(draw, pieces(tokens.indptr, n_threads), n_threads)

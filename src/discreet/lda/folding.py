@@ -14,13 +14,12 @@ Guarantee: none. The topics of a document are as private as the document; only w
 a release is *that* side of the computation safe to share.
 """
 
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._threads import balanced_cuts, count_threads, share_out
+from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
 from discreet.lda.lanes import FLOOR, aligned, pad_table
@@ -31,7 +30,6 @@ __all__ = ["fold_in", "log_likelihood", "query_statistic"]
 
 Method = Literal["map", "variational", "maximum_likelihood"]
 _METHODS = ("map", "variational", "maximum_likelihood")
-_PIECES_A_THREAD = 8
 
 
 def fold_in(
@@ -211,7 +209,7 @@ def _modes(
     def find(piece: tuple[int, int]) -> None:
         find_modes(table, *documents[:3], padded, max_iter, tol, *piece, theta, value, uncounted)
 
-    share_out(find, _pieces(documents, n_threads), n_threads)
+    share_out(find, pieces(documents.indptr, n_threads), n_threads)
     return np.ascontiguousarray(theta[:, : len(prior)]), value
 
 
@@ -219,13 +217,6 @@ def _pad(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     padded = aligned((width,))
     padded[: len(values)] = values
     return padded
-
-
-def _pieces(documents: Documents, n_threads: int) -> list[tuple[int, int]]:
-    """Ranges of documents for the threads. A document's result does not depend on the range it is in."""
-    n_pieces = 1 if n_threads == 1 else n_threads * _PIECES_A_THREAD
-    cuts = balanced_cuts(documents.indptr, n_pieces).tolist()
-    return list(pairwise(cuts))
 
 
 def _check_stop(max_iter: int, tol: float) -> None:

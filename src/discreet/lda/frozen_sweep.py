@@ -30,13 +30,13 @@ Griffiths, Steyvers, "Finding scientific topics", PNAS 2004, doi:10.1073/pnas.03
 Newman, Asuncion, Smyth, Welling, "Distributed algorithms for topic models", JMLR 10 (2009) (frozen counts).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import share_out
+from discreet._threads import pieces, share_out
 from discreet.errors import ParameterError
 from discreet.lda.counter_stream import JIT, sweep_key
 from discreet.lda.simd import MOST_UNROLLED
@@ -49,7 +49,6 @@ from discreet.lda.state import (
     begin,
     count_topics,
     padded,
-    pieces,
 )
 
 if JIT:
@@ -57,7 +56,7 @@ if JIT:
 else:
     from discreet.lda.frozen_plain import draw_documents
 
-__all__ = ["Workspace", "build_table", "init", "own_share", "step", "sweep", "workspace"]
+__all__ = ["build_table", "empty_table", "init", "own_share", "step", "sweep"]
 
 #: Starts a chain: ``init(tokens, n_topics, seed)``.
 init = begin
@@ -67,24 +66,11 @@ _NO_BITS = np.empty(0, np.uint64)
 _NOTHING = {kind: np.empty((0, 0), kind) for kind in _KINDS.values()}
 
 
-class Workspace(NamedTuple):
-    """Memory that sweeps use over and over; holds nothing between them that matters."""
-
-    #: (n_words, width) float32 or float64.
-    table: NDArray[Any]
-    #: (n_threads, 4, width), same type.
-    scratch: NDArray[Any]
-
-
-def workspace(n_words: int, n_topics: int, *, n_bits: int = 24, n_threads: int = 1) -> Workspace:
-    """Allocate a workspace: n_words * width * (4 or 8) bytes, width = n_topics padded to 16s."""
+def empty_table(n_words: int, n_topics: int, *, n_bits: int = 24) -> NDArray[Any]:
+    """Allocate a table for sweeps: n_words * width * (4 or 8) bytes, width = n_topics padded to 16s."""
     if n_bits not in _KINDS:
         raise ParameterError(f"n_bits must be 24 (single precision) or 53 (double), but is {n_bits}.")
-    kind, width = _KINDS[n_bits], padded(n_topics)
-    return Workspace(
-        aligned_zeros((n_words, width), kind),
-        aligned_zeros((n_threads, 4, width), kind),
-    )
+    return aligned_zeros((n_words, padded(n_topics)), _KINDS[n_bits])
 
 
 @kernel(error_model="numpy")
@@ -105,29 +91,34 @@ def build_table(
     topic_word_prior: float,
     table: NDArray[Any],
     n_threads: int = 1,
-) -> None:
-    """Fill ``table`` with n_words * (c + beta) / (c_k + V beta): in proportion to phi, and of a size near 1."""
-    totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64)
-    cuts = np.linspace(0, len(table), n_threads + 1).astype(int).tolist()
+) -> NDArray[np.int64]:
+    """Fill ``table`` with n_words * (c + beta) / (c_k + V beta): in proportion to phi, and of a size near 1.
 
-    def fill(i: int) -> None:
-        _fill(word_topic, totals, topic_word_prior, cuts[i], cuts[i + 1], table)
+    Returns the totals c_k, (n_topics,).
+    """
+    ranges = pieces(np.arange(len(table) + 1), n_threads)
 
-    share_out(fill, range(n_threads), n_threads)
+    def add(piece: tuple[int, int]) -> NDArray[np.int64]:
+        return word_topic[slice(*piece), :n_topics].sum(axis=0, dtype=np.int64)
+
+    def fill(piece: tuple[int, int]) -> None:
+        _fill(word_topic, totals, topic_word_prior, *piece, table)
+
+    totals = np.stack(share_out(add, ranges, n_threads)).sum(axis=0)
+    share_out(fill, ranges, n_threads)
+    return totals
 
 
-def own_share(
-    word_topic: NDArray[np.int32], n_topics: int, topic_word_prior: float, table: NDArray[Any]
-) -> NDArray[Any]:
+def own_share(totals: NDArray[np.int64], topic_word_prior: float, table: NDArray[Any]) -> NDArray[Any]:
     """Return what one token has to do with each topic's column of ``build_table``'s table, (2, width).
 
     First what a token adds to its cell, n_words / (c_k + V beta); then by how much the column rises without it,
     (c_k + V beta) / (c_k - 1 + V beta), 1 for topics without tokens.
     """
-    totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64) + len(table) * topic_word_prior
+    n_topics, empty = len(totals), len(table) * topic_word_prior
     own = np.zeros((2, table.shape[1]), table.dtype)
-    own[0, :n_topics] = len(table) / totals
-    own[1, :n_topics] = totals / np.maximum(totals - 1, len(table) * topic_word_prior)
+    own[0, :n_topics] = len(table) / (totals + empty)
+    own[1, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
     return own
 
 
@@ -137,7 +128,6 @@ def sweep(
     table: NDArray[Any],
     doc_topic_prior: NDArray[np.float64],
     key: Any,
-    memory: Workspace,
     *,
     bits: NDArray[np.uint64] = _NO_BITS,
     own: NDArray[Any] | None = None,
@@ -158,8 +148,6 @@ def sweep(
         alpha, positive.
     key : uint64
         ``sweep_key(seed, sweep)``; without effect where ``bits`` are given.
-    memory : Workspace
-        For the same type and at least as many threads.
     bits : array of shape (n_tokens,), uint64, optional
         Uniform random words to use, one a token; a secure source's where the draw is part of a promise.
     own : array of shape (2, width), the table's type, optional
@@ -173,8 +161,7 @@ def sweep(
     n_blocks = width * table.dtype.itemsize // 64
     blocks = (0,) * n_blocks if n_blocks <= MOST_UNROLLED else ()
 
-    def draw(piece: tuple[int, int, int]) -> None:
-        i, first, last = piece
+    def draw(piece: tuple[int, int]) -> None:
         draw_documents(
             tokens.indptr,
             tokens.words,
@@ -184,9 +171,8 @@ def sweep(
             n_topics,
             key,
             bits,
-            first,
-            last,
-            memory.scratch[i],
+            *piece,
+            aligned_zeros((4, width), table.dtype.type),
             _NOTHING[table.dtype.type] if own is None else own,
             blocks,
         )
@@ -200,7 +186,7 @@ def step(
     doc_topic_prior: NDArray[np.float64],
     topic_word_prior: float,
     *,
-    memory: Workspace | None = None,
+    memory: NDArray[Any] | None = None,
     order: WordOrder | None = None,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
@@ -217,8 +203,8 @@ def step(
         alpha.
     topic_word_prior : float
         beta.
-    memory : Workspace, optional
-        To be used again; its type decides the precision. Without it single precision.
+    memory : array of shape (n_words, width), optional
+        An ``empty_table``, to be used again; its type decides the precision. Without it single precision.
     order : WordOrder, optional
         ``word_order(tokens)``, to be used again.
     earlier : array of shape (n_words, width), int32, optional
@@ -227,12 +213,11 @@ def step(
         Threads; the new state does not depend on it.
     """
     n_topics = len(doc_topic_prior)
-    memory = memory or workspace(tokens.n_words, n_topics, n_threads=n_threads)
-    build_table(state.word_topic, n_topics, topic_word_prior, memory.table, n_threads)
+    table = empty_table(tokens.n_words, n_topics) if memory is None else memory
+    totals = build_table(state.word_topic, n_topics, topic_word_prior, table, n_threads)
+    own, key = own_share(totals, topic_word_prior, table), sweep_key(state.seed, state.sweep)
     topics = state.topics.copy()
-    key = sweep_key(state.seed, state.sweep)
-    own = own_share(state.word_topic, n_topics, topic_word_prior, memory.table)
-    sweep(tokens, topics, memory.table, doc_topic_prior, key, memory, own=own, n_threads=n_threads)
+    sweep(tokens, topics, table, doc_topic_prior, key, own=own, n_threads=n_threads)
     word_topic = count_topics(tokens, topics, n_topics, n_threads, order=order, earlier=earlier)
     n_moved = int(np.count_nonzero(topics != state.topics))
     return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)

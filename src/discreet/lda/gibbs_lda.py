@@ -266,7 +266,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if self.sampler_ == "live":
             return first, lambda state: live_sweep.step(state, tokens, alpha, beta)[0], _table
         settings: dict[str, Any] = {
-            "memory": frozen_sweep.workspace(tokens.n_words, len(alpha), n_threads=n_threads),
+            "memory": frozen_sweep.empty_table(tokens.n_words, len(alpha)),
             "order": word_order(tokens),
             "earlier": before,
             "n_threads": n_threads,

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import share_out
+from discreet._threads import pieces, share_out
 from discreet.lda.counter_stream import sweep_key
 from discreet.lda.mh_kernel import document_phase, word_phase
-from discreet.lda.state import MOST_TOPICS, Info, Tokens, aligned_zeros, padded, pieces, random_topics
+from discreet.lda.state import MOST_TOPICS, Info, Tokens, aligned_zeros, padded, random_topics
 
 __all__ = ["ByWord", "MHState", "by_word", "init", "step", "word_topic"]
 
@@ -118,15 +118,15 @@ def step(
     def scale(totals: NDArray[np.int64]) -> NDArray[np.float32]:
         return (tokens.n_words / (totals + tokens.n_words * topic_word_prior)).astype(np.float32)
 
-    def words(piece: tuple[int, int, int]) -> NDArray[np.int64]:
-        _, first, last = piece
+    def words(piece: tuple[int, int]) -> NDArray[np.int64]:
+        first, last = piece
         row, totals = np.empty(n_topics, np.float32), np.zeros(n_topics, np.int64)
         later = state.sweep > 0
         word_phase(order.indptr, packed, scales, beta, keys[0], keys[1], later, first, last, row, totals)
         return totals
 
-    def documents(piece: tuple[int, int, int]) -> NDArray[np.int64]:
-        _, first, last = piece
+    def documents(piece: tuple[int, int]) -> NDArray[np.int64]:
+        first, last = piece
         counts, totals = np.empty(n_topics, np.float32), np.zeros(n_topics, np.int64)
         document_phase(
             tokens.indptr,

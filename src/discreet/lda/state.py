@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import balanced_cuts, share_out
+from discreet._threads import pieces, share_out
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.counter_stream import GOLDEN, sweep_key
 from discreet.lda.documents import Documents
@@ -25,7 +25,6 @@ __all__ = [
     "begin",
     "count_topics",
     "padded",
-    "pieces",
     "random_topics",
     "read_tokens",
     "word_order",
@@ -120,12 +119,6 @@ def aligned_zeros(shape: tuple[int, ...], dtype: type[Number]) -> NDArray[Number
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def pieces(indptr: NDArray[Any], n_pieces: int) -> list[tuple[int, int, int]]:
-    """Cut rows into (piece, first row, row after the last) of about equal numbers of tokens."""
-    cuts = balanced_cuts(indptr, n_pieces).tolist()
-    return list(zip(range(n_pieces), cuts[:-1], cuts[1:], strict=True))
-
-
 def random_topics(n_tokens: int, n_topics: int, seed: int) -> NDArray[np.uint16]:
     """Draw a topic for each token, uniformly; token i's depends on (seed, i) only."""
     x = np.arange(1, n_tokens + 1, dtype=np.uint64)
@@ -204,8 +197,8 @@ def count_topics(
         counts[:] = earlier
     order = order or word_order(tokens)
 
-    def work(piece: tuple[int, int, int]) -> None:
-        _, first, last = piece
+    def work(piece: tuple[int, int]) -> None:
+        first, last = piece
         _count(order.indptr, order.places, topics, first, last, counts)
 
     share_out(work, pieces(order.indptr, n_threads), n_threads)

@@ -21,7 +21,6 @@ Blei, Ng, Jordan, "Latent Dirichlet allocation", JMLR 2003. Hoffman, Blei, Bach,
 Dirichlet allocation", NIPS 2010. Bound: Hoffman, Blei, Wang, Paisley, JMLR 2013, arXiv:1206.7051.
 """
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ import scipy.special
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import balanced_cuts, share_out
+from discreet._threads import pieces, share_out
 from discreet.lda.digamma import exp_digamma
 from discreet.lda.documents import Documents
 from discreet.lda.estep import add_statistic, infer_documents
@@ -40,7 +39,6 @@ __all__ = ["Batch", "Info", "State", "bound", "infer", "init", "prepare", "step"
 
 #: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
 _BLOCK = 2**22
-_PIECES_A_THREAD = 16
 
 
 class State(NamedTuple):
@@ -132,7 +130,7 @@ def infer(
             n_iter,
         )
 
-    share_out(work, _pieces(documents.indptr, n_threads), n_threads)
+    share_out(work, pieces(documents.indptr, n_threads), n_threads)
     return gamma, weights, quotients, n_iter
 
 
@@ -185,7 +183,7 @@ def step(
         ) -> None:
             add_statistic(batch.by_word, batch.who, batch.entries, quotients, weights, *piece, total)
 
-        share_out(add, _pieces(batch.by_word, n_threads), n_threads)
+        share_out(add, pieces(batch.by_word, n_threads), n_threads)
     total *= table
     total *= scale * rate
     total[:, : state.n_topics] += rate * topic_word_prior
@@ -201,8 +199,8 @@ def word_weights(state: State, n_threads: int = 1) -> NDArray[np.float64]:
     # In the padding 0: whatever exp_digamma(0) is, the table has zeros there.
     inverse = np.zeros(len(sums))
     inverse[: state.n_topics] = np.exp(-scipy.special.digamma(sums[: state.n_topics]))
-    cuts = np.linspace(0, len(table), (n_threads * 4 if n_threads > 1 else 1) + 1).astype(int).tolist()
-    share_out(lambda piece: _weigh(state.parameters, inverse, *piece, table), pairwise(cuts), n_threads)
+    ranges = pieces(np.arange(len(table) + 1), n_threads)
+    share_out(lambda piece: _weigh(state.parameters, inverse, *piece, table), ranges, n_threads)
     return table
 
 
@@ -265,8 +263,3 @@ def _weigh(
     for w in range(first, last):
         for k in range(len(inverse)):
             table[w, k] = exp_digamma(parameters[w, k]) * inverse[k]
-
-
-def _pieces(indptr: NDArray[np.int64], n_threads: int) -> list[tuple[int, int]]:
-    n_pieces = 1 if n_threads == 1 else n_threads * _PIECES_A_THREAD
-    return list(pairwise(balanced_cuts(indptr, n_pieces).tolist()))

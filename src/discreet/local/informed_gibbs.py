@@ -44,23 +44,15 @@ def count_topics_of(
     n_topics, n_words = prior.shape
     if not len(tokens.words):
         return np.zeros(prior.shape, np.int64)
-    memory = frozen_sweep.workspace(n_words, n_topics, n_threads=n_threads)
+    table = frozen_sweep.empty_table(n_words, n_topics)
     state = begin(tokens, n_topics, seed, None, n_threads)
     topics, counts = state.topics, np.zeros((n_words, n_topics), np.int64)
     alpha = np.full(n_topics, doc_topic_prior)
     matrix = prior.T
     order = word_order(tokens)
     for number in range(n_sweeps + 1):
-        table = matrix + counts
-        memory.table[:, :n_topics] = n_words * table / table.sum(0)
-        frozen_sweep.sweep(
-            tokens,
-            topics,
-            memory.table,
-            alpha,
-            sweep_key(seed, number),
-            memory,
-            n_threads=n_threads,
-        )
+        informed = matrix + counts
+        table[:, :n_topics] = n_words * informed / informed.sum(0)
+        frozen_sweep.sweep(tokens, topics, table, alpha, sweep_key(seed, number), n_threads=n_threads)
         counts = count_topics(tokens, topics, n_topics, n_threads, order=order)[:, :n_topics].astype(np.int64)
     return np.ascontiguousarray(counts.T)

@@ -14,7 +14,6 @@ a secret key and from the letters of the words.
 """
 
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import balanced_cuts, share_out
+from discreet._threads import pieces, share_out
 
 __all__ = ["Choice", "UnitWords", "first_words", "held_words", "passing", "rank_words", "secret_order"]
 
@@ -100,10 +99,9 @@ def rank_words(
     held = np.zeros(n_units, np.uint64)
     words = np.empty(len(counts.indices), np.int64)
     starts = np.zeros(n_units + 1, np.int64)
-    cuts = balanced_cuts(indptr, 4 * n_threads)
-    pieces = list(pairwise(cuts))
+    ranges = pieces(indptr, n_threads)
     share_out(
-        lambda piece: _hash_units(*piece, indptr, counts.indices, counts.data, order, held), pieces, n_threads
+        lambda piece: _hash_units(*piece, indptr, counts.indices, counts.data, order, held), ranges, n_threads
     )
     # Units that hold the same are interchangeable: any order of them gives the same result.
     sequence = np.argsort(held, kind="stable")
@@ -112,7 +110,7 @@ def rank_words(
     target[sequence] = starts[:-1]
     tables = (rank, by_number, target, ties_as_written, words)
     share_out(
-        lambda piece: _sort_words(*piece, indptr, counts.indices, counts.data, *tables), pieces, n_threads
+        lambda piece: _sort_words(*piece, indptr, counts.indices, counts.data, *tables), ranges, n_threads
     )
     return UnitWords(starts, words)
 
