@@ -82,20 +82,22 @@ def profile_frozen(tokens, n_topics, n_sweeps):
 
 
 def threads(name, step, state, n_tokens, n_sweeps):
-    base = None
-    for n_threads in (1, 2, 4):
-        if n_threads > (os.cpu_count() or 1):
-            continue
-        advance, current, walls, cpus = step(n_threads), state, [], []
-        for _ in range(n_sweeps):
-            (current, _), cpu, wall = timed(advance, current)
-            walls.append(wall)
-            cpus.append(cpu)
-        wall, cpu = statistics.median(walls[4:]), statistics.median(cpus[4:])
-        base = base or wall
+    """Sweeps with one thread and with several take turns, so that all of them meet the same neighbours."""
+    numbers = [n for n in (1, 2, 4) if n <= (os.cpu_count() or 1)]
+    advance = [step(n) for n in numbers]
+    walls, cpus = [], []
+    for _ in range(n_sweeps):
+        turns = []
+        for move in advance:
+            (state, _), *times = timed(move, state)
+            turns.append(times)
+        cpus.append([cpu for cpu, _ in turns])
+        walls.append([wall for _, wall in turns])
+    walls, cpus = (np.median(times[4:], axis=0) for times in (walls, cpus))
+    for n, wall, cpu in zip(numbers, walls, cpus, strict=True):
         print(
-            f"{name}, {n_threads} threads: {n_tokens / wall / 1e6:.1f} M tokens/s of wall time "
-            f"({base / wall:.2f} times one thread), {n_tokens / cpu / 1e6:.1f} of CPU time"
+            f"{name}, {n} threads: {n_tokens / wall / 1e6:.1f} M tokens/s of wall time "
+            f"({walls[0] / wall:.2f} times one thread), {n_tokens / cpu / 1e6:.1f} of CPU time"
         )
 
 
@@ -125,7 +127,7 @@ def main():
     )
     parser.add_argument("--corpus", default="nips")
     parser.add_argument("--topics", nargs="+", type=int, default=[50, 200, 1000])
-    parser.add_argument("--sweeps", type=int, default=12)
+    parser.add_argument("--sweeps", type=int, default=20)
     parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
     from discreet.lda import frozen_sweep, mh_sweep

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,11 +120,42 @@ def test_pieces_do_not_tear_rows_and_are_balanced():
 
 def test_share_out_keeps_the_order():
     assert share_out(lambda x: x * x, range(100), 3) == [x * x for x in range(100)]
+    assert share_out(lambda x: x, [], 3) == []
+    assert share_out(lambda x: x, [7], 3) == [7]
     assert count_threads(None) == 1
     assert count_threads(3) == 3
     assert count_threads(-1) >= 1
     with pytest.raises(ParameterError, match="n_jobs must not be 0"):
         count_threads(0)
+
+
+def test_share_out_uses_its_threads_and_does_each_task_once():
+    meeting, done = threading.Barrier(3, timeout=30), []
+
+    def work(number):
+        if number < 3:
+            meeting.wait()  # passes only if three tasks are under way together
+        done.append(number)
+        return threading.get_ident()
+
+    assert len(set(share_out(work, range(50), 3)[:3])) == 3
+    assert sorted(done) == list(range(50))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_share_out_raises_the_first_fault_in_order_and_drops_the_rest(n_threads):
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number in (5, 6, 40):
+            time.sleep(0.02 * (number == 5))  # the later one falls first
+            raise KeyboardInterrupt(f"task {number}")
+        time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt, match="task 5"):
+        share_out(work, range(100), n_threads)
+    assert len(begun) < 40
 
 
 def test_a_broken_display_ends_nothing():
