@@ -231,8 +231,17 @@ def draw(rows, cells, path):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(cells), figsize=(5 * len(cells), 4), squeeze=False)
-    for axis, (corpus, n_topics) in zip(axes[0], cells, strict=True):
+    corpora, sizes = ([*dict.fromkeys(kind)] for kind in (sorted(c) for c in zip(*cells, strict=True)))
+    shape = (len(corpora), len(sizes))
+    figure, axes = plt.subplots(
+        *shape, figsize=(4.5 * shape[1], 3.5 * shape[0]), squeeze=False, layout="constrained"
+    )
+    for axis in axes.flat:
+        axis.set_visible(False)
+    shown = {}
+    for corpus, n_topics in cells:
+        axis = axes[corpora.index(corpus), sizes.index(n_topics)]
+        axis.set_visible(True)
         for i, name in enumerate(TRAINERS):
             own = [r for r in rows if (r["corpus"], r["n_topics"], r["trainer"]) == (corpus, n_topics, name)]
             looks = sorted({r["sweeps"] for r in own})
@@ -240,11 +249,10 @@ def draw(rows, cells, path):
             y = [np.median([r["perplexity"] for r in own if r["sweeps"] == n]) for n in looks]
             if looks:
                 style = "-o" if name.startswith("discreet") else "--."
-                axis.plot(x, y, style, color=f"C{i}", label=name)
+                shown[name] = axis.plot(x, y, style, color=f"C{i}")[0]
         axis.set(xscale="log", xlabel="CPU seconds", title=f"{corpus}, {n_topics:.0f} topics")
-    axes[0, 0].set_ylabel("held-out perplexity (completion)")
-    axes[0, 0].legend()
-    figure.tight_layout()
+        axis.set_ylabel("held-out perplexity (completion)")
+    figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=len(shown))
     figure.savefig(path, dpi=120)
     print(f"\nfigure: {path}")
 

@@ -38,29 +38,16 @@ class Discreet:
         self.sampler, self.n_threads, self.mean = sampler, n_threads, mean
 
     def prepare(self, counts, n_topics, seed):
-        from discreet.lda import frozen_sweep, live_sweep, mh_sweep
+        from discreet.lda.chains import chain
         from discreet.lda.documents import read_documents
-        from discreet.lda.state import padded, read_tokens, word_order
+        from discreet.lda.state import padded, read_tokens
 
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
         self.shape = tokens.n_words, padded(n_topics), len(tokens.words)
-        n_threads = self.n_threads
-        if self.sampler == "mh":
-            order = mh_sweep.by_word(tokens)
-            self.state = mh_sweep.init(tokens, order, n_topics, seed)
-            self.step = lambda s: mh_sweep.step(s, tokens, order, alpha, BETA, n_threads=n_threads)
-            self.table = lambda s: mh_sweep.word_topic(s, order, n_topics)
-        elif self.sampler == "frozen":
-            memory = frozen_sweep.empty_table(tokens.n_words, n_topics)
-            self.state = frozen_sweep.init(tokens, n_topics, seed, n_threads=n_threads)
-            settings = {"memory": memory, "order": word_order(tokens), "n_threads": n_threads}
-            self.step = lambda s: frozen_sweep.step(s, tokens, alpha, BETA, **settings)
-            self.table = lambda s: s.word_topic
-        else:
-            self.state = live_sweep.init(tokens, n_topics, seed)
-            self.step = lambda s: live_sweep.step(s, tokens, alpha, BETA)
-            self.table = lambda s: s.word_topic
+        self.state, self.step, self.table = chain(
+            self.sampler, tokens, alpha, BETA, seed, n_threads=self.n_threads
+        )
 
     def train(self, n_sweeps):
         """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
@@ -68,7 +55,7 @@ class Discreet:
 
         self.means = mean_counts.init(*self.shape, n_sweeps)
         while self.done < n_sweeps:
-            self.state, _ = self.step(self.state)
+            self.state = self.step(self.state)
             self.done += 1
             if self.done == n_sweeps or (self.mean and mean_counts.is_sampled(self.done, n_sweeps)):
                 self.means = mean_counts.step(self.means, self.table(self.state))

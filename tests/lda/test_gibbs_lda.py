@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import GibbsLDA, fold_in, frozen_sweep, gibbs_lda
+from discreet.lda import GibbsLDA, chains, fold_in, frozen_sweep, gibbs_lda
 from discreet.lda.state import begin
 
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -222,7 +222,7 @@ def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
         return step(*args, **settings)
 
     earlier, step = forgetful.topic_word_counts_.copy(), frozen_sweep.step
-    monkeypatch.setattr(gibbs_lda, "begin", begin_without)
+    monkeypatch.setattr(chains, "begin", begin_without)
     monkeypatch.setattr(frozen_sweep, "step", step_without)
     forgetful.partial_fit(counts[500:])
     forgetful.mean_counts_ += earlier

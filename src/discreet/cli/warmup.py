@@ -53,6 +53,8 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
     from discreet.lda.bit_counts import add_pair_counts
+    from discreet.lda.chains import MOST_TABLE_TOPICS
+    from discreet.local.informed_gibbs import count_topics_of
     from discreet.privacy import Bound
 
     rng = np.random.default_rng(0)
@@ -105,6 +107,9 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
                 counts, vocabulary=words
             )
 
+    def informed() -> None:
+        count_topics_of(counts, np.ones((528, 40)), 0.1, n_sweeps=1, seed=0)
+
     def bounds() -> None:
         for norm in ("l1", "l2"):
             Bound(norm=norm).place(topic_word[0])
@@ -113,13 +118,14 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         rows = (counts > 0).astype(np.uint8)
         add_pair_counts(rows, np.zeros((40, 40), np.int64))
 
-    blocks = sorted({-(-k // 16) * 16 for k in n_topics if k <= 512} | {528})
+    blocks = {-(-k // 16): k for k in n_topics if k <= MOST_TABLE_TOPICS}
     return [
         private_lda,
         vocabulary,
         fold,
         variational,
-        *((lambda k=k: gibbs("frozen", k, 2)) for k in blocks),
+        *((lambda k=k: gibbs("frozen", k, 2)) for k in [*blocks.values(), MOST_TABLE_TOPICS + 1]),
+        informed,
         lambda: gibbs("mh", 4, 2),
         lambda: gibbs("live", 4, 1),
         bounds,

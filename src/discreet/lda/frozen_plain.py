@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.lda.counter_stream import plain_mix, plain_stream_at
 
-__all__ = ["MOST_DRAWS", "draw_documents", "draw_topic"]
+__all__ = ["MOST_DRAWS", "choose", "draw_documents", "draw_topic"]
 
 #: Draws of one token, of which all but the last may be refused.
 MOST_DRAWS = 64
@@ -18,12 +18,10 @@ MOST_DRAWS = 64
 _BLOCK_BYTES = 64
 
 
-def draw_topic(counts: NDArray[Any], prior: NDArray[Any], row: NDArray[Any], bits: np.uint64) -> int:
-    """Draw a topic as ``simd.draw`` does, operation by operation."""
-    kind = row.dtype.type
-    lanes = _BLOCK_BYTES // row.dtype.itemsize
-    n_bits = 24 if kind is np.float32 else 53
-    cumulated = ((counts + prior) * row).reshape(-1, lanes)
+def choose(products: NDArray[Any], rest: Any, bits: Any, n_bits: int) -> int:
+    """Draw an entry of (n_blocks, lanes) weights as the kernels do; -1 where the draw falls into the rest."""
+    kind, lanes = products.dtype.type, products.shape[1]
+    cumulated = products.copy()
     for b in range(1, len(cumulated)):
         cumulated[b] += cumulated[b - 1]
     last = cumulated[-1]
@@ -32,13 +30,21 @@ def draw_topic(counts: NDArray[Any], prior: NDArray[Any], row: NDArray[Any], bit
         for start in range(half, lanes, 2 * half):
             prefix[start : start + half] += prefix[start - 1]
         half *= 2
-    target = prefix[-1] * kind(float(int(bits) >> (64 - n_bits)) * 2.0**-n_bits)
+    target = (prefix[-1] + rest) * kind(float(int(bits) >> (64 - n_bits)) * 2.0**-n_bits)
     lane = int(np.count_nonzero(prefix <= target))
     if lane == lanes:
-        return len(row)  # only a row that is not positive and finite
+        return -1
     remainder = target - (prefix[lane - 1] if lane else kind(0))
     remainder = min(remainder, np.nextafter(last[lane], kind(0)))
     return lanes * int(np.count_nonzero(cumulated[:-1, lane] <= remainder)) + lane
+
+
+def draw_topic(counts: NDArray[Any], prior: NDArray[Any], row: NDArray[Any], bits: np.uint64) -> int:
+    """Draw a topic as ``simd.draw`` does, operation by operation."""
+    kind = row.dtype.type
+    products = ((counts + prior) * row).reshape(-1, _BLOCK_BYTES // row.dtype.itemsize)
+    topic = choose(products, kind(0), bits, 24 if kind is np.float32 else 53)
+    return len(row) if topic < 0 else topic  # only a row that is not positive and finite
 
 
 def draw_documents(

@@ -1,7 +1,6 @@
 """Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
 
 import numbers
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -12,30 +11,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import frozen_sweep, live_sweep, mean_counts, mh_sweep
+from discreet.lda import mean_counts
+from discreet.lda.chains import chain
 from discreet.lda.counter_stream import new_seed
 from discreet.lda.documents import check_prior, read_documents
-from discreet.lda.state import (
-    MOST_TOPICS,
-    State,
-    Tokens,
-    aligned_zeros,
-    begin,
-    padded,
-    read_tokens,
-    word_order,
-)
+from discreet.lda.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
 
 __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
 
 #: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
-MOST_EXACT_TOPICS = 512
+MOST_EXACT_TOPICS = 3000
 
 _SAMPLERS = ("auto", "live", "frozen", "mh")
-
-
-def _table(state: State) -> NDArray[np.int32]:
-    return state.word_topic
 
 
 class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -52,9 +39,10 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     n_sweeps : int, default 200
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``.
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
-        "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from a table that is
-        renewed each sweep. "mh": Metropolis-Hastings, a cost a token that does not grow with topics; needs more sweeps.
-        "auto": "frozen" for up to 512 topics, else "mh".
+        "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
+        sweep; above 200 topics from lists of the topics that a word has, after 20 sweeps of "mh". "mh":
+        Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
+        "auto": "frozen" for up to 3,000 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
     n_jobs : int, optional
@@ -90,8 +78,8 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     are; it always draws exactly ("frozen"), but for ``sampler="live"``.
 
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
-    padded to 16s, 13 a token and n_words * width * 16 for "frozen", 20 a token and at first
-    n_words * width * 8, in the end 16, for "mh"; n_words * n_topics * 12 stay. See docs/speed.md.
+    padded to 16s, 13 a token and n_words * width * 16 for "frozen" up to 200 topics; 24 a token above, or 20 for
+    "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. See docs/speed.md.
 
     Examples
     --------
@@ -234,7 +222,9 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Sweep, and set the counts of the last sweep and the mean ones."""
         n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
         n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
-        state, step, table = self._chain(tokens, alpha, beta, seed, before, n_threads)
+        state, step, table = chain(
+            self.sampler_, tokens, alpha, beta, seed, earlier=before, n_threads=n_threads
+        )
         means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, self.n_sweeps)
         for done in range(1, self.n_sweeps + 1):
             state = step(state)
@@ -244,34 +234,6 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
         del state, step, table  # the largest things here are gone before the mean is written out
         self.mean_counts_ = mean_counts.mean(means, n_topics)
-
-    def _chain(
-        self,
-        tokens: Tokens,
-        alpha: NDArray[np.float64],
-        beta: float,
-        seed: int,
-        before: NDArray[np.int32] | None,
-        n_threads: int,
-    ) -> tuple[Any, Callable[[Any], Any], Callable[[Any], NDArray[np.int32]]]:
-        """Return a chain's first state, its step, and how to read its table of counts."""
-        if self.sampler_ == "mh":
-            order = mh_sweep.by_word(tokens)
-            return (
-                mh_sweep.init(tokens, order, len(alpha), seed),
-                lambda state: mh_sweep.step(state, tokens, order, alpha, beta, n_threads=n_threads)[0],
-                lambda state: mh_sweep.word_topic(state, order, len(alpha)),
-            )
-        first = begin(tokens, len(alpha), seed, before, n_threads)
-        if self.sampler_ == "live":
-            return first, lambda state: live_sweep.step(state, tokens, alpha, beta)[0], _table
-        settings: dict[str, Any] = {
-            "memory": frozen_sweep.empty_table(tokens.n_words, len(alpha)),
-            "order": word_order(tokens),
-            "earlier": before,
-            "n_threads": n_threads,
-        }
-        return first, lambda state: frozen_sweep.step(state, tokens, alpha, beta, **settings)[0], _table
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""

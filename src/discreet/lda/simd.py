@@ -27,16 +27,27 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["MOST_UNROLLED", "add_to", "draw", "prefetch"]
+__all__ = [
+    "BLOCK_BYTES",
+    "MOST_UNROLLED",
+    "Lanes",
+    "add_to",
+    "address_of",
+    "choose_lane",
+    "count_blocks",
+    "draw",
+    "prefetch",
+    "uniform_number",
+]
 
 #: Above this many blocks, loops are as fast as straight code and compile in a fraction of the time.
 MOST_UNROLLED = 32
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-_BLOCK_BYTES = 64
+BLOCK_BYTES = 64
 
 
-class _Lanes:
+class Lanes:
     """Vectors of one kind: <16 x float> or <8 x double>, as the array's type says."""
 
     def __init__(self, array: Any):
@@ -57,6 +68,7 @@ class _Lanes:
         )
 
     def splat(self, builder: Any, value: Any, kind: Any = None) -> Any:
+        """Put a value into all lanes."""
         kind = kind or self.vector
         undefined = ir.Constant(kind, ir.Undefined)
         first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
@@ -67,14 +79,15 @@ class _Lanes:
     def at(self, builder: Any, address: Any, block: Any) -> Any:
         """Pointer to a block; ``block`` is a number or a value."""
         if isinstance(block, int):
-            offset = ir.Constant(_I64, block * _BLOCK_BYTES)
+            offset = ir.Constant(_I64, block * BLOCK_BYTES)
         else:
             offset = builder.shl(block, ir.Constant(_I64, 6))
         return builder.inttoptr(builder.add(address, offset), self.vector.as_pointer())
 
     def load(self, builder: Any, address: Any, block: Any) -> Any:
+        """Load a block."""
         loaded = builder.load(self.at(builder, address, block))
-        loaded.align = _BLOCK_BYTES
+        loaded.align = BLOCK_BYTES
         return loaded
 
     def prefix_sums(self, builder: Any, vector: Any) -> Any:
@@ -87,10 +100,11 @@ class _Lanes:
         return vector
 
     def mask(self, builder: Any, truths: Any) -> Any:
+        """Turn truths of lanes into bits of a number."""
         return builder.zext(builder.bitcast(truths, ir.IntType(self.n)), _I32)
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, row: Any = None) -> Any:
+def address_of(context: Any, builder: Any, kind: Any, array: Any, row: Any = None) -> Any:
     """Where an array, or one row of a C-contiguous matrix, begins: as an integer."""
     view = context.make_array(kind)(context, builder, array)
     address = builder.ptrtoint(view.data, _I64)
@@ -98,6 +112,45 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, row: Any = None)
         return address
     strides = cgutils.unpack_tuple(builder, view.strides, kind.ndim)
     return builder.add(address, builder.mul(row, strides[0]))
+
+
+def uniform_number(builder: Any, lanes: Lanes, bits: Any) -> Any:
+    """Turn the highest 24 or 53 bits of a random word into a number in [0, 1)."""
+    number = builder.sitofp(builder.lshr(bits, ir.Constant(_I64, 64 - lanes.bits)), lanes.scalar)
+    return builder.fmul(number, ir.Constant(lanes.scalar, 2.0**-lanes.bits))
+
+
+def choose_lane(builder: Any, lanes: Lanes, last: Any, prefix: Any, target: Any) -> tuple[Any, Any]:
+    """Find the lane in which ``target``, a vector of one value, lies, and what is left of it in each lane."""
+    count = builder.module.declare_intrinsic("llvm.ctpop", [_I32])
+    lane = builder.call(count, [lanes.mask(builder, builder.fcmp_ordered("<=", prefix, target))])
+    before = lanes.shuffle(builder, prefix, [lanes.n, *range(lanes.n - 1)])
+    remainder = builder.fsub(target, before)
+    # the largest number below the lane's total: rounding must not carry the remainder past the last weight
+    ceiling = builder.bitcast(last, lanes.integers)
+    ceiling = builder.sub(ceiling, ir.Constant(lanes.integers, [1] * lanes.n))
+    ceiling = builder.bitcast(ceiling, lanes.vector)
+    within = builder.fcmp_ordered("<", remainder, ceiling)
+    return lane, builder.select(within, remainder, ceiling)
+
+
+def count_blocks(builder: Any, lanes: Lanes, scratch: Any, n_blocks: Any, lane: Any, remainder: Any) -> Any:
+    """Find the block: count the sums of the lane, left in ``scratch``, that do not exceed what is left."""
+    counted = cgutils.alloca_once(builder, _I64)
+    builder.store(ir.Constant(_I64, 0), counted)
+    inside = builder.and_(lane, ir.Constant(_I32, lanes.n - 1))
+    wanted = builder.extract_element(remainder, inside)
+    first = builder.add(
+        scratch,
+        builder.mul(builder.zext(inside, _I64), ir.Constant(_I64, BLOCK_BYTES // lanes.n)),
+    )
+    stop = builder.sub(n_blocks, ir.Constant(_I64, 1))
+    with cgutils.for_range(builder, stop, intp=_I64) as loop:
+        at = builder.add(first, builder.shl(loop.index, ir.Constant(_I64, 6)))
+        sum_at = builder.load(builder.inttoptr(at, lanes.scalar.as_pointer()))
+        passed = builder.zext(builder.fcmp_ordered("<=", sum_at, wanted), _I64)
+        builder.store(builder.add(builder.load(counted), passed), counted)
+    return builder.load(counted)
 
 
 @intrinsic
@@ -135,14 +188,14 @@ def draw(
         Of as many zeros as there are blocks, or empty; see the module.
     """
     signature = types.int64(counts, prior, table, types.int64, types.uint64, sums, types.int64, blocks)
-    lanes = _Lanes(counts)
+    lanes = Lanes(counts)
     unrolled = len(blocks)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        nd = _address(context, builder, signature.args[0], args[0])
-        alpha = _address(context, builder, signature.args[1], args[1])
-        row = _address(context, builder, signature.args[2], args[2], args[3])
-        scratch = _address(context, builder, signature.args[5], args[5])
+        nd = address_of(context, builder, signature.args[0], args[0])
+        alpha = address_of(context, builder, signature.args[1], args[1])
+        row = address_of(context, builder, signature.args[2], args[2], args[3])
+        scratch = address_of(context, builder, signature.args[5], args[5])
         n_blocks = args[6]
 
         def product_of(block: Any) -> Any:
@@ -165,23 +218,10 @@ def draw(
             last = builder.load(running)
 
         prefix = lanes.prefix_sums(builder, last)
-        shift = ir.Constant(_I64, 64 - lanes.bits)
-        uniform = builder.sitofp(builder.lshr(args[4], shift), lanes.scalar)
-        uniform = builder.fmul(uniform, ir.Constant(lanes.scalar, 2.0**-lanes.bits))
+        uniform = uniform_number(builder, lanes, args[4])
         total = lanes.shuffle(builder, prefix, [lanes.n - 1] * lanes.n)
         target = builder.fmul(total, lanes.splat(builder, uniform))
-        count = builder.module.declare_intrinsic("llvm.ctpop", [_I32])
-        lane = builder.call(count, [lanes.mask(builder, builder.fcmp_ordered("<=", prefix, target))])
-
-        before = lanes.shuffle(builder, prefix, [lanes.n, *range(lanes.n - 1)])
-        remainder = builder.fsub(target, before)
-        # the largest number below the lane's total: rounding must not carry the remainder past the last weight
-        ceiling = builder.bitcast(last, lanes.integers)
-        ceiling = builder.sub(ceiling, ir.Constant(lanes.integers, [1] * lanes.n))
-        ceiling = builder.bitcast(ceiling, lanes.vector)
-        within = builder.fcmp_ordered("<", remainder, ceiling)
-        remainder = builder.select(within, remainder, ceiling)
-
+        lane, remainder = choose_lane(builder, lanes, last, prefix, target)
         if unrolled:
             block = ir.Constant(_I32, 0)
             for b in range(unrolled - 1):
@@ -189,21 +229,7 @@ def draw(
                 block = builder.add(block, builder.and_(builder.lshr(passed, lane), ir.Constant(_I32, 1)))
             block = builder.zext(block, _I64)
         else:
-            counted = cgutils.alloca_once(builder, _I64)
-            builder.store(ir.Constant(_I64, 0), counted)
-            inside = builder.and_(lane, ir.Constant(_I32, lanes.n - 1))
-            wanted = builder.extract_element(remainder, inside)
-            first = builder.add(
-                scratch,
-                builder.mul(builder.zext(inside, _I64), ir.Constant(_I64, _BLOCK_BYTES // lanes.n)),
-            )
-            stop = builder.sub(n_blocks, ir.Constant(_I64, 1))
-            with cgutils.for_range(builder, stop, intp=_I64) as loop:
-                at = builder.add(first, builder.shl(loop.index, ir.Constant(_I64, 6)))
-                sum_at = builder.load(builder.inttoptr(at, lanes.scalar.as_pointer()))
-                passed = builder.zext(builder.fcmp_ordered("<=", sum_at, wanted), _I64)
-                builder.store(builder.add(builder.load(counted), passed), counted)
-            block = builder.load(counted)
+            block = count_blocks(builder, lanes, scratch, n_blocks, lane, remainder)
         return builder.add(builder.shl(block, ir.Constant(_I64, lanes.shift)), builder.zext(lane, _I64))
 
     return signature, generate
@@ -213,10 +239,10 @@ def draw(
 def add_to(typingctx: Any, counts: Any, topic: Any, amount: Any) -> Any:
     """Do counts[topic] += amount with a whole vector: a scalar store would stall the next vector load."""
     signature = types.void(counts, types.int64, counts.dtype)
-    lanes = _Lanes(counts)
+    lanes = Lanes(counts)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        nd = _address(context, builder, signature.args[0], args[0])
+        nd = address_of(context, builder, signature.args[0], args[0])
         place = lanes.at(builder, nd, builder.lshr(args[1], ir.Constant(_I64, lanes.shift)))
         old = builder.load(place)
         old.align = 64
@@ -242,7 +268,7 @@ def prefetch(typingctx: Any, table: Any, word: Any, n_blocks: Any, blocks: Any) 
     unrolled = len(blocks)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        row = _address(context, builder, signature.args[0], args[0], args[1])
+        row = address_of(context, builder, signature.args[0], args[0], args[1])
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
         fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
@@ -253,7 +279,7 @@ def prefetch(typingctx: Any, table: Any, word: Any, n_blocks: Any, blocks: Any) 
 
         if unrolled:
             for b in range(unrolled):
-                ask(ir.Constant(_I64, b * _BLOCK_BYTES))
+                ask(ir.Constant(_I64, b * BLOCK_BYTES))
         else:
             with cgutils.for_range(builder, args[2], intp=_I64) as loop:
                 ask(builder.shl(loop.index, ir.Constant(_I64, 6)))

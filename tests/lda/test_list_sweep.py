@@ -1,0 +1,252 @@
+"""Exact draws from word lists: the law of the frozen step, with and without a compiler, for any number of threads."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
+from tests.naive import gibbs as naive
+
+from discreet.lda import GibbsLDA, chains, frozen_sweep, list_plain, list_sweep, mh_sweep
+from discreet.lda.list_kernel import draw_documents
+from discreet.lda.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
+
+ALPHA, BETA = 0.3, 0.4
+KERNELS = [draw_documents, list_plain.draw_documents]
+
+
+def run(tokens, topics, counts, kernel=draw_documents, alpha=ALPHA, beta=BETA, key=7, laws=None):
+    """Draw all tokens once, given (n_words, n_topics) counts; returns topics and their totals."""
+    n_words, n_topics = counts.shape
+    table = aligned_zeros((n_words, padded(n_topics)), np.int32)
+    table[:, :n_topics] = counts
+    nothing = Tokens(np.zeros(1, np.int64), np.zeros(0, np.int32), n_words)
+    lists = list_sweep.empty_lists(nothing, n_topics, table)
+    if laws is None:
+        laws = list_sweep.laws(counts.sum(0), np.full(n_topics, alpha), beta, n_words)
+    list_sweep.fill(lists, np.zeros(0, np.uint16), laws[2, :n_topics], table)
+    topics, totals = np.array(topics, np.uint16), np.zeros(n_topics, np.int64)
+    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, laws)
+    place = aligned_zeros((7, padded(n_topics)), np.float32)
+    size = tokens.n_documents
+    kernel(tokens.indptr, tokens.words, topics, *arrays, n_topics, np.uint64(key), 0, size, place, totals)
+    return topics, totals
+
+
+def some_counts(rng, tokens, topics, n_topics):
+    """Counts of the tokens and of some others, most cells empty."""
+    counts = rng.poisson(0.2, (tokens.n_words, n_topics)).astype(np.int32)
+    np.add.at(counts, (tokens.words, topics), 1)
+    return counts
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 16, 17, 60, 300])
+@pytest.mark.parametrize("beta", [0.01, 3.0])
+def test_the_kernel_and_plain_python_draw_the_same_topics(n_topics, beta):
+    rng = np.random.default_rng(n_topics)
+    tokens = make_tokens(some_documents(rng, 14, 9), 9)
+    start = random_topics(len(tokens.words), n_topics, 1)
+    counts = some_counts(rng, tokens, start, n_topics)
+    topics, totals = run(tokens, start, counts, beta=beta)
+    others, their_totals = run(tokens, start, counts, list_plain.draw_documents, beta=beta)
+    np.testing.assert_array_equal(topics, others)
+    np.testing.assert_array_equal(totals, their_totals)
+    np.testing.assert_array_equal(totals, np.bincount(topics, minlength=n_topics))
+    if n_topics > 1:
+        assert (run(tokens, start, counts, beta=beta, key=8)[0] != topics).any()
+
+
+START = [0, 1, 1, 0, 1]
+#: Of DOCUMENTS' words; topics outside a word's list are drawn often, for BETA is large.
+COUNTS = np.array([[2, 1, 0], [0, 3, 1], [1, 0, 2]], np.int32)
+
+
+def joint_p_value(law, kernel, n_chains, laws=None):
+    tokens = make_tokens(DOCUMENTS * n_chains, 3)
+    topics, _ = run(tokens, np.tile(START, n_chains), COUNTS, kernel, key=12345, laws=laws)
+    seen = np.bincount(topics.reshape(n_chains, -1) @ 3 ** np.arange(5)[::-1], minlength=3**5)
+    expected = np.array([law[tuple(z)] for z in np.ndindex(*[3] * 5)]) * n_chains
+    rare = expected < 5
+    seen, expected = (np.append(x[~rare], x[rare].sum()) for x in (seen, expected))
+    return stats.chisquare(seen, expected).pvalue
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n_chains"), [(draw_documents, 200_000), (list_plain.draw_documents, 10_000)]
+)
+def test_joint_law_of_a_sweep_is_the_enumerated_one(kernel, n_chains):
+    right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
+    assert joint_p_value(right, kernel, n_chains) > 1e-3
+    in_total = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START, in_total=True)
+    phi = (COUNTS + BETA) / (COUNTS.sum(0) + 3 * BETA)
+    for wrong in (
+        naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA * 1.2, BETA, START),
+        naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA * 1.2, START),
+        naive.frozen_joint(DOCUMENTS, phi, ALPHA, START),  # the token's own count left in
+        *([in_total] if kernel is draw_documents else []),  # in its topic's total only: the smallest of these
+    ):
+        assert joint_p_value(wrong, kernel, n_chains) < 1e-6
+
+
+@pytest.mark.parametrize("row", [0, 1, 2, 3])
+def test_each_of_the_laws_matters(row):
+    right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
+    laws = list_sweep.laws(COUNTS.sum(0), np.full(3, ALPHA), BETA, 3)
+    assert joint_p_value(right, draw_documents, 200_000, laws) > 1e-3
+    laws[row] *= 1.1
+    assert joint_p_value(right, draw_documents, 200_000, laws) < 1e-6
+
+
+def test_lists_hold_what_the_table_holds():
+    rng = np.random.default_rng(2)
+    tokens = make_tokens(some_documents(rng, 60, 11), 12)  # a word that nobody wrote
+    topics = random_topics(len(tokens.words), 40, 5)
+    earlier = aligned_zeros((12, padded(40)), np.int32)
+    earlier[:11, :40] = rng.poisson(0.3, (11, 40))
+    for before in (None, earlier):
+        counts = count_topics(tokens, topics, 40, earlier=before)[:, :40]
+        lists = list_sweep.empty_lists(tokens, 40, before)
+        own = rng.random(40).astype(np.float32)
+        filled = []
+        for n_threads in (1, 3):
+            list_sweep.fill(lists, topics, own, before, n_threads)
+            table = np.zeros(counts.shape, np.float32)
+            for w in range(12):
+                entries = slice(16 * lists.starts[w], 16 * (lists.starts[w] + lists.sizes[w]))
+                listed = lists.topics[entries][lists.weights[entries] > 0]
+                assert len(set(listed.tolist())) == len(listed) == np.count_nonzero(counts[w])
+                np.add.at(table[w], lists.topics[entries], lists.weights[entries])
+            np.testing.assert_array_equal(table, counts.astype(np.float32) * own)
+            filled.append((lists.topics.tobytes(), lists.weights.tobytes(), lists.sizes.tobytes()))
+        assert filled[0] == filled[1]
+
+
+def chain(tokens, n_topics, n_sweeps, n_threads=1, earlier=None, seed=3):
+    lists = list_sweep.empty_lists(tokens, n_topics, earlier)
+    state = list_sweep.init(tokens, n_topics, seed, earlier)
+    known = {"lists": lists, "earlier": earlier, "n_threads": n_threads}
+    for _ in range(n_sweeps):
+        state, info = list_sweep.step(state, tokens, np.full(n_topics, 0.1), 0.01, **known)
+        assert 0 <= info.n_moved <= len(tokens.words)
+    return state, list_sweep.word_topic(state, tokens, n_topics, **known)
+
+
+def test_any_number_of_threads_gives_the_same_chain():
+    tokens = make_tokens(some_documents(np.random.default_rng(11), 150, 30), 30)
+    chains = []
+    for n_threads in (1, 2, 5):
+        state, table = chain(tokens, 40, 24, n_threads)
+        np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 40))
+        np.testing.assert_array_equal(state.totals, table.sum(0)[:40])
+        assert state.sweep == 24
+        chains.append((state.topics.tobytes(), state.totals.tobytes()))
+    assert len(set(chains)) == 1
+
+
+def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
+    tokens = make_tokens(some_documents(np.random.default_rng(5), 60, 20), 20)
+    alpha, order = np.full(30, 0.1), mh_sweep.by_word(tokens)
+    start = mh_sweep.init(tokens, order, 30, 3)
+    for n in range(1, list_sweep.N_STARTING + 1):
+        start, _ = mh_sweep.step(start, tokens, order, alpha, 0.01)
+        state, table = chain(tokens, 30, n)
+        assert isinstance(state, list_sweep.StartingState)
+        np.testing.assert_array_equal(table, mh_sweep.word_topic(start, order, 30))
+    topics = (start.packed & 0xFFFF).astype(np.uint16)[order.position]
+    lists = list_sweep.empty_lists(tokens, 30)
+    state = list_sweep.ListState(topics, np.bincount(topics, minlength=30), 3, list_sweep.N_STARTING)
+    for _ in range(2):
+        state, _ = list_sweep.step(state, tokens, alpha, 0.01, lists=lists)
+    np.testing.assert_array_equal(state.topics, chain(tokens, 30, list_sweep.N_STARTING + 2)[0].topics)
+
+
+def test_counts_of_earlier_documents_stay_and_draw():
+    tokens = make_tokens([[0, 1, 2] * 20] * 30, 3)
+    earlier = aligned_zeros((3, 16), np.int32)
+    earlier[[0, 1, 2], [2, 0, 1]] = 10_000
+    state, table = chain(tokens, 3, 1, earlier=earlier)
+    np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 3) + earlier)
+    np.testing.assert_array_equal(state.totals, table.sum(0)[:3])
+    own = table - earlier
+    assert (own[[0, 1, 2], [2, 0, 1]] > 0.9 * own.sum(1)).all()
+
+
+def test_the_estimator_takes_lists_above_the_table(monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.poisson(0.6, (80, 40))
+    most = chains.MOST_TABLE_TOPICS
+    used = []
+    for name, module in (("list", list_sweep), ("table", frozen_sweep)):
+        step = module.step
+        monkeypatch.setattr(
+            module, "step", lambda *a, step=step, name=name, **k: (used.append(name), step(*a, **k))[1]
+        )
+    models = {}
+    for n_topics, sampler in ((most, "frozen"), (most + 1, "frozen"), (most + 1, "auto")):
+        used.clear()
+        models[n_topics, sampler] = GibbsLDA(n_topics, sampler=sampler, n_sweeps=25, random_state=1).fit(X)
+        assert set(used) == {"table" if n_topics == most else "list"}
+        assert models[n_topics, sampler].sampler_ == "frozen"
+    model = models[most + 1, "frozen"]
+    np.testing.assert_array_equal(model.mean_counts_, models[most + 1, "auto"].mean_counts_)
+    assert model.topic_word_counts_.sum() == X.sum()
+    other = GibbsLDA(most + 1, n_sweeps=25, random_state=1, n_jobs=2).fit(X)
+    np.testing.assert_array_equal(model.topic_word_counts_, other.topic_word_counts_)
+    before = model.topic_word_counts_.sum()
+    model.partial_fit(X[:30])
+    assert model.topic_word_counts_.sum() == before + X[:30].sum()
+    np.testing.assert_allclose(model.topic_word_.sum(1), 1)
+
+
+def test_many_planted_topics_come_back():
+    """250 topics of 4 words each, some of them shared: nearly all words are where they belong."""
+    rng = np.random.default_rng(7)
+    n_topics, n_words = 250, 1000
+    X = np.zeros((6000, n_words), np.int64)
+    for d in range(len(X)):
+        for topic in rng.choice(n_topics, 2, replace=False):
+            np.add.at(X[d], rng.integers(4 * topic, 4 * topic + 4, 15), 1)
+    model = GibbsLDA(n_topics, n_sweeps=60, random_state=1).fit(X)
+    best = model.topic_word_.argmax(axis=0).reshape(n_topics, 4)
+    same = np.mean([len(set(words)) == 1 for words in best.tolist()])
+    assert same > 0.8
+    assert np.sort(model.topic_word_, axis=1)[:, -4:].sum(1).mean() > 0.8
+
+
+PLAIN = """
+import json, sys
+import numpy as np
+from discreet.lda import GibbsLDA, chains
+chains.MOST_TABLE_TOPICS = 1
+X = np.random.default_rng(3).poisson(0.8, (12, 9))
+model = GibbsLDA(5, n_sweeps=23, random_state=2).fit(X)
+json.dump(model.topic_word_counts_.tolist(), sys.stdout)
+"""
+
+
+def test_without_a_compiler_the_same_model_comes_out():
+    found = [
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", PLAIN],
+                env={**os.environ, "NUMBA_DISABLE_JIT": switch},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for switch in ("0", "1")
+    ]
+    assert found[0] == found[1]
+    assert np.array(found[0]).sum() > 0
+
+
+def test_word_order_is_shared():
+    tokens = make_tokens(some_documents(np.random.default_rng(1), 20, 8), 8)
+    lists = list_sweep.empty_lists(tokens, 20)
+    np.testing.assert_array_equal(lists.order.places, word_order(tokens).places)
+    assert lists.weights.ctypes.data % 64 == lists.topics.ctypes.data % 64 == 0
