@@ -164,6 +164,18 @@ def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
     np.testing.assert_array_equal(state.topics, chain(tokens, 30, list_sweep.N_STARTING + 2)[0].topics)
 
 
+def test_each_sweep_and_each_seed_draws_anew():
+    tokens = make_tokens(some_documents(np.random.default_rng(8), 60, 20), 20)
+    topics = random_topics(len(tokens.words), 30, 1)
+    totals, lists = np.bincount(topics, minlength=30), list_sweep.empty_lists(tokens, 30)
+    after = set()
+    for seed, sweep in ((3, 20), (3, 21), (4, 20), (3, 20)):
+        state = list_sweep.ListState(topics, totals, seed, sweep)
+        state, _ = list_sweep.step(state, tokens, np.full(30, 0.1), 0.01, lists=lists)
+        after.add(state.topics.tobytes())
+    assert len(after) == 3
+
+
 def test_counts_of_earlier_documents_stay_and_draw():
     tokens = make_tokens([[0, 1, 2] * 20] * 30, 3)
     earlier = aligned_zeros((3, 16), np.int32)
