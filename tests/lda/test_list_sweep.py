@@ -20,21 +20,22 @@ KERNELS = [draw_documents, list_plain.draw_documents]
 
 
 def run(tokens, topics, counts, kernel=draw_documents, alpha=ALPHA, beta=BETA, key=7, laws=None):
-    """Draw all tokens once, given (n_words, n_topics) counts; returns topics and their totals."""
+    """Draw all tokens once, given (n_words, n_topics) counts."""
     n_words, n_topics = counts.shape
     table = aligned_zeros((n_words, padded(n_topics)), np.int32)
     table[:, :n_topics] = counts
     nothing = Tokens(np.zeros(1, np.int64), np.zeros(0, np.int32), n_words)
     lists = list_sweep.empty_lists(nothing, n_topics, table)
+    totals = list_sweep.fill(lists, np.zeros(0, np.uint16), n_topics, table)
     if laws is None:
-        laws = list_sweep.laws(counts.sum(0), np.full(n_topics, alpha), beta, n_words)
-    list_sweep.fill(lists, np.zeros(0, np.uint16), laws[2, :n_topics], table)
-    topics, totals = np.array(topics, np.uint16), np.zeros(n_topics, np.int64)
-    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, laws)
+        laws = list_sweep.laws(totals, np.full(n_topics, alpha), beta, n_words)
+    topics = np.array(topics, np.uint16)
+    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(beta), laws)
     place = aligned_zeros((7, padded(n_topics)), np.float32)
-    size = tokens.n_documents
-    kernel(tokens.indptr, tokens.words, topics, *arrays, n_topics, np.uint64(key), 0, size, place, totals)
-    return topics, totals
+    kernel(
+        tokens.indptr, tokens.words, topics, *arrays, n_topics, np.uint64(key), 0, tokens.n_documents, place
+    )
+    return topics
 
 
 def some_counts(rng, tokens, topics, n_topics):
@@ -51,13 +52,12 @@ def test_the_kernel_and_plain_python_draw_the_same_topics(n_topics, beta):
     tokens = make_tokens(some_documents(rng, 14, 9), 9)
     start = random_topics(len(tokens.words), n_topics, 1)
     counts = some_counts(rng, tokens, start, n_topics)
-    topics, totals = run(tokens, start, counts, beta=beta)
-    others, their_totals = run(tokens, start, counts, list_plain.draw_documents, beta=beta)
+    topics = run(tokens, start, counts, beta=beta)
+    others = run(tokens, start, counts, list_plain.draw_documents, beta=beta)
     np.testing.assert_array_equal(topics, others)
-    np.testing.assert_array_equal(totals, their_totals)
-    np.testing.assert_array_equal(totals, np.bincount(topics, minlength=n_topics))
+    assert (topics < n_topics).all()
     if n_topics > 1:
-        assert (run(tokens, start, counts, beta=beta, key=8)[0] != topics).any()
+        assert (run(tokens, start, counts, beta=beta, key=8) != topics).any()
 
 
 START = [0, 1, 1, 0, 1]
@@ -67,7 +67,7 @@ COUNTS = np.array([[2, 1, 0], [0, 3, 1], [1, 0, 2]], np.int32)
 
 def joint_p_value(law, kernel, n_chains, laws=None):
     tokens = make_tokens(DOCUMENTS * n_chains, 3)
-    topics, _ = run(tokens, np.tile(START, n_chains), COUNTS, kernel, key=12345, laws=laws)
+    topics = run(tokens, np.tile(START, n_chains), COUNTS, kernel, key=12345, laws=laws)
     seen = np.bincount(topics.reshape(n_chains, -1) @ 3 ** np.arange(5)[::-1], minlength=3**5)
     expected = np.array([law[tuple(z)] for z in np.ndindex(*[3] * 5)]) * n_chains
     rare = expected < 5
@@ -92,12 +92,12 @@ def test_joint_law_of_a_sweep_is_the_enumerated_one(kernel, n_chains):
         assert joint_p_value(wrong, kernel, n_chains) < 1e-6
 
 
-@pytest.mark.parametrize("row", [0, 1, 2, 3])
+@pytest.mark.parametrize("row", [0, 1, 2])
 def test_each_of_the_laws_matters(row):
     right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
     laws = list_sweep.laws(COUNTS.sum(0), np.full(3, ALPHA), BETA, 3)
     assert joint_p_value(right, draw_documents, 200_000, laws) > 1e-3
-    laws[row] *= 1.1
+    laws[row, 1] *= 1.1
     assert joint_p_value(right, draw_documents, 200_000, laws) < 1e-6
 
 
@@ -110,17 +110,17 @@ def test_lists_hold_what_the_table_holds():
     for before in (None, earlier):
         counts = count_topics(tokens, topics, 40, earlier=before)[:, :40]
         lists = list_sweep.empty_lists(tokens, 40, before)
-        own = rng.random(40).astype(np.float32)
         filled = []
         for n_threads in (1, 3):
-            list_sweep.fill(lists, topics, own, before, n_threads)
+            totals = list_sweep.fill(lists, topics, 40, before, n_threads)
+            np.testing.assert_array_equal(totals, counts.sum(0))
             table = np.zeros(counts.shape, np.float32)
             for w in range(12):
                 entries = slice(16 * lists.starts[w], 16 * (lists.starts[w] + lists.sizes[w]))
                 listed = lists.topics[entries][lists.weights[entries] > 0]
                 assert len(set(listed.tolist())) == len(listed) == np.count_nonzero(counts[w])
                 np.add.at(table[w], lists.topics[entries], lists.weights[entries])
-            np.testing.assert_array_equal(table, counts.astype(np.float32) * own)
+            np.testing.assert_array_equal(table, counts)
             filled.append((lists.topics.tobytes(), lists.weights.tobytes(), lists.sizes.tobytes()))
         assert filled[0] == filled[1]
 
@@ -141,9 +141,8 @@ def test_any_number_of_threads_gives_the_same_chain():
     for n_threads in (1, 2, 5):
         state, table = chain(tokens, 40, 24, n_threads)
         np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 40))
-        np.testing.assert_array_equal(state.totals, table.sum(0)[:40])
         assert state.sweep == 24
-        chains.append((state.topics.tobytes(), state.totals.tobytes()))
+        chains.append(state.topics.tobytes())
     assert len(set(chains)) == 1
 
 
@@ -158,7 +157,7 @@ def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
         np.testing.assert_array_equal(table, mh_sweep.word_topic(start, order, 30))
     topics = (start.packed & 0xFFFF).astype(np.uint16)[order.position]
     lists = list_sweep.empty_lists(tokens, 30)
-    state = list_sweep.ListState(topics, np.bincount(topics, minlength=30), 3, list_sweep.N_STARTING)
+    state = list_sweep.ListState(topics, 3, list_sweep.N_STARTING)
     for _ in range(2):
         state, _ = list_sweep.step(state, tokens, alpha, 0.01, lists=lists)
     np.testing.assert_array_equal(state.topics, chain(tokens, 30, list_sweep.N_STARTING + 2)[0].topics)
@@ -167,10 +166,10 @@ def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
 def test_each_sweep_and_each_seed_draws_anew():
     tokens = make_tokens(some_documents(np.random.default_rng(8), 60, 20), 20)
     topics = random_topics(len(tokens.words), 30, 1)
-    totals, lists = np.bincount(topics, minlength=30), list_sweep.empty_lists(tokens, 30)
+    lists = list_sweep.empty_lists(tokens, 30)
     after = set()
     for seed, sweep in ((3, 20), (3, 21), (4, 20), (3, 20)):
-        state = list_sweep.ListState(topics, totals, seed, sweep)
+        state = list_sweep.ListState(topics, seed, sweep)
         state, _ = list_sweep.step(state, tokens, np.full(30, 0.1), 0.01, lists=lists)
         after.add(state.topics.tobytes())
     assert len(after) == 3
@@ -182,7 +181,6 @@ def test_counts_of_earlier_documents_stay_and_draw():
     earlier[[0, 1, 2], [2, 0, 1]] = 10_000
     state, table = chain(tokens, 3, 1, earlier=earlier)
     np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 3) + earlier)
-    np.testing.assert_array_equal(state.totals, table.sum(0)[:3])
     own = table - earlier
     assert (own[[0, 1, 2], [2, 0, 1]] > 0.9 * own.sum(1)).all()
 

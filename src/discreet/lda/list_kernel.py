@@ -22,41 +22,41 @@ __all__ = ["draw_documents"]
 #: Lists are asked for this many tokens before they are used.
 AHEAD = 6
 #: Rows of ``laws``.
-_PRIOR, _SPREAD, _OWN, _RISE = 0, 1, 2, 3
+_PRIOR, _SCALE, _RISE = 0, 1, 2
 
 
 @njit(forceinline=True)
 def _add(counts: Any, factors: Any, laws: Any, k: Any, amount: Any) -> Any:
-    """Add to a document's count of topic k; return by how much the rest rises."""
+    """Add to a document's count of topic k; return by how much the sum of its factors rises."""
     counts[k] += float32(amount)
-    factors[k] = counts[k] + laws[_PRIOR, k]
-    return amount * laws[_SPREAD, k]
+    factors[k] = (counts[k] + laws[_PRIOR, k]) * laws[_SCALE, k]
+    return amount * laws[_SCALE, k]
 
 
 @njit(forceinline=True)
-def _enter(indptr: Any, topics: Any, d: Any, counts: Any, factors: Any, laws: Any, rest: Any) -> Any:
-    """Count a document's topics; return its rest: what its draws have outside their word's list."""
+def _enter(indptr: Any, topics: Any, d: Any, counts: Any, factors: Any, laws: Any, total: Any) -> Any:
+    """Count a document's topics; return the sum of its factors, ``total`` being that of an empty document."""
     for k in range(counts.shape[0]):
         counts[k] = 0
-        factors[k] = laws[_PRIOR, k]
+        factors[k] = laws[_PRIOR, k] * laws[_SCALE, k]
     for i in range(indptr[d], indptr[d + 1]):
-        rest += _add(counts, factors, laws, topics[i], 1.0)
-    return rest
+        total += _add(counts, factors, laws, topics[i], 1.0)
+    return total
 
 
 @njit(forceinline=True)
-def _refuses(weight: Any, laws: Any, o: Any, r: Any) -> Any:
-    """Whether a draw of the token's old topic is refused, its weight in the list given with the token."""
-    row = weight + laws[_SPREAD, o]
-    left = (row - laws[_OWN, o]) * laws[_RISE, o] * float32(2.0**24)
-    return float32(int64(r & uint64(0xFFFFFF))) * row >= left
+def _refuses(count: Any, beta: Any, laws: Any, o: Any, r: Any) -> Any:
+    """Whether a draw of the token's old topic is refused, its count in the list given with the token."""
+    # A uniform number that the draw has not seen: the lower bits.
+    with_it, without = count + beta, (count - float32(1) + beta) * laws[_RISE, o]
+    return float32(int64(r & uint64(0xFFFFFF))) * with_it >= without * float32(2.0**24)
 
 
 @njit(forceinline=True)
-def _unfinished(entry: Any, listed: Any, weights: Any, laws: Any, o: Any, r: Any) -> Any:
+def _unfinished(entry: Any, listed: Any, weights: Any, beta: Any, laws: Any, o: Any, r: Any) -> Any:
     """Whether the draw fell outside the list, or is refused."""
     e = uint64(max(entry, 0))
-    return (entry < 0) | ((listed[e] == o) & _refuses(weights[e], laws, o, r))
+    return (entry < 0) | ((listed[e] == o) & _refuses(weights[e], beta, laws, o, r))
 
 
 @njit
@@ -66,10 +66,11 @@ def _finish(
     size: Any,
     listed: Any,
     weights: Any,
+    beta: Any,
     laws: Any,
     counts: Any,
     factors: Any,
-    rest: Any,
+    total: Any,
     sums: Any,
     top: int,
     o: Any,
@@ -79,19 +80,19 @@ def _finish(
     r_now = r
     for attempt in range(1, MOST_DRAWS + 1):
         if entry >= 0:
-            k, weight = uint64(listed[entry]), weights[entry]
+            k, count = uint64(listed[entry]), weights[entry]
         else:
             word = stream_at(mix(r_now), 0)
             k = uint64(min(draw(counts, laws[0], laws, 1, word, sums, counts.nbytes >> 6, ()), top))
-            weight = float32(0)
+            count = float32(0)
             if k == o:
                 for e in range(16 * begin, 16 * (begin + size)):
                     if listed[e] == o:
-                        weight += weights[e]
-        if k != o or not _refuses(weight, laws, o, r_now):
+                        count += weights[e]
+        if k != o or not _refuses(count, beta, laws, o, r_now):
             return k
         r_now = stream_at(mix(r), attempt)
-        entry = draw_entry(weights, listed, begin, size, factors, float32(rest), r_now, sums)
+        entry = draw_entry(weights, listed, begin, size, factors, beta * float32(total), r_now, sums)
     return o
 
 
@@ -104,13 +105,13 @@ def draw_documents(
     sizes: Any,
     listed: Any,
     weights: Any,
+    beta: Any,
     laws: Any,
     n_topics: int,
     key: Any,
     first: int,
     last: int,
     workspace: Any,
-    totals: Any,
 ) -> None:
     """Draw the topic of every token of documents ``first`` to ``last`` anew, in order, from fixed lists.
 
@@ -125,9 +126,11 @@ def draw_documents(
     starts, sizes : arrays of shape (n_words,), int64 and int32
         Where a word's list begins and how long it is, in blocks of 16 entries.
     listed, weights : arrays of shape (n_entries,), uint16 and float32
-        The entries: topics, and what the topic's factor is multiplied by. Aligned.
-    laws : array of shape (4, width), float32
-        Prior; weight outside lists; a token's own weight; by how much a topic's column rises without it. Aligned.
+        The entries: topics, and the word's counts in them. Aligned.
+    beta : float32
+        What each word has in each topic besides its count.
+    laws : array of shape (3, width), float32
+        Prior; n_words / (c_k + V beta); by how much that rises without a token of the topic. Aligned.
     n_topics : int
         Topics without padding.
     key : uint64
@@ -136,8 +139,6 @@ def draw_documents(
         Documents to work on.
     workspace : array of shape (7, width), float32
         Scratch space; aligned.
-    totals : array of shape (n_topics,), int64
-        Gets the new topics counted.
     """
     c0, c1, c2 = workspace[0], workspace[1], workspace[2]
     f0, f1, f2 = workspace[3], workspace[4], workspace[5]
@@ -146,7 +147,7 @@ def draw_documents(
     end = indptr[last] - 1
     base = 0.0
     for k in range(n_topics):
-        base += laws[_PRIOR, k] * float(laws[_SPREAD, k])
+        base += laws[_PRIOR, k] * float(laws[_SCALE, k])
     i0 = i1 = i2 = e0 = e1 = e2 = b0 = b1 = b2 = 0
     s0 = s1 = s2 = uint64(0)
     m0 = m1 = m2 = 0.0
@@ -185,31 +186,28 @@ def draw_documents(
             m0 += _add(c0, f0, laws, o0, -1.0)
             m1 += _add(c1, f1, laws, o1, -1.0)
             m2 += _add(c2, f2, laws, o2, -1.0)
-            q0 = draw_entry(weights, listed, g0, n0, f0, float32(m0), r0, sums)
-            q1 = draw_entry(weights, listed, g1, n1, f1, float32(m1), r1, sums)
-            q2 = draw_entry(weights, listed, g2, n2, f2, float32(m2), r2, sums)
+            q0 = draw_entry(weights, listed, g0, n0, f0, beta * float32(m0), r0, sums)
+            q1 = draw_entry(weights, listed, g1, n1, f1, beta * float32(m1), r1, sums)
+            q2 = draw_entry(weights, listed, g2, n2, f2, beta * float32(m2), r2, sums)
             k0 = uint64(listed[uint64(max(q0, 0))])
             k1 = uint64(listed[uint64(max(q1, 0))])
             k2 = uint64(listed[uint64(max(q2, 0))])
-            x0 = _unfinished(q0, listed, weights, laws, o0, r0)
-            x1 = _unfinished(q1, listed, weights, laws, o1, r1)
-            x2 = _unfinished(q2, listed, weights, laws, o2, r2)
+            x0 = _unfinished(q0, listed, weights, beta, laws, o0, r0)
+            x1 = _unfinished(q1, listed, weights, beta, laws, o1, r1)
+            x2 = _unfinished(q2, listed, weights, beta, laws, o2, r2)
             if x0 | x1 | x2:  # some per cent: one branch that is mostly foreseen
                 if x0:
-                    k0 = _finish(q0, g0, n0, listed, weights, laws, c0, f0, m0, sums, top, o0, r0)
+                    k0 = _finish(q0, g0, n0, listed, weights, beta, laws, c0, f0, m0, sums, top, o0, r0)
                 if x1:
-                    k1 = _finish(q1, g1, n1, listed, weights, laws, c1, f1, m1, sums, top, o1, r1)
+                    k1 = _finish(q1, g1, n1, listed, weights, beta, laws, c1, f1, m1, sums, top, o1, r1)
                 if x2:
-                    k2 = _finish(q2, g2, n2, listed, weights, laws, c2, f2, m2, sums, top, o2, r2)
+                    k2 = _finish(q2, g2, n2, listed, weights, beta, laws, c2, f2, m2, sums, top, o2, r2)
             m0 += _add(c0, f0, laws, k0, 1.0)
             m1 += _add(c1, f1, laws, k1, 1.0)
             m2 += _add(c2, f2, laws, k2, 1.0)
             topics[i0] = k0
             topics[i1] = k1
             topics[i2] = k2
-            totals[k0] += 1
-            totals[k1] += 1
-            totals[k2] += 1
             i0 += 1
             i1 += 1
             i2 += 1
@@ -224,11 +222,10 @@ def draw_documents(
             w, r, o = uint64(words[i]), stream_at(s, i - b), uint64(topics[i])
             g, n = starts[w], sizes[w]
             m += _add(counts, factors, laws, o, -1.0)
-            q = draw_entry(weights, listed, g, n, factors, float32(m), r, sums)
+            q = draw_entry(weights, listed, g, n, factors, beta * float32(m), r, sums)
             k = uint64(listed[uint64(max(q, 0))])
-            if _unfinished(q, listed, weights, laws, o, r):
-                k = _finish(q, g, n, listed, weights, laws, counts, factors, m, sums, top, o, r)
+            if _unfinished(q, listed, weights, beta, laws, o, r):
+                k = _finish(q, g, n, listed, weights, beta, laws, counts, factors, m, sums, top, o, r)
             m += _add(counts, factors, laws, k, 1.0)
             topics[i] = k
-            totals[k] += 1
             i += 1

@@ -32,50 +32,48 @@ def draw_documents(
     sizes: NDArray[np.int32],
     listed: NDArray[np.uint16],
     weights: NDArray[np.float32],
+    beta: np.float32,
     laws: NDArray[np.float32],
     n_topics: int,
     key: Any,
     first: int,
     last: int,
     workspace: NDArray[np.float32],
-    totals: NDArray[np.int64],
 ) -> None:
     """Draw topics from fixed lists; arguments as for ``list_kernel.draw_documents``."""
-    prior, spread, own, rise = laws
+    prior, scale, rise = laws
     base = 0.0
     for k in range(n_topics):
-        base += float(prior[k]) * float(spread[k])
+        base += float(prior[k]) * float(scale[k])
     for d in range(first, last):
         begin, end = int(indptr[d]), int(indptr[d + 1])
         counts = np.bincount(topics[begin:end], minlength=len(prior)).astype(np.float32)
-        rest = base
+        total = base
         for k in topics[begin:end]:
-            rest += float(spread[k])
+            total += float(scale[k])
         stream = plain_mix(int(key) ^ int(plain_mix(d)))
         for i in range(begin, end):
             old, w = int(topics[i]), words[i]
             entries = slice(_LANES * int(starts[w]), _LANES * int(starts[w] + sizes[w]))
             those, theirs = listed[entries], weights[entries]
             counts[old] -= 1
-            rest -= float(spread[old])
-            factors = counts + prior
+            total -= float(scale[old])
+            factors = (counts + prior) * scale
             word = draw_word = plain_stream_at(stream, i - begin)
             new = old
             for attempt in range(1, MOST_DRAWS + 1):
-                entry = _draw_entry(theirs, factors[those], np.float32(rest), word)
+                entry = _draw_entry(theirs, factors[those], beta * np.float32(total), word)
                 if entry >= 0:
-                    new, weight = int(those[entry]), theirs[entry]
+                    new, count = int(those[entry]), theirs[entry]
                 else:
                     aside = plain_stream_at(plain_mix(int(word)), 0)
-                    new = min(draw_topic(counts, prior, spread, aside), n_topics - 1)
-                    weight = theirs[those == new].sum(dtype=np.float32)
-                row = weight + spread[old]
-                left = (row - own[old]) * rise[old] * np.float32(2.0**24)
-                if new != old or np.float32(int(word) & 0xFFFFFF) * row < left:
+                    new = min(draw_topic(counts, prior, scale, aside), n_topics - 1)
+                    count = theirs[those == new].sum(dtype=np.float32)
+                without = (count - np.float32(1) + beta) * rise[old] * np.float32(2.0**24)
+                if new != old or np.float32(int(word) & 0xFFFFFF) * (count + beta) < without:
                     break
                 word = plain_stream_at(plain_mix(int(draw_word)), attempt)
                 new = old
             counts[new] += 1
-            rest += float(spread[new])
+            total += float(scale[new])
             topics[i] = new
-            totals[new] += 1

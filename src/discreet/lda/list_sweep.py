@@ -82,7 +82,7 @@ class Lists(NamedTuple):
     sizes: NDArray[np.int32]
     #: (n_entries,) uint16: topics; in what is left of a list's last block 0, with weight 0.
     topics: NDArray[np.uint16]
-    #: (n_entries,) float32: n_words * c_wk / (c_k + V beta).
+    #: (n_entries,) float32: counts c_wk.
     weights: NDArray[np.float32]
 
 
@@ -98,8 +98,6 @@ class ListState(NamedTuple):
 
     #: (n_tokens,) uint16: the topic of each token.
     topics: NDArray[np.uint16]
-    #: (n_topics,) int64: tokens of each topic, those of earlier documents among them.
-    totals: NDArray[np.int64]
     #: 0 to 2**64 - 1.
     seed: int
     #: Sweeps done.
@@ -130,19 +128,19 @@ def _fill(
     places: Any,
     topics: Any,
     earlier: Any,
-    scale: Any,
     starts: Any,
     first: int,
     last: int,
     listed: Any,
     weights: Any,
     sizes: Any,
+    totals: Any,
 ) -> None:
-    counts = np.zeros(len(scale), np.int32)
+    counts = np.zeros(len(totals), np.int32)
     for w in range(first, last):
         begin = end = starts[w] * _BLOCK
         if len(earlier):
-            for k in range(len(scale)):
+            for k in range(len(totals)):
                 if earlier[w, k]:
                     counts[k] = earlier[w, k]
                     listed[end] = k
@@ -155,7 +153,8 @@ def _fill(
             counts[k] += 1
         for e in range(begin, end):
             k = listed[e]
-            weights[e] = np.float32(counts[k]) * scale[k]
+            weights[e] = counts[k]
+            totals[k] += counts[k]
             counts[k] = 0
         while end % _BLOCK:
             listed[end] = 0
@@ -164,36 +163,38 @@ def _fill(
         sizes[w] = (end - begin) // _BLOCK
 
 
-def laws(totals: NDArray[np.int64], doc_topic_prior: NDArray[np.float64], beta: float, n_words: int) -> Any:
-    """What a draw has to know about topics, (4, width) float32, zeros in the padding.
+def laws(
+    totals: NDArray[np.int64], doc_topic_prior: NDArray[np.float64], beta: float, n_words: int
+) -> NDArray[np.float32]:
+    """What a draw has to know about topics, (3, width), zeros in the padding.
 
-    The prior; the weight outside lists, n_words * beta / (c_k + V beta); what a token adds to its own weight, n_words /
-    (c_k + V beta); by how much its topic's column rises without it.
+    The prior; n_words / (c_k + V beta), of a size near 1; by how much that rises without a token of the topic.
     """
     n_topics, empty = len(totals), n_words * beta
-    found = aligned_zeros((4, padded(n_topics)), np.float32)
+    found = aligned_zeros((3, padded(n_topics)), np.float32)
     found[0, :n_topics] = doc_topic_prior
-    found[1, :n_topics] = n_words * beta / (totals + empty)
-    found[2, :n_topics] = n_words / (totals + empty)
-    found[3, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
+    found[1, :n_topics] = n_words / (totals + empty)
+    found[2, :n_topics] = (totals + empty) / np.maximum(totals + empty - 1, empty)
     return found
 
 
 def fill(
     lists: Lists,
     topics: NDArray[np.uint16],
-    own: NDArray[np.float32],
+    n_topics: int,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
-) -> None:
-    """Fill ``lists`` from tokens' topics; ``own``: n_words / (c_k + V beta) for each topic."""
+) -> NDArray[np.int64]:
+    """Fill ``lists`` from tokens' topics; return how many tokens each topic has, earlier ones among them."""
     order, starts, sizes, listed, weights = lists
     before = _NO_COUNTS if earlier is None else earlier
 
-    def work(piece: tuple[int, int]) -> None:
-        _fill(order.indptr, order.places, topics, before, own, starts, *piece, listed, weights, sizes)
+    def work(piece: tuple[int, int]) -> NDArray[np.int64]:
+        totals = np.zeros(n_topics, np.int64)
+        _fill(order.indptr, order.places, topics, before, starts, *piece, listed, weights, sizes, totals)
+        return totals
 
-    share_out(work, pieces(order.indptr, n_threads), n_threads)
+    return np.stack(share_out(work, pieces(order.indptr, n_threads), n_threads)).sum(axis=0)
 
 
 def init(
@@ -206,9 +207,7 @@ def init(
     if earlier is None:
         order = mh_sweep.by_word(tokens)
         return StartingState(mh_sweep.init(tokens, order, n_topics, seed), order)
-    topics = random_topics(len(tokens.words), n_topics, seed)
-    totals = earlier[:, :n_topics].sum(axis=0, dtype=np.int64) + np.bincount(topics, minlength=n_topics)
-    return ListState(topics, totals, seed, 0)
+    return ListState(random_topics(len(tokens.words), n_topics, seed), seed, 0)
 
 
 def step(
@@ -247,24 +246,20 @@ def step(
             )
             return StartingState(chain, state.order), info
         chain = state.chain
-        state = ListState(_topics(state), chain.totals, chain.seed, chain.sweep)
+        state = ListState(_topics(state), chain.seed, chain.sweep)
     n_topics = len(doc_topic_prior)
-    known = laws(state.totals, doc_topic_prior, topic_word_prior, tokens.n_words)
-    fill(lists, state.topics, known[2, :n_topics], earlier, n_threads)
+    totals = fill(lists, state.topics, n_topics, earlier, n_threads)
+    known = laws(totals, doc_topic_prior, topic_word_prior, tokens.n_words)
+    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(topic_word_prior), known)
     topics, key = state.topics.copy(), sweep_key(state.seed, state.sweep)
 
-    def draw(piece: tuple[int, int]) -> NDArray[np.int64]:
-        totals = np.zeros(n_topics, np.int64)
+    def draw(piece: tuple[int, int]) -> None:
         workspace = aligned_zeros((7, known.shape[1]), np.float32)
-        arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, known)
-        draw_documents(tokens.indptr, tokens.words, topics, *arrays, n_topics, key, *piece, workspace, totals)
-        return totals
+        draw_documents(tokens.indptr, tokens.words, topics, *arrays, n_topics, key, *piece, workspace)
 
-    totals = np.stack(share_out(draw, pieces(tokens.indptr, n_threads), n_threads)).sum(axis=0)
-    if earlier is not None:
-        totals += earlier[:, :n_topics].sum(axis=0, dtype=np.int64)
+    share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
     n_moved = int(np.count_nonzero(topics != state.topics))
-    return ListState(topics, totals, state.seed, state.sweep + 1), Info(n_moved)
+    return ListState(topics, state.seed, state.sweep + 1), Info(n_moved)
 
 
 def _topics(state: StartingState | ListState) -> NDArray[np.uint16]:
