@@ -91,9 +91,13 @@ def share_out(work: Callable[[Task], Answer], tasks: Iterable[Task], n_threads: 
     helpers = [Thread(target=take) for _ in range(min(n_threads, len(waiting)) - 1)]
     for helper in helpers:
         helper.start()
-    take()
-    for helper in helpers:
-        helper.join()
+    try:
+        take()
+        for helper in helpers:
+            helper.join()
+    except BaseException:  # an interrupt between two tasks: nothing more is begun
+        waiting.clear()
+        raise
     if faults:
         raise faults[min(faults)]
     return [answers[number] for number in range(len(answers))]
