@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from scipy import stats
 from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
 from tests.naive import gibbs as naive
 
+from discreet._threads import balanced_cuts
 from discreet.lda import GibbsLDA, chains, frozen_sweep, list_plain, list_sweep, mh_sweep
+from discreet.lda.counter_stream import sweep_key
 from discreet.lda.list_kernel import draw_documents
 from discreet.lda.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
 
@@ -163,6 +166,29 @@ def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
     np.testing.assert_array_equal(state.topics, chain(tokens, 30, list_sweep.N_STARTING + 2)[0].topics)
 
 
+@pytest.mark.parametrize(("n_documents", "parts"), [(30, 4), (60, 3), (100, 2), (160, 1)])
+def test_counts_are_renewed_between_the_parts_of_a_sweep(n_documents, parts):
+    tokens = make_tokens(some_documents(np.random.default_rng(9), n_documents, 12), 12)
+    topics, alpha = random_topics(len(tokens.words), 40, 2), np.full(40, 0.1)
+    assert list_sweep.n_parts(n_documents, 40) == parts
+    lists = list_sweep.empty_lists(tokens, 40)
+    after, _ = list_sweep.step(list_sweep.ListState(topics, 3, 20), tokens, alpha, 0.01, lists=lists)
+
+    def by_hand(cuts):
+        expected, key = topics.copy(), sweep_key(3, 20)
+        for first, last in pairwise(cuts):
+            totals = list_sweep.fill(lists, expected, 40)
+            laws = list_sweep.laws(totals, alpha, 0.01, 12)
+            arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(0.01), laws)
+            place = aligned_zeros((7, 48), np.float32)
+            args = (tokens.indptr, tokens.words, expected, *arrays, 40, key, first, last, place)
+            list_plain.draw_documents(*args)
+        return expected
+
+    np.testing.assert_array_equal(after.topics, by_hand(balanced_cuts(tokens.indptr, parts).tolist()))
+    assert (by_hand([0, n_documents // 5, n_documents]) != after.topics).any()
+
+
 def test_each_sweep_and_each_seed_draws_anew():
     tokens = make_tokens(some_documents(np.random.default_rng(8), 60, 20), 20)
     topics = random_topics(len(tokens.words), 30, 1)
@@ -230,6 +256,7 @@ def test_many_planted_topics_come_back():
 PLAIN = """
 import json, sys
 import numpy as np
+from discreet._threads import balanced_cuts
 from discreet.lda import GibbsLDA, chains
 chains.MOST_TABLE_TOPICS = 1
 X = np.random.default_rng(3).poisson(0.8, (12, 9))

@@ -1,7 +1,7 @@
 r"""The frozen Gibbs sweep for many topics: exact draws from lists of the topics in which a word has tokens.
 
-The law of a draw is that of ``frozen_sweep.step``: counts of words stay as they were at the start of the sweep, the
-token itself left out, and topic k gets a weight in proportion to
+The law of a draw is that of ``frozen_sweep.step``: counts of words stay as they were, the token itself left out, and
+topic k gets a weight in proportion to
 
 .. math:: (n_{dk} + \alpha_k) \frac{c_{wk} + \beta}{c_k + V \beta}
           = \underbrace{(n_{dk} + \alpha_k) \frac{c_{wk}}{c_k + V \beta}}_{\text{in the word's list}}
@@ -11,9 +11,10 @@ The first term is 0 but for the topics in which the word has tokens: some dozens
 per document, one addition for each token that comes or goes; some per cent of draws fall there, and only they look at
 all topics. So a token costs what its word's list is long, and no table of n_words x n_topics is read.
 
-Lists are long as long as topics are random, so a chain begins with ``N_STARTING`` sweeps of Metropolis-Hastings
-(``mh_sweep``), whose cost does not depend on topics; with counts of earlier documents it begins with exact ones.
-Counts are integers, and each document has its own stream of random numbers: any number of threads draws the same.
+Counts are renewed once a sweep, or, where there are not many more documents than topics, up to four times
+(:func:`n_parts`). Lists are long as long as topics are random, so a chain begins with ``N_STARTING`` sweeps of
+Metropolis-Hastings (``mh_sweep``), whose cost does not depend on topics; with counts of earlier documents it begins
+with exact ones. Counts are integers, and each document has its own stream of random numbers: any number of threads draws the same.
 
 How exact: each probability is off by at most :math:`(n + 8)\, 2^{-23}`, n the blocks of 16 entries in the word's list
 or, outside it, of topics.
@@ -27,13 +28,14 @@ doi:10.1145/1557019.1557121 (the split of the sum); Newman, Asuncion, Smyth, Wel
 models", JMLR 10 (2009) (frozen counts).
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet._threads import pieces, share_out
+from discreet._threads import balanced_cuts, pieces, share_out
 from discreet.lda import mh_sweep
 from discreet.lda.counter_stream import JIT, sweep_key
 from discreet.lda.state import (
@@ -61,12 +63,15 @@ __all__ = [
     "fill",
     "init",
     "laws",
+    "n_parts",
     "step",
     "word_topic",
 ]
 
 #: Sweeps of Metropolis-Hastings at the start.
 N_STARTING = 20
+#: Largest number of parts of a sweep.
+_MOST_PARTS = 4
 
 _BLOCK = 16
 _NO_COUNTS = np.empty((0, 0), np.int32)
@@ -102,6 +107,15 @@ class ListState(NamedTuple):
     seed: int
     #: Sweeps done.
     sweep: int
+
+
+def n_parts(n_documents: int, n_topics: int) -> int:
+    """In how many parts a sweep goes over the documents; counts are renewed before each.
+
+    Where there are about as many topics as documents, a document's moves change whole topics, and a chain whose counts
+    stay as they are for a whole sweep falls behind: see docs/speed.md.
+    """
+    return min(_MOST_PARTS, -(-_MOST_PARTS * n_topics // max(n_documents, 1)))
 
 
 def empty_lists(tokens: Tokens, n_topics: int, earlier: NDArray[np.int32] | None = None) -> Lists:
@@ -197,6 +211,30 @@ def fill(
     return np.stack(share_out(work, pieces(order.indptr, n_threads), n_threads)).sum(axis=0)
 
 
+def _draw(
+    tokens: Tokens,
+    topics: NDArray[np.uint16],
+    lists: Lists,
+    beta: np.float32,
+    known: NDArray[np.float32],
+    n_topics: int,
+    key: np.uint64,
+    part: tuple[int, int],
+    n_threads: int,
+) -> None:
+    """Draw the topics of a part of the documents anew, in place."""
+    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights)
+
+    def work(piece: tuple[int, int]) -> None:
+        first, last = part[0] + piece[0], part[0] + piece[1]
+        place = aligned_zeros((7, known.shape[1]), np.float32)
+        draw_documents(
+            tokens.indptr, tokens.words, topics, *arrays, beta, known, n_topics, key, first, last, place
+        )
+
+    share_out(work, pieces(tokens.indptr[part[0] : part[1] + 1], n_threads), n_threads)
+
+
 def init(
     tokens: Tokens, n_topics: int, seed: int, earlier: NDArray[np.int32] | None = None
 ) -> StartingState | ListState:
@@ -247,17 +285,12 @@ def step(
             return StartingState(chain, state.order), info
         chain = state.chain
         state = ListState(_topics(state), chain.seed, chain.sweep)
-    n_topics = len(doc_topic_prior)
-    totals = fill(lists, state.topics, n_topics, earlier, n_threads)
-    known = laws(totals, doc_topic_prior, topic_word_prior, tokens.n_words)
-    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(topic_word_prior), known)
-    topics, key = state.topics.copy(), sweep_key(state.seed, state.sweep)
-
-    def draw(piece: tuple[int, int]) -> None:
-        workspace = aligned_zeros((7, known.shape[1]), np.float32)
-        draw_documents(tokens.indptr, tokens.words, topics, *arrays, n_topics, key, *piece, workspace)
-
-    share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
+    n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
+    beta, n_words = topic_word_prior, tokens.n_words
+    for part in pairwise(balanced_cuts(tokens.indptr, n_parts(tokens.n_documents, n_topics)).tolist()):
+        totals = fill(lists, topics, n_topics, earlier, n_threads)
+        known = laws(totals, doc_topic_prior, beta, n_words)
+        _draw(tokens, topics, lists, np.float32(beta), known, n_topics, key, part, n_threads)
     n_moved = int(np.count_nonzero(topics != state.topics))
     return ListState(topics, state.seed, state.sweep + 1), Info(n_moved)
 
