@@ -13,7 +13,7 @@ from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
 from tests.naive import gibbs as naive
 
 from discreet._threads import balanced_cuts
-from discreet.lda import GibbsLDA, chains, frozen_sweep, list_plain, list_sweep, mh_sweep
+from discreet.lda import GibbsLDA, chains, frozen_sweep, list_plain, list_sweep, mh_sweep, word_lists
 from discreet.lda.counter_stream import sweep_key
 from discreet.lda.list_kernel import draw_documents
 from discreet.lda.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
@@ -28,10 +28,10 @@ def run(tokens, topics, counts, kernel=draw_documents, alpha=ALPHA, beta=BETA, k
     table = aligned_zeros((n_words, padded(n_topics)), np.int32)
     table[:, :n_topics] = counts
     nothing = Tokens(np.zeros(1, np.int64), np.zeros(0, np.int32), n_words)
-    lists = list_sweep.empty_lists(nothing, n_topics, table)
-    totals = list_sweep.fill(lists, np.zeros(0, np.uint16), n_topics, table)
+    lists = word_lists.empty_lists(nothing, n_topics, table)
+    totals = word_lists.fill(lists, np.zeros(0, np.uint16), n_topics, table)
     if laws is None:
-        laws = list_sweep.laws(totals, np.full(n_topics, alpha), beta, n_words)
+        laws = word_lists.laws(totals, np.full(n_topics, alpha), beta, n_words)
     topics = np.array(topics, np.uint16)
     arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(beta), laws)
     place = aligned_zeros((7, padded(n_topics)), np.float32)
@@ -98,7 +98,7 @@ def test_joint_law_of_a_sweep_is_the_enumerated_one(kernel, n_chains):
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_each_of_the_laws_matters(row):
     right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
-    laws = list_sweep.laws(COUNTS.sum(0), np.full(3, ALPHA), BETA, 3)
+    laws = word_lists.laws(COUNTS.sum(0), np.full(3, ALPHA), BETA, 3)
     assert joint_p_value(right, draw_documents, 200_000, laws) > 1e-3
     laws[row, 1] *= 1.1
     assert joint_p_value(right, draw_documents, 200_000, laws) < 1e-6
@@ -112,10 +112,10 @@ def test_lists_hold_what_the_table_holds():
     earlier[:11, :40] = rng.poisson(0.3, (11, 40))
     for before in (None, earlier):
         counts = count_topics(tokens, topics, 40, earlier=before)[:, :40]
-        lists = list_sweep.empty_lists(tokens, 40, before)
+        lists = word_lists.empty_lists(tokens, 40, before)
         filled = []
         for n_threads in (1, 3):
-            totals = list_sweep.fill(lists, topics, 40, before, n_threads)
+            totals = word_lists.fill(lists, topics, 40, before, n_threads)
             np.testing.assert_array_equal(totals, counts.sum(0))
             table = np.zeros(counts.shape, np.float32)
             for w in range(12):
@@ -129,7 +129,7 @@ def test_lists_hold_what_the_table_holds():
 
 
 def chain(tokens, n_topics, n_sweeps, n_threads=1, earlier=None, seed=3):
-    lists = list_sweep.empty_lists(tokens, n_topics, earlier)
+    lists = word_lists.empty_lists(tokens, n_topics, earlier)
     state = list_sweep.init(tokens, n_topics, seed, earlier)
     known = {"lists": lists, "earlier": earlier, "n_threads": n_threads}
     for _ in range(n_sweeps):
@@ -159,7 +159,7 @@ def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
         assert isinstance(state, list_sweep.StartingState)
         np.testing.assert_array_equal(table, mh_sweep.word_topic(start, order, 30))
     topics = (start.packed & 0xFFFF).astype(np.uint16)[order.position]
-    lists = list_sweep.empty_lists(tokens, 30)
+    lists = word_lists.empty_lists(tokens, 30)
     state = list_sweep.ListState(topics, 3, list_sweep.N_STARTING)
     for _ in range(2):
         state, _ = list_sweep.step(state, tokens, alpha, 0.01, lists=lists)
@@ -171,14 +171,14 @@ def test_counts_are_renewed_between_the_parts_of_a_sweep(n_documents, parts):
     tokens = make_tokens(some_documents(np.random.default_rng(9), n_documents, 12), 12)
     topics, alpha = random_topics(len(tokens.words), 40, 2), np.full(40, 0.1)
     assert list_sweep.n_parts(n_documents, 40) == parts
-    lists = list_sweep.empty_lists(tokens, 40)
+    lists = word_lists.empty_lists(tokens, 40)
     after, _ = list_sweep.step(list_sweep.ListState(topics, 3, 20), tokens, alpha, 0.01, lists=lists)
 
     def by_hand(cuts):
         expected, key = topics.copy(), sweep_key(3, 20)
         for first, last in pairwise(cuts):
-            totals = list_sweep.fill(lists, expected, 40)
-            laws = list_sweep.laws(totals, alpha, 0.01, 12)
+            totals = word_lists.fill(lists, expected, 40)
+            laws = word_lists.laws(totals, alpha, 0.01, 12)
             arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(0.01), laws)
             place = aligned_zeros((7, 48), np.float32)
             args = (tokens.indptr, tokens.words, expected, *arrays, 40, key, first, last, place)
@@ -192,7 +192,7 @@ def test_counts_are_renewed_between_the_parts_of_a_sweep(n_documents, parts):
 def test_each_sweep_and_each_seed_draws_anew():
     tokens = make_tokens(some_documents(np.random.default_rng(8), 60, 20), 20)
     topics = random_topics(len(tokens.words), 30, 1)
-    lists = list_sweep.empty_lists(tokens, 30)
+    lists = word_lists.empty_lists(tokens, 30)
     after = set()
     for seed, sweep in ((3, 20), (3, 21), (4, 20), (3, 20)):
         state = list_sweep.ListState(topics, seed, sweep)
@@ -284,6 +284,6 @@ def test_without_a_compiler_the_same_model_comes_out():
 
 def test_word_order_is_shared():
     tokens = make_tokens(some_documents(np.random.default_rng(1), 20, 8), 8)
-    lists = list_sweep.empty_lists(tokens, 20)
+    lists = word_lists.empty_lists(tokens, 20)
     np.testing.assert_array_equal(lists.order.places, word_order(tokens).places)
     assert lists.weights.ctypes.data % 64 == lists.topics.ctypes.data % 64 == 0

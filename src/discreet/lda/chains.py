@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lda import frozen_sweep, list_sweep, live_sweep, mh_sweep
+from discreet.lda import frozen_sweep, list_sweep, live_sweep, mh_sweep, word_lists
 from discreet.lda.state import State, Tokens, begin, word_order
 
 __all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
@@ -65,7 +65,7 @@ def chain(
         step = partial(mh_sweep.step, order=order, n_threads=n_threads)
         table = partial(mh_sweep.word_topic, order=order, n_topics=n_topics)
     elif sampler == "frozen" and n_topics > MOST_TABLE_TOPICS:
-        known["lists"] = list_sweep.empty_lists(tokens, n_topics, earlier)
+        known["lists"] = word_lists.empty_lists(tokens, n_topics, earlier)
         first = list_sweep.init(tokens, n_topics, seed, earlier)
         step = partial(list_sweep.step, **known)
         table = partial(list_sweep.word_topic, tokens=tokens, n_topics=n_topics, **known)
