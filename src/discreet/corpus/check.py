@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError
 
-__all__ = ["Csr", "canonical_counts", "check_counts"]
+__all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness"]
 
 #: A ``scipy.sparse.csr_matrix``. scipy ships no types, and what a checker infers from its source is wrong.
 Csr = Any
 
 _LARGEST = 2**31 - 1
+_FREE, _FOR_EACH = 1_000_000, 100
 
 
 def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
@@ -175,3 +176,29 @@ def _rows(counts: Any, entries: NDArray[Any]) -> NDArray[Any]:
 
 def _row(counts: Any, entry: int) -> int:
     return int(_rows(counts, np.array([entry]))[0])
+
+
+def refuse_emptiness(name: str, what: str, size: int, n_entries: int) -> None:
+    """Refuse a shape that is nearly all empty: a few bytes must not ask for gigabytes.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    what : str
+        "documents" or "words".
+    size : int
+        How many of them there are, or are promised.
+    n_entries : int
+        Counts that the file holds or promises.
+
+    Raises
+    ------
+    CorpusError
+        ``size`` is over a million and a hundred for each count.
+    """
+    if size > _FREE + _FOR_EACH * n_entries:
+        raise CorpusError(
+            f"{name} speaks of {size} {what}, but of {n_entries} counts only: nearly all {what} would be "
+            "empty; check that its numbers are right."
+        )

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from discreet._progress import Callback
-from discreet.corpus.check import Csr
+from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus, column_words
 from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.records import Fields, Reading
@@ -203,6 +203,7 @@ def _read(
     )
     _refuse(name, tokenizing, "it holds counts of words already")
     counts, extras = _read_counts(name, path, public, encoding, delimiter, zero_based, callback)
+    refuse_emptiness(os.fspath(path), "documents", counts.shape[0], counts.nnz)
     if public is not None:
         if counts.shape[1] != len(public):
             raise CorpusError(
@@ -210,7 +211,9 @@ def _read(
                 f"has {len(public)} words; give the vocabulary that belongs to it."
             )
         extras |= {"vocabulary": public, "vocabulary_is_public": True}
-    extras.setdefault("vocabulary", column_words(counts.shape[1]))
+    if "vocabulary" not in extras:
+        refuse_emptiness(os.fspath(path), "words", counts.shape[1], counts.nnz)
+        extras["vocabulary"] = column_words(counts.shape[1])
     extras.setdefault("vocabulary_is_public", False)
     if counts.shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
 from discreet.corpus.buffers import Int32Buffer
-from discreet.corpus.check import Csr
+from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.files import Problems
 from discreet.errors import CorpusError
 
@@ -84,6 +84,7 @@ def read_triples(
         raise CorpusError(
             f"{problems.name}: more than {_LARGEST} rows or columns are promised; that is out of range."
         )
+    refuse_emptiness(problems.name, "documents", shape.n_rows, shape.n_entries)
     rows, columns, counts = Int32Buffer(), Int32Buffer(), Int32Buffer()
     per_row = np.zeros(shape.n_rows, np.int64)
     in_order, last, n_read, line = True, 0, 0, first_line
