@@ -37,7 +37,7 @@ FIRST_CALLS = {
         f"GibbsLDA, {sampler}": f"GibbsLDA(20, n_sweeps=2, sampler={sampler!r}, random_state=0).fit(few)"
         for sampler in ("frozen", "mh", "live")
     },
-    "GibbsLDA, frozen, 300 topics": "GibbsLDA(300, n_sweeps=21, random_state=0).fit(few)",
+    "GibbsLDA, frozen, 300 topics": "GibbsLDA(300, n_sweeps=41, random_state=0).fit(few)",
     "VariationalLDA": "VariationalLDA(20, max_iter=2, random_state=0).fit(few)",
     "fold_in": "fold_in([[0.5, 0.5], [0.2, 0.8]], few)",
     "query_statistic": "query_statistic([[0.5, 0.5], [0.2, 0.8]], few)",

@@ -15,10 +15,10 @@ from discreet.lda import GibbsLDA
 path, n_topics, sampler, n_jobs = json.loads(sys.argv[1])
 def megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-GibbsLDA(n_topics, n_sweeps=22, sampler=sampler).fit([[1, 2]])
+GibbsLDA(n_topics, n_sweeps=42, sampler=sampler).fit([[1, 2]])
 X = sp.load_npz(path)
 base = megabytes()
-GibbsLDA(n_topics, n_sweeps=22, sampler=sampler, n_jobs=n_jobs, random_state=0).fit(X)
+GibbsLDA(n_topics, n_sweeps=42, sampler=sampler, n_jobs=n_jobs, random_state=0).fit(X)
 print(json.dumps([base, megabytes()]))
 """
 

@@ -142,9 +142,9 @@ def test_any_number_of_threads_gives_the_same_chain():
     tokens = make_tokens(some_documents(np.random.default_rng(11), 150, 30), 30)
     chains = []
     for n_threads in (1, 2, 5):
-        state, table = chain(tokens, 40, 24, n_threads)
+        state, table = chain(tokens, 40, list_sweep.N_STARTING + 4, n_threads)
         np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 40))
-        assert state.sweep == 24
+        assert state.sweep == list_sweep.N_STARTING + 4
         chains.append(state.topics.tobytes())
     assert len(set(chains)) == 1
 
@@ -224,13 +224,13 @@ def test_the_estimator_takes_lists_above_the_table(monkeypatch):
     models = {}
     for n_topics, sampler in ((most, "frozen"), (most + 1, "frozen"), (most + 1, "auto")):
         used.clear()
-        models[n_topics, sampler] = GibbsLDA(n_topics, sampler=sampler, n_sweeps=25, random_state=1).fit(X)
+        models[n_topics, sampler] = GibbsLDA(n_topics, sampler=sampler, n_sweeps=45, random_state=1).fit(X)
         assert set(used) == {"table" if n_topics == most else "list"}
         assert models[n_topics, sampler].sampler_ == "frozen"
     model = models[most + 1, "frozen"]
     np.testing.assert_array_equal(model.mean_counts_, models[most + 1, "auto"].mean_counts_)
     assert model.topic_word_counts_.sum() == X.sum()
-    other = GibbsLDA(most + 1, n_sweeps=25, random_state=1, n_jobs=2).fit(X)
+    other = GibbsLDA(most + 1, n_sweeps=45, random_state=1, n_jobs=2).fit(X)
     np.testing.assert_array_equal(model.topic_word_counts_, other.topic_word_counts_)
     before = model.topic_word_counts_.sum()
     model.partial_fit(X[:30])
@@ -246,7 +246,7 @@ def test_many_planted_topics_come_back():
     for d in range(len(X)):
         for topic in rng.choice(n_topics, 2, replace=False):
             np.add.at(X[d], rng.integers(4 * topic, 4 * topic + 4, 15), 1)
-    model = GibbsLDA(n_topics, n_sweeps=60, random_state=1).fit(X)
+    model = GibbsLDA(n_topics, n_sweeps=80, random_state=1).fit(X)
     best = model.topic_word_.argmax(axis=0).reshape(n_topics, 4)
     same = np.mean([len(set(words)) == 1 for words in best.tolist()])
     assert same > 0.8
@@ -260,7 +260,7 @@ from discreet._threads import balanced_cuts
 from discreet.lda import GibbsLDA, chains
 chains.MOST_TABLE_TOPICS = 1
 X = np.random.default_rng(3).poisson(0.8, (12, 9))
-model = GibbsLDA(5, n_sweeps=23, random_state=2).fit(X)
+model = GibbsLDA(5, n_sweeps=43, random_state=2).fit(X)
 json.dump(model.topic_word_counts_.tolist(), sys.stdout)
 """
 

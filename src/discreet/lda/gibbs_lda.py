@@ -40,7 +40,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``.
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
-        sweep; above 200 topics from lists of the topics that a word has, after 20 sweeps of "mh". "mh":
+        sweep; above 200 topics from lists of the topics that a word has, after 40 sweeps of "mh". "mh":
         Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
         "auto": "frozen" for up to 3,000 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None

@@ -49,7 +49,7 @@ else:
 __all__ = ["N_STARTING", "ListState", "StartingState", "init", "n_parts", "step", "word_topic"]
 
 #: Sweeps of Metropolis-Hastings at the start.
-N_STARTING = 20
+N_STARTING = 40
 #: Largest number of parts of a sweep.
 _MOST_PARTS = 4
 
