@@ -80,6 +80,29 @@ def profile_frozen(tokens, n_topics, n_sweeps):
             f"table {t / w:.0%}, copies and the rest {max(0.0, 1 - (k + t) / w):.0%}; "
             f"{k / n * 1e9:.1f} ns a draw; {info.n_moved / n:.0%} of the tokens moved"
         )
+    return state
+
+
+def profile_lists(tokens, n_topics, n_sweeps):
+    from discreet.lda import list_sweep, word_lists
+
+    n, alpha = len(tokens.words), np.full(n_topics, 0.1)
+    lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 1)
+    fills, whole = [], []
+    for _ in range(list_sweep.N_STARTING + n_sweeps):
+        (state, info), cpu, _ = timed(list_sweep.step, state, tokens, alpha, 0.01, lists=lists)
+        whole.append(cpu)
+        if isinstance(state, list_sweep.ListState):
+            _, cpu, _ = timed(word_lists.fill, lists, state.topics, n_topics)
+            fills.append(cpu * list_sweep.n_parts(tokens.n_documents, n_topics))
+    start, w, f = (statistics.median(values) for values in (whole[:-n_sweeps], whole[-n_sweeps:], fills))
+    blocks = lists.sizes[tokens.words].mean()
+    print(
+        f"lists, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; filling {f / w:.0%}; "
+        f"{(w - f) / n * 1e9:.1f} ns a draw from {blocks:.1f} blocks of 16 entries; "
+        f"{info.n_moved / n:.0%} of the tokens moved; the first sweeps {n / start / 1e6:.1f} M tokens/s"
+    )
+    return state
 
 
 def threads(name, step, state, n_tokens, n_sweeps):
@@ -90,7 +113,7 @@ def threads(name, step, state, n_tokens, n_sweeps):
     for _ in range(n_sweeps):
         turns = []
         for move in advance:
-            (state, _), *times = timed(move, state)
+            state, *times = timed(move, state)
             turns.append(times)
         cpus.append([cpu for cpu, _ in turns])
         walls.append([wall for _, wall in turns])
@@ -131,34 +154,30 @@ def main():
     parser.add_argument("--sweeps", type=int, default=20)
     parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
-    from discreet.lda import frozen_sweep, mh_sweep
+    from discreet.lda.chains import MOST_TABLE_TOPICS, chain
     from discreet.lda.documents import read_documents
     from discreet.lda.state import read_tokens, word_order
 
     counts = sp.load_npz(DATA / options.corpus / "counts.npz")
     tokens, cpu, _ = timed(lambda: read_tokens(read_documents(counts)))
-    n, places = len(tokens.words), word_order(tokens)
-    order, sorting, _ = timed(mh_sweep.by_word, tokens)
+    _, sorting, _ = timed(word_order, tokens)
+    n = len(tokens.words)
     print(f"{options.corpus}: {n} tokens; read in {cpu:.2f} s, sorted by word in {sorting:.2f} s")
     first_calls()
     if options.first_calls:
         return
     for n_topics in options.topics:
         alpha = np.full(n_topics, 0.1)
-        profile_frozen(tokens, n_topics, options.sweeps)
+        many, first = n_topics > MOST_TABLE_TOPICS, {}
+        profile = profile_lists if many else profile_frozen
+        first["frozen"] = profile(tokens, n_topics, options.sweeps)
+        for sampler in ("frozen", "mh"):
 
-        def frozen(n_threads, alpha=alpha):
-            memory = frozen_sweep.empty_table(tokens.n_words, len(alpha))
-            settings = {"memory": memory, "order": places, "n_threads": n_threads}
-            return lambda s: frozen_sweep.step(s, tokens, alpha, 0.01, **settings)
+            def step(n_threads, sampler=sampler, alpha=alpha):
+                return chain(sampler, tokens, alpha, 0.01, 1, n_threads=n_threads).step
 
-        def mh(n_threads, alpha=alpha):
-            return lambda s: mh_sweep.step(s, tokens, order, alpha, 0.01, n_threads=n_threads)
-
-        start = frozen_sweep.init(tokens, n_topics, 1)
-        threads(f"frozen, K = {n_topics}", frozen, start, n, options.sweeps)
-        start = mh_sweep.init(tokens, order, n_topics, 1)
-        threads(f"mh, K = {n_topics}", mh, start, n, options.sweeps)
+            start = first.get(sampler) or chain(sampler, tokens, alpha, 0.01, 1).first
+            threads(f"{sampler}, K = {n_topics}", step, start, n, options.sweeps)
 
 
 if __name__ == "__main__":
