@@ -1,5 +1,10 @@
 """GibbsLDA: scikit-learn's contract, recovery of planted topics, the same bytes for any number of threads."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -227,3 +232,28 @@ def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
     forgetful.partial_fit(counts[500:])
     forgetful.mean_counts_ += earlier
     assert distance(topics, forgetful) > 2 * whole
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
+def test_topics_do_not_depend_on_the_processor(tmp_path):
+    """Vectors of 128 or of 512 bits, with or without fused multiply-add: the same draws."""
+    program = """
+import hashlib, numpy as np
+from discreet.lda import GibbsLDA
+X = np.random.default_rng(0).poisson(0.5, (90, 120))
+found = [
+    GibbsLDA(k, sampler=sampler, n_sweeps=48, topic_word_prior=beta, random_state=1).fit(X)
+    for k, sampler, beta in ((20, "frozen", 0.01), (201, "frozen", 0.01), (201, "frozen", 1.0), (30, "mh", 0.01))
+]
+print([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in found])
+"""
+
+    def run(**processor):
+        cache = str(tmp_path / (processor.get("NUMBA_CPU_NAME") or "host"))
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, **processor}
+        return subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+        ).stdout
+
+    plain = run(NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
+    assert run() == plain
