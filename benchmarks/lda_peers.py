@@ -38,9 +38,9 @@ class Discreet:
         self.sampler, self.n_threads, self.mean = sampler, n_threads, mean
 
     def prepare(self, counts, n_topics, seed):
-        from discreet.lda.chains import chain
         from discreet.lda.documents import read_documents
-        from discreet.lda.state import padded, read_tokens
+        from discreet.lda.gibbs.chains import chain
+        from discreet.lda.gibbs.state import padded, read_tokens
 
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
@@ -51,7 +51,7 @@ class Discreet:
 
     def train(self, n_sweeps):
         """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
-        from discreet.lda import mean_counts
+        from discreet.lda.gibbs import means as mean_counts
 
         self.means = mean_counts.init(*self.shape, n_sweeps)
         while self.done < n_sweeps:
@@ -61,7 +61,7 @@ class Discreet:
                 self.means = mean_counts.step(self.means, self.table(self.state))
 
     def topics(self):
-        from discreet.lda import mean_counts
+        from discreet.lda.gibbs import means as mean_counts
 
         counts = mean_counts.mean(self.means, self.n_topics) + BETA
         return counts / counts.sum(axis=1, keepdims=True)

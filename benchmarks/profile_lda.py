@@ -54,9 +54,9 @@ def timed(work, *args, **keywords):
 
 
 def profile_frozen(tokens, n_topics, n_sweeps):
-    from discreet.lda import frozen_sweep
-    from discreet.lda.counter_stream import sweep_key
-    from discreet.lda.state import word_order
+    from discreet.lda.gibbs.counter_stream import sweep_key
+    from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+    from discreet.lda.gibbs.state import word_order
 
     n, alpha, order = len(tokens.words), np.full(n_topics, 0.1), word_order(tokens)
     for n_bits in (24, 53):
@@ -84,7 +84,8 @@ def profile_frozen(tokens, n_topics, n_sweeps):
 
 
 def profile_lists(tokens, n_topics, n_sweeps):
-    from discreet.lda import list_sweep, word_lists
+    from discreet.lda.gibbs.sparse import sweep as list_sweep
+    from discreet.lda.gibbs.sparse import word_lists
 
     n, alpha = len(tokens.words), np.full(n_topics, 0.1)
     lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 1)
@@ -154,9 +155,9 @@ def main():
     parser.add_argument("--sweeps", type=int, default=20)
     parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
-    from discreet.lda.chains import MOST_TABLE_TOPICS, chain
     from discreet.lda.documents import read_documents
-    from discreet.lda.state import read_tokens, word_order
+    from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS, chain
+    from discreet.lda.gibbs.state import read_tokens, word_order
 
     counts = sp.load_npz(DATA / options.corpus / "counts.npz")
     tokens, cpu, _ = timed(lambda: read_tokens(read_documents(counts)))

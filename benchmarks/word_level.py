@@ -16,11 +16,11 @@ import tomotopy
 from real_corpora import load
 
 from discreet import Ledger
-from discreet.central import hybrid_gibbs
-from discreet.central.arranged_tokens import arrange
-from discreet.central.word_level_cost import table_mechanism, total_event
-from discreet.lda import frozen_sweep
-from discreet.lda.state import begin, word_order
+from discreet.central.word_level import hybrid_gibbs
+from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level.cost import table_mechanism, total_event
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.state import begin, word_order
 from discreet.privacy import SecureStream
 
 N_TOPICS, SWEEPS = 50, 5

@@ -15,9 +15,11 @@ import numpy as np
 from lda_peers import ALPHA, BETA
 
 from discreet.evaluate import completion_perplexity
-from discreet.lda import frozen_sweep, list_sweep, word_lists
 from discreet.lda.documents import read_documents
-from discreet.lda.state import State, read_tokens, word_order
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.sparse import sweep as list_sweep
+from discreet.lda.gibbs.sparse import word_lists
+from discreet.lda.gibbs.state import State, read_tokens, word_order
 from lda import split
 
 

@@ -33,7 +33,7 @@ from lines import (
 
 from discreet import PrivateLDA, StreamingLocalLDA
 from discreet.central import PrivateMomentLDA
-from discreet.lda.moment_fit import fit_topics
+from discreet.lda.moments.fit import fit_topics
 from discreet.local import Moments, amplify_by_shuffling
 
 COLOURS = {"LP-LDA, K 50, alpha 1.0": "#b2182b", "LP-LDA, K 50, alpha 0.1": "#ef8a62"}

@@ -23,7 +23,7 @@ from discreet.audit import classifier_attack
 from discreet.central import CountNoiseLDA
 from discreet.lda import GibbsLDA
 from discreet.local import BitChannel
-from discreet.local.rebuilding import rebuild
+from discreet.local.lp_lda import rebuild
 
 CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5
 #: Drawn at random from the corpus; a quarter of them trains each pipeline.

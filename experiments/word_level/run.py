@@ -26,13 +26,14 @@ from real_corpora import DATA, load
 
 from discreet import HybridGibbsLDA, Ledger, PrivateLDA
 from discreet.audit import TopicAttack
-from discreet.central import hybrid_gibbs, inherent_privacy
-from discreet.central.arranged_tokens import arrange
-from discreet.central.word_level_cost import calibrated, plan
+from discreet.central import inherent_privacy
+from discreet.central.word_level import hybrid_gibbs
+from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level.cost import calibrated, plan
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
 from discreet.privacy import SecureStream, noise_multiplier_for
+from discreet.privacy.histogram_bound import OneCellBound
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
-from discreet.privacy.one_cell import OneCellBound
 
 HERE = Path(__file__).resolve().parent
 N_TOPICS, ALPHA, BETA, DELTA = 50, 1.0, 0.01, 1e-6
@@ -65,7 +66,7 @@ def chain(counts, settings, n_sweeps, seed):
     stream = SecureStream(seed)
     tokens = arrange(counts, stream.spawn("order"))
     free = Ledger(math.inf, DELTA, privacy_unit="word", neighboring="replace_one")
-    from discreet.privacy import events
+    from discreet.privacy.accounting import events
 
     reservation = free.reserve(events.non_private(), "an experiment")
     state = hybrid_gibbs.init(tokens, settings, stream)

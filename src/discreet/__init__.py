@@ -4,9 +4,10 @@ Public names load on first use, so that ``import discreet`` stays fast and impor
 dp_accounting.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from discreet._lazy import lazy_names
+from discreet._version import __version__
 from discreet.errors import (
     BudgetExceeded,
     CorpusError,
@@ -15,8 +16,6 @@ from discreet.errors import (
     PrivacyError,
     ReleaseError,
 )
-
-__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
@@ -43,7 +42,18 @@ _HOMES = {
     "VariationalLDA": "discreet.lda",
     "read_corpus": "discreet.corpus",
 }
-_ROOMS = ("audit", "central", "corpus", "evaluate", "federated", "lda", "local", "privacy", "release")
+_ROOMS = (
+    "audit",
+    "central",
+    "corpus",
+    "evaluate",
+    "federated",
+    "lda",
+    "local",
+    "privacy",
+    "release",
+    "report",
+)
 
 __all__ = [
     "BudgetExceeded",
@@ -64,6 +74,7 @@ __all__ = [
     "ReleaseError",
     "StreamingLocalLDA",
     "VariationalLDA",
+    "__version__",
     "audit",
     "evaluate",
     "federated",
@@ -73,15 +84,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"discreet.{name}")
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_ROOMS})
+__getattr__, __dir__ = lazy_names("discreet", _HOMES | {room: f"discreet.{room}" for room in _ROOMS})

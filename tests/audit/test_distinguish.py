@@ -138,7 +138,7 @@ def neighbours():
 
 def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
     """Real fits; the score is the noisy unigram of the secret word, as the fit releases it."""
-    from discreet.central import gate
+    from discreet.privacy import shared_gaussian as gate
 
     honest = gate.Gate.release
     released = {}
@@ -176,11 +176,12 @@ def test_whole_fits_with_a_hundredth_of_the_noise_are_flagged(monkeypatch):
 
 def test_the_worst_statistic_of_a_fit_is_within_its_promise():
     """The sums that training releases, on the worst pair of neighbours, with the share that one release gets."""
-    from discreet.central.gate import Gate
     from discreet.central.statistics import unigram_sum
     from discreet.central.units import group_units
     from discreet.corpus import check_counts
-    from discreet.privacy import events, gdp_epsilon
+    from discreet.privacy import gdp_epsilon
+    from discreet.privacy.accounting import events
+    from discreet.privacy.shared_gaussian import Gate
 
     with_unit, without = (group_units(check_counts(rows), None) for rows in neighbours())
     noise, share = noise_multiplier_for(4.0, DELTA), 0.5

@@ -8,8 +8,8 @@ import pytest
 from tests.naive.central_checks import block_corpus, overlap
 
 from discreet import BudgetExceeded, CountNoiseLDA, Ledger, ParameterError
-from discreet.central import count_noise_lda
-from discreet.privacy.laplace import discrete_laplace
+from discreet.central.word_level import count_noise_lda
+from discreet.privacy.noise.laplace import discrete_laplace
 
 
 @pytest.fixture

@@ -19,14 +19,14 @@ from tests.naive.central_checks import (
 )
 
 from discreet import Ledger
-from discreet.central import dpsvi
-from discreet.central.gate import BITS
+from discreet.central import dp_svi as dpsvi
 from discreet.central.units import group_units
 from discreet.errors import PrivacyError
-from discreet.privacy import events
+from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
-from discreet.privacy.coins import bernoulli
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.bernoulli import bernoulli
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import BITS
 
 K = 3
 

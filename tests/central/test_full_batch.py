@@ -10,12 +10,11 @@ from tests.naive.central_checks import independent, noise_has_scale, random_coun
 
 from discreet import Ledger
 from discreet.central import full_batch
-from discreet.central.gate import BITS, Gate, Noisy
 from discreet.central.schedule import plan
 from discreet.central.units import group_units
-from discreet.privacy import events
-from discreet.privacy.accounting import gdp_mu, noise_multiplier_for
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import BITS, Gate, Noisy
 
 K, PRIOR = 3, 0.1
 

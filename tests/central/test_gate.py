@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.naive.central_checks import independent, noise_has_scale
 
 from discreet import Ledger
-from discreet.central.gate import BITS, Gate, noise_multiplier_of
 from discreet.errors import PrivacyError
-from discreet.privacy import events, mechanism
-from discreet.privacy.accounting import noise_multiplier_for
-from discreet.privacy.stream import SecureStream
+from discreet.privacy import mechanism
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import BITS, Gate, noise_multiplier_of
 
 TOTAL = np.random.default_rng(0).integers(0, 2**24, (200, 20))
 

@@ -20,10 +20,9 @@ from discreet import (
     PrivacyError,
     Release,
 )
-from discreet.central import hybrid_gibbs, integer_draws
-from discreet.central.arranged_tokens import arrange
-from discreet.central.integer_draws import draw_topics, integer_prior, integer_table, integer_weights
-from discreet.central.word_level_cost import (
+from discreet.central.word_level import hybrid_gibbs, integer_draws
+from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level.cost import (
     calibrated,
     plan,
     range_of,
@@ -31,9 +30,15 @@ from discreet.central.word_level_cost import (
     total_epsilon,
     total_event,
 )
-from discreet.lda.state import Tokens
-from discreet.privacy import events
-from discreet.privacy.stream import SecureStream
+from discreet.central.word_level.integer_draws import (
+    draw_topics,
+    integer_prior,
+    integer_table,
+    integer_weights,
+)
+from discreet.lda.gibbs.state import Tokens
+from discreet.privacy.accounting import events
+from discreet.privacy.noise.stream import SecureStream
 
 ALL = 2**64 - 1
 

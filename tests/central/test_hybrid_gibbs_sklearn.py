@@ -29,7 +29,7 @@ def test_the_battery(noise, publish):
 
 def test_neighbours_by_a_replaced_word_draw_alike():
     """What the battery cannot ask: one token's word is replaced."""
-    from discreet.privacy.battery_subject import planted_counts, recorded_draws
+    from discreet.privacy.testing.subject import planted_counts, recorded_draws
 
     one = planted_counts(50).tolil()
     two = one.copy()

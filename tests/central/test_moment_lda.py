@@ -11,12 +11,13 @@ from sklearn.exceptions import NotFittedError
 
 from discreet import Ledger, Release
 from discreet.central import PrivateMomentLDA
-from discreet.central.gate import Gate
 from discreet.central.moment_release import learnable_directions, release_moments
 from discreet.central.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.privacy import check_private_estimator, events, noise_multiplier_for
-from discreet.privacy.stream import SecureStream
+from discreet.privacy import check_private_estimator, noise_multiplier_for
+from discreet.privacy.accounting import events
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import Gate
 
 
 def blocks(n, n_topics=3, size=12, seed=0):

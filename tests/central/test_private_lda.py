@@ -10,12 +10,12 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, r
 
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.central import full_batch
-from discreet.central.gate import Gate
 from discreet.central.schedule import plan
 from discreet.central.units import group_units
 from discreet.errors import BudgetExceeded
-from discreet.privacy import events
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.accounting import events
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import Gate
 
 # ---- determinism
 

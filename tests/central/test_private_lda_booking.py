@@ -9,8 +9,8 @@ from tests.naive.private_lda import BOTH, COUNTS, OWNERS, make
 from discreet import Corpus, Ledger
 from discreet.central import private_lda as module
 from discreet.errors import BudgetExceeded, CorpusError
-from discreet.privacy import events
-from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.release.record import Release
 
 # ---- the promise: booked before read

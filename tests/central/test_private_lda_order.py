@@ -58,7 +58,7 @@ def coins_by_position(units):
 
 def test_coins_by_position_are_caught(monkeypatch):
     order = np.random.default_rng(2).permutation(400)
-    monkeypatch.setattr("discreet.central.dpsvi.content_order", coins_by_position)
+    monkeypatch.setattr("discreet.central.dp_svi.content_order", coins_by_position)
     assert bytes_of(COUNTS[order], None, **KINDS["DP-SVI"]) != bytes_of(COUNTS, None, **KINDS["DP-SVI"])
 
 

@@ -5,12 +5,13 @@ import pytest
 from tests.naive.central_checks import csr, random_counts
 from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws
 
-from discreet.central import dpsvi, full_batch
+from discreet.central import dp_svi as dpsvi
+from discreet.central import full_batch
 from discreet.central import private_lda as module
-from discreet.central.gate import Gate, Noisy
 from discreet.central.schedule import plan
 from discreet.privacy import mechanism
-from discreet.privacy.accounting import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
+from discreet.privacy.shared_gaussian import Gate, Noisy
 
 
 def pin_the_noisy_count(monkeypatch, value):

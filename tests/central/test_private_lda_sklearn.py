@@ -12,10 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.naive.central_checks import block_corpus, overlap, random_counts
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, Release
-from discreet.central import dpsvi
+from discreet.central import dp_svi as dpsvi
 from discreet.evaluate import completion_perplexity
 from discreet.evaluate import unigram as unigram_model
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 
 class Rounded(PrivateLDA):

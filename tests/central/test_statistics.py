@@ -12,9 +12,9 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.gate import BITS
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import group_units
+from discreet.privacy.shared_gaussian import BITS
 
 CHOSEN = np.array([0, 1, 3, 4])
 WEIGHTS = np.array([0.7, 1.3, 1.0, 2.1])

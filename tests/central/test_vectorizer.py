@@ -25,7 +25,7 @@ from discreet.central import WordCounts
 from discreet.central.vocabulary import settings as module
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import noise_multiplier_for
-from discreet.privacy.events import FailureDpEvent, gaussian, leaves
+from discreet.privacy.accounting.events import FailureDpEvent, gaussian, leaves
 
 METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
 

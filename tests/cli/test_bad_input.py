@@ -8,7 +8,7 @@ import pytest
 
 from discreet.cli.app import run
 from discreet.privacy import Ledger, noise_multiplier_for
-from discreet.privacy.events import gaussian
+from discreet.privacy.accounting.events import gaussian
 
 WORDS = ["ward", "nurse", "night", "pain", "sleep", "visit", "tea", "bed", "letter", "garden"]
 

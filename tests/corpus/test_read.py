@@ -16,8 +16,8 @@ from discreet.corpus import (
     find_format,
     from_frame,
     read_corpus,
-    triples,
 )
+from discreet.corpus.formats import number_triples as triples
 from discreet.errors import CorpusError
 
 DOCUMENTS = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.masks import Masker, add_up, unmask
-from discreet.federated.secret_shares import join, split
+from discreet.federated.secure_aggregation.masks import Masker, add_up, unmask
+from discreet.federated.secure_aggregation.secret_shares import join, split
 from discreet.privacy import SecureStream
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.shared_noise import add_share, share_of_noise
+from discreet.federated.secure_aggregation.shared_noise import add_share, share_of_noise
 from discreet.privacy import SecureStream
 
 

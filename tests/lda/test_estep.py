@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.naive import lda as naive
 
-from discreet.lda.digamma import exp_digamma_into
 from discreet.lda.documents import read_documents
-from discreet.lda.lanes import aligned, pad_table
-from discreet.lda.variational import bound, infer, init, prepare, step, word_weights
+from discreet.lda.variational.digamma import exp_digamma_into
+from discreet.lda.variational.simd import aligned, pad_table
+from discreet.lda.variational.svi import bound, infer, init, prepare, step, word_weights
 
 
 def problem(n_topics, n_words=30, n_documents=25, seed=0):
@@ -136,7 +136,7 @@ def test_the_bound_agrees_with_the_twin():
 
 @pytest.mark.parametrize("block", [2**22, 8 * 8])
 def test_bits_do_not_depend_on_threads(monkeypatch, block):
-    monkeypatch.setattr("discreet.lda.variational._BLOCK", block)
+    monkeypatch.setattr("discreet.lda.variational.svi._BLOCK", block)
     rng = np.random.default_rng(3)
     counts = rng.poisson(0.3, (300, 60))
     batches = prepare(read_documents(counts), 6)

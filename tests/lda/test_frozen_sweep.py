@@ -12,10 +12,19 @@ from scipy import stats
 from tests.naive import gibbs as naive
 
 from discreet.errors import ParameterError
-from discreet.lda import frozen_plain, frozen_sweep
-from discreet.lda.counter_stream import mix, stream_at, sweep_key
-from discreet.lda.frozen_kernel import draw_documents
-from discreet.lda.state import Tokens, aligned_zeros, begin, count_topics, padded, random_topics, word_order
+from discreet.lda.gibbs.counter_stream import mix, stream_at, sweep_key
+from discreet.lda.gibbs.frozen import plain as frozen_plain
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.frozen.kernel import draw_documents
+from discreet.lda.gibbs.state import (
+    Tokens,
+    aligned_zeros,
+    begin,
+    count_topics,
+    padded,
+    random_topics,
+    word_order,
+)
 
 ALPHA = 0.3
 
@@ -380,7 +389,7 @@ def test_topics_start_uniform_and_reproducible():
 WITHOUT_A_COMPILER = """
 import json, sys
 import numpy as np
-from discreet.lda.gibbs_lda import GibbsLDA
+from discreet.lda.gibbs.estimator import GibbsLDA
 X = np.array(json.loads(sys.argv[1]))
 models = [GibbsLDA(3, n_sweeps=3, sampler=s, random_state=6).fit(X) for s in ("frozen", "live", "mh")]
 print(json.dumps([m.topic_word_counts_.tolist() for m in models]))

@@ -16,8 +16,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import GibbsLDA, chains, fold_in, frozen_sweep, gibbs_lda
-from discreet.lda.state import begin
+from discreet.lda import GibbsLDA, fold_in
+from discreet.lda.gibbs import chains
+from discreet.lda.gibbs import estimator as gibbs_lda
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.state import begin
 
 EXPECTED_FAILURES: dict[str, str] = {}
 

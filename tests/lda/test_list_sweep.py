@@ -13,10 +13,16 @@ from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
 from tests.naive import gibbs as naive
 
 from discreet._threads import balanced_cuts
-from discreet.lda import GibbsLDA, chains, frozen_sweep, list_plain, list_sweep, mh_sweep, word_lists
-from discreet.lda.counter_stream import sweep_key
-from discreet.lda.list_kernel import draw_documents
-from discreet.lda.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
+from discreet.lda import GibbsLDA
+from discreet.lda.gibbs import chains
+from discreet.lda.gibbs.counter_stream import sweep_key
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.mh import sweep as mh_sweep
+from discreet.lda.gibbs.sparse import plain as list_plain
+from discreet.lda.gibbs.sparse import sweep as list_sweep
+from discreet.lda.gibbs.sparse import word_lists
+from discreet.lda.gibbs.sparse.kernel import draw_documents
+from discreet.lda.gibbs.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
 
 ALPHA, BETA = 0.3, 0.4
 KERNELS = [draw_documents, list_plain.draw_documents]
@@ -257,7 +263,8 @@ PLAIN = """
 import json, sys
 import numpy as np
 from discreet._threads import balanced_cuts
-from discreet.lda import GibbsLDA, chains
+from discreet.lda import GibbsLDA
+from discreet.lda.gibbs import chains
 chains.MOST_TABLE_TOPICS = 1
 X = np.random.default_rng(3).poisson(0.8, (12, 9))
 model = GibbsLDA(5, n_sweeps=43, random_state=2).fit(X)

@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 from tests.naive import gibbs as naive
 
-from discreet.lda import frozen_sweep, live_sweep
-from discreet.lda.counter_stream import sweep_key
-from discreet.lda.state import Tokens, count_topics
+from discreet.lda.gibbs import live as live_sweep
+from discreet.lda.gibbs.counter_stream import sweep_key
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.state import Tokens, count_topics
 
 GOLDEN = 0x9E3779B97F4A7C15
 

@@ -5,9 +5,9 @@ import pytest
 from tests.naive import gibbs as naive
 
 from discreet.errors import ParameterError
-from discreet.lda import mh_sweep
-from discreet.lda.counter_stream import sweep_key
-from discreet.lda.state import Tokens, count_topics
+from discreet.lda.gibbs.counter_stream import sweep_key
+from discreet.lda.gibbs.mh import sweep as mh_sweep
+from discreet.lda.gibbs.state import Tokens, count_topics
 
 GOLDEN = 0x9E3779B97F4A7C15
 

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from discreet.central import PrivateLDA
 from discreet.evaluate import completion_perplexity, topic_match
-from discreet.lda import GibbsLDA, VariationalLDA, chains
+from discreet.lda import GibbsLDA, VariationalLDA
+from discreet.lda.gibbs import chains
 
 
 class Regime(NamedTuple):

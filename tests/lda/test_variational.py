@@ -11,7 +11,7 @@ from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import completion_perplexity, topic_match
 from discreet.lda import VariationalLDA, fold_in
-from discreet.lda.variational import init
+from discreet.lda.variational.svi import init
 
 
 # All checks pass; none is expected to fail.

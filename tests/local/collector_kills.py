@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.lda.moments import Moments
+from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import open_tables
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel

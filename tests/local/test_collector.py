@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments import Moments
-from discreet.local.collector.gate import Pace, ReportForm, Tickets, Tokens, read_secrets
+from discreet.lda.moments.moments import Moments
+from discreet.local.collector.admission import Pace, ReportForm, Tickets, Tokens, read_secrets
 from discreet.local.collector.store import (
     ConflictError,
     ReportStore,

@@ -12,7 +12,7 @@ import pytest
 from tests.local import collector_kills, postgres_server
 
 from discreet.errors import CorpusError, DiscreetError
-from discreet.lda.moments import Moments
+from discreet.lda.moments.moments import Moments
 from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreFailedError
 from discreet.privacy.bit_channel import BitChannel
 

@@ -8,8 +8,8 @@ import pytest
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError
-from discreet.lda.moments import noise_variance
-from discreet.local.rebuilding import estimated_counts, rebuild
+from discreet.lda.moments.moments import noise_variance
+from discreet.local.lp_lda import estimated_counts, rebuild
 
 
 def flip(f):

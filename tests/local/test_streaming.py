@@ -11,9 +11,9 @@ from tests.local.test_local_lda import blocks, channel, reports
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments import Moments, noise_variance
-from discreet.local import prior_stream
-from discreet.local.fading import FadingMoments
+from discreet.lda.moments.moments import Moments, noise_variance
+from discreet.local import olp_lda as prior_stream
+from discreet.local.discounted_moments import FadingMoments
 from discreet.local.informed_gibbs import count_topics_of
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import digamma
 from tests.naive.bound import place_l2
 
-from discreet.central.gate import BITS
+from discreet.privacy.shared_gaussian import BITS
 
 
 def by_unit(counts, owners=None):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.central.gate import BITS
+from discreet.privacy.shared_gaussian import BITS
 
 FULL = 4**BITS
 

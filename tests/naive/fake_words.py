@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from discreet.privacy.stream import SecureStream, WordBlocks
+from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
 
 class FakeBlocks(WordBlocks):

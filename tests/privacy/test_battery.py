@@ -16,8 +16,8 @@ from discreet.privacy import (
     check_private_estimator,
     noise_multiplier_for,
 )
-from discreet.privacy.battery import CHECKS
-from discreet.privacy.battery_subject import Subject, planted_counts
+from discreet.privacy.testing.battery import CHECKS
+from discreet.privacy.testing.subject import Subject, planted_counts
 
 SAMPLED = {
     "check_infinite_epsilon_adds_no_noise": "the start and the sampled documents depend on the seed, noise or not"
@@ -189,7 +189,7 @@ class _FixedKey(SecureStream):
 
 class DrawsForEachDocument(WordTotals):
     def _noisy(self, mechanism, total, stream, reservation):
-        from discreet.privacy import gaussian
+        from discreet.privacy.noise import gaussian
 
         gaussian.rounded_gaussian(1.0, self._n_documents, stream.spawn("more"))
         return super()._noisy(mechanism, total, stream, reservation)

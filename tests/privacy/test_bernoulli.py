@@ -14,7 +14,7 @@ from tests.naive.fake_words import FakeStream
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream, bernoulli
-from discreet.privacy.coins import bernoulli_exp
+from discreet.privacy.noise.bernoulli import bernoulli_exp
 
 N = 1_000_000
 

@@ -15,17 +15,17 @@ from scipy.optimize import brentq
 from tests.naive import hockey_stick as naive
 
 from discreet.errors import PrivacyError
-from discreet.privacy import curves, events
-from discreet.privacy.accounting import (
+from discreet.privacy.accounting import curves, events
+from discreet.privacy.accounting.calibration import solve
+from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.totals import (
     composed_epsilon,
     epsilon_for,
     largest_gaussian,
     noise_multiplier_for,
     within,
 )
-from discreet.privacy.calibration import solve
-from discreet.privacy.gdp import gdp_delta, gdp_epsilon, gdp_mu
-from discreet.privacy.zcdp import zcdp_epsilon
+from discreet.privacy.accounting.zcdp import zcdp_epsilon
 
 # ---- the closed form, against 60 digits
 

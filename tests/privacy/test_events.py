@@ -6,7 +6,7 @@ import dp_accounting
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import events
+from discreet.privacy.accounting import events
 
 ALL = [
     events.gaussian(1.5),

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.naive import samplers
 
-from discreet.privacy import _draws as shared
-from discreet.privacy import gaussian as module
-from discreet.privacy._exact import exp_bounds
+from discreet.privacy.noise import _draws as shared
+from discreet.privacy.noise import gaussian as module
+from discreet.privacy.noise._exact import exp_bounds
 
 ALL_SCALES = st.one_of(
     st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2**40), Fraction(2**40 - 1, 3)]),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy.explain import (
+from discreet.privacy.accounting.explain import (
     attack_risk_sentence,
     best_true_positive_rate,
     explain_budget,
@@ -19,7 +19,7 @@ from discreet.privacy.explain import (
     learnability,
     percent,
 )
-from discreet.privacy.gdp import gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import Guarantee
 
 MU = gdp_mu(2, 1e-6)

@@ -14,8 +14,8 @@ from tests.naive.fake_words import FakeStream
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream, discrete_laplace
-from discreet.privacy import laplace as module
-from discreet.privacy._exact import Words
+from discreet.privacy.noise import laplace as module
+from discreet.privacy.noise._exact import Words
 
 SCALES = [0.5, 1, 3, 20, 1e3, 3e5, 1e9]
 N = 200_000

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
 from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.privacy import events, ledger_file
-from discreet.privacy.accounting import composed_epsilon, gdp_mu, noise_multiplier_for
-from discreet.privacy.ledger import Cost, Ledger, Reservation
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import composed_epsilon, gdp_mu, noise_multiplier_for
+from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger.ledger import Cost, Ledger, Reservation
 
 
 def release_of(epsilon, delta=1e-6):

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.privacy import events
-from discreet.privacy.accounting import composed_epsilon, noise_multiplier_for
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
+from discreet.privacy.ledger.ledger import Ledger
 
 DELTA = 1e-6
 ANY_GAUSSIAN = st.floats(1, 60).map(events.gaussian)
@@ -146,7 +146,7 @@ def test_twenty_threads_race_for_a_budget_of_five(tmp_path, in_file):
 BOOK_WITHOUT_END = textwrap.dedent("""
     import sys
     from discreet.privacy import events
-    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.ledger.ledger import Ledger
     ledger = Ledger.open(sys.argv[1])
     events.gaussian(3.0), ledger.spent()
     for number in range(10**6):
@@ -179,7 +179,7 @@ def test_death_at_any_moment_leaves_a_whole_ledger_that_forgets_nothing(tmp_path
 
 def test_writing_in_place_would_be_noticed(tmp_path, monkeypatch):
     # The plausible mistake: to write over the old file. A reader at the wrong moment finds half a ledger.
-    from discreet.privacy import ledger_file
+    from discreet.privacy.ledger import file as ledger_file
 
     ledger = Ledger(50, DELTA, path=tmp_path / "ledger.json")
 

@@ -14,9 +14,10 @@ import threading
 import pytest
 
 from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.privacy import events, ledger_file
-from discreet.privacy.accounting import noise_multiplier_for
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger.ledger import Ledger
 
 
 def release_of(epsilon, delta=1e-6):
@@ -156,8 +157,8 @@ BOOK_IN_ANOTHER_PROCESS = textwrap.dedent("""
     import sys
     from discreet.errors import BudgetExceeded
     from discreet.privacy import events
-    from discreet.privacy.accounting import noise_multiplier_for
-    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.accounting.totals import noise_multiplier_for
+    from discreet.privacy.ledger.ledger import Ledger
     part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))
     ledger = Ledger.open(sys.argv[1], 1, 1e-6)
     booked = 0
@@ -205,8 +206,8 @@ def test_processes_share_one_budget(tmp_path):
 CRASH = textwrap.dedent("""
     import sys
     from discreet.privacy import events
-    from discreet.privacy.accounting import noise_multiplier_for
-    from discreet.privacy.ledger import Ledger
+    from discreet.privacy.accounting.totals import noise_multiplier_for
+    from discreet.privacy.ledger.ledger import Ledger
     ledger = Ledger.open(sys.argv[1])
     reservation = ledger.reserve(events.gaussian(noise_multiplier_for(1, 1e-6)), "topics")
     print("reserved", flush=True)

@@ -9,11 +9,11 @@ import pytest
 from tests.naive import goodness
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import events
+from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 L2 = Bound("l2", bits=10)
 L1 = Bound("l1", bits=10)

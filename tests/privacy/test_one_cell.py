@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import Bound, BoundedSum, LaplaceMechanism, Ledger, OneCellBound, SecureStream, events
+from discreet.privacy import Bound, BoundedSum, LaplaceMechanism, Ledger, OneCellBound, SecureStream
+from discreet.privacy.accounting import events
 
 
 def test_sensitivities_are_those_of_a_move_between_cells():

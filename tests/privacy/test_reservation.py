@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import PrivacyError
-from discreet.privacy import events
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.reservation import Reservation
+from discreet.privacy.accounting import events
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.reservation import Reservation
 
 NOISES = st.floats(0.5, 50)
 

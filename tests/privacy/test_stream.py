@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream
-from discreet.privacy.stream import WordBlocks
+from discreet.privacy.noise.stream import WordBlocks
 
 forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -213,7 +213,7 @@ def run(program, **environment):
 PRELUDE = """
 import ctypes, json, os, sys
 from discreet.errors import PrivacyError
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 def attempt(call):
     try:

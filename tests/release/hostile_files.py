@@ -4,7 +4,7 @@ import json
 import struct
 from hashlib import sha256
 
-from discreet.privacy import ledger_file
+from discreet.privacy.ledger import file as ledger_file
 
 MODEL, VOCABULARY = "model.safetensors", "vocabulary.txt"
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.release.hostile_files import MODEL, VOCABULARY, rewrite, take_apart, with_entries, write_words
-from tests.release.report_cases import HOSTILE, release
+from tests.report.report_cases import HOSTILE, release
 
 from discreet.errors import ReleaseError
-from discreet.privacy import Ledger, events
+from discreet.privacy import Ledger
+from discreet.privacy.accounting import events
 from discreet.release import Release, file_format
 
 ODD_SETTINGS = {
@@ -102,7 +103,7 @@ def test_the_same_release_gives_the_same_bytes(tmp_path):
 
 def test_other_processes_write_the_same_bytes(tmp_path):
     """Hashes of text are salted in each process; nothing may depend on their order."""
-    code = "from tests.release.report_cases import HOSTILE, release; release(words=HOSTILE).save('{}')"
+    code = "from tests.report.report_cases import HOSTILE, release; release(words=HOSTILE).save('{}')"
     for name in ("one", "two"):
         subprocess.run(
             [sys.executable, "-c", code.format(tmp_path / name)],
@@ -219,7 +220,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from tests.release.report_cases import release
+from tests.report.report_cases import release
 from discreet.errors import ReleaseError
 from discreet.release import Release, files
 

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ReleaseError
-from discreet.privacy import events
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.accounting import events
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 
 MODEL, VOCABULARY, CARD = "model.safetensors", "vocabulary.txt", "README.md"

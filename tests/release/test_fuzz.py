@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.release.hostile_files import MODEL, VOCABULARY, put_together, take_apart, with_entries
-from tests.release.report_cases import release
+from tests.report.report_cases import release
 
 from discreet.errors import ReleaseError
 from discreet.release import Release, file_format

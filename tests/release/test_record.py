@@ -7,11 +7,12 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.release.report_cases import release
+from tests.report.report_cases import release
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, PrivacyError, ReleaseError
-from discreet.privacy import Ledger, events
+from discreet.privacy import Ledger
+from discreet.privacy.accounting import events
 from discreet.release import Release
 
 

@@ -3,14 +3,15 @@
 Names load on first use, so that importing this room imports neither scipy nor numba.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from discreet.audit._classifier_attack import ClassifierAttackReport, classifier_attack
     from discreet.audit.attack_report import AuditReport
     from discreet.audit.canaries import make_canaries
     from discreet.audit.canary_run import OneRunReport, one_run_audit, score_canaries
-    from discreet.audit.confidences import ClassifierAttackReport, classifier_attack
     from discreet.audit.distinguishing import (
         DistinguishingReport,
         distinguish,
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AuditReport": "discreet.audit.attack_report",
-    "ClassifierAttackReport": "discreet.audit.confidences",
+    "ClassifierAttackReport": "discreet.audit._classifier_attack",
     "DistinguishingReport": "discreet.audit.distinguishing",
     "OneRunReport": "discreet.audit.canary_run",
     "TopicAttack": "discreet.audit.topic_attack",
     "TopicAttackReport": "discreet.audit.topic_attack",
-    "classifier_attack": "discreet.audit.confidences",
+    "classifier_attack": "discreet.audit._classifier_attack",
     "distinguish": "discreet.audit.distinguishing",
     "draw_halves": "discreet.audit.shadows",
     "epsilon_lower_bound": "discreet.audit.distinguishing",
@@ -75,14 +76,4 @@ __all__ = [
     "train_statistics",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.audit' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.audit", _HOMES)

@@ -3,27 +3,28 @@
 Names load on first use, so that importing this room imports neither numba nor dp_accounting.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.central.count_noise_lda import CountNoiseLDA
-    from discreet.central.hybrid_gibbs_lda import HybridGibbsLDA
-    from discreet.central.inherent_loss import InherentPrivacy, inherent_privacy
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
+    from discreet.central.word_level.count_noise_lda import CountNoiseLDA
+    from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
+    from discreet.central.word_level.inherent_loss import InherentPrivacy, inherent_privacy
 
 _HOMES = {
-    "CountNoiseLDA": "discreet.central.count_noise_lda",
-    "HybridGibbsLDA": "discreet.central.hybrid_gibbs_lda",
-    "InherentPrivacy": "discreet.central.inherent_loss",
+    "CountNoiseLDA": "discreet.central.word_level.count_noise_lda",
+    "HybridGibbsLDA": "discreet.central.word_level.hybrid_gibbs_lda",
+    "InherentPrivacy": "discreet.central.word_level.inherent_loss",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
     "PrivateMomentLDA": "discreet.central.moment_lda",
     "WordCounts": "discreet.central.word_counts",
-    "inherent_privacy": "discreet.central.inherent_loss",
+    "inherent_privacy": "discreet.central.word_level.inherent_loss",
 }
 
 __all__ = [
@@ -37,14 +38,4 @@ __all__ = [
     "inherent_privacy",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.central' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.central", _HOMES)

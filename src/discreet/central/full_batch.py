@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.central.em_round import initial_theta, round_sum
 from discreet.central.factorize import factorize
-from discreet.central.gate import Gate, Noisy
-from discreet.central.rounds import initial_theta, round_sum
 from discreet.central.schedule import COUNT_SHARE, Schedule
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
+from discreet.privacy.shared_gaussian import Gate, Noisy
 
 __all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from discreet._progress import Callback, tell
-from discreet.central.gate import Gate
 from discreet.central.moment_release import learnable_directions, release_moments
 from discreet.central.private_lda_check import check_data, check_parameters
 from discreet.central.units import group_units
 from discreet.errors import ParameterError
-from discreet.lda.moment_fit import fit_topics
-from discreet.privacy import events
-from discreet.privacy.accounting import noise_multiplier_for
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.lda.moments.fit import fit_topics
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import Gate
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
@@ -185,7 +185,7 @@ class PrivateMomentLDA(ReleasedTopics):
         )
 
     def _configuration(self, learnable: int) -> dict[str, Any]:
-        from discreet import __version__
+        from discreet._version import __version__
 
         names = ("n_topics", "privacy_unit", "doc_topic_prior")
         return {

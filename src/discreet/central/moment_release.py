@@ -8,7 +8,7 @@ documents of l words each that is, up to scale,
 .. math:: u \propto E[x / \sqrt l], \qquad C_{ij} \propto E[x_i x_j / l] \quad (i \ne j),
 
 which a topic model explains as :math:`m^\top \Phi` and :math:`\Phi^\top S \Phi` with its own m and S: the fit of
-:mod:`discreet.lda.moment_fit`. Scales are matched to rates of presence, so that the fit starts where it
+:mod:`discreet.lda.moments.fit`. Scales are matched to rates of presence, so that the fit starts where it
 does for reports.
 
 Guarantee
@@ -21,11 +21,11 @@ Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three 
 
 import numpy as np
 
-from discreet.central.gate import Gate
 from discreet.central.schedule import COUNT_SHARE
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
-from discreet.lda.noisy_moments import NoisyMoments, learnable_directions, moments_of_sums
+from discreet.lda.moments.noisy import NoisyMoments, learnable_directions, moments_of_sums
+from discreet.privacy.shared_gaussian import Gate
 
 __all__ = ["NoisyMoments", "learnable_directions", "release_moments"]
 

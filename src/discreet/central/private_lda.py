@@ -1,7 +1,7 @@
 """PrivateLDA: topics of a corpus that a trusted curator holds, under differential privacy.
 
 The estimator is a shell: it checks, books, reads, runs ``init`` and ``step`` of
-:mod:`discreet.central.full_batch` (or :mod:`discreet.central.dpsvi` for ``sampling_rate < 1``), and puts what
+:mod:`discreet.central.full_batch` (or :mod:`discreet.central.dp_svi` for ``sampling_rate < 1``), and puts what
 was released into a ``Release``. The guarantee and its proof stand in those modules.
 """
 
@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
-from discreet.central import dpsvi, full_batch
-from discreet.central.gate import Gate
+from discreet.central import dp_svi as dpsvi
+from discreet.central import full_batch
 from discreet.central.private_lda_check import check_data, check_parameters
 from discreet.central.schedule import plan
 from discreet.central.units import Units, group_units
 from discreet.errors import ParameterError
-from discreet.privacy import events
-from discreet.privacy.accounting import epsilon_for, gdp_mu, noise_multiplier_for
-from discreet.privacy.explain import HOPELESS, Learnability, learnability
-from discreet.privacy.ledger import Ledger, Reservation
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.explain import HOPELESS, Learnability, learnability
+from discreet.privacy.accounting.totals import epsilon_for, gdp_mu, noise_multiplier_for
+from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.shared_gaussian import Gate
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
@@ -300,7 +301,7 @@ class PrivateLDA(ReleasedTopics):
         }
 
     def _configuration(self) -> dict[str, Any]:
-        from discreet import __version__
+        from discreet._version import __version__
 
         sampled = self.sampling_rate < 1
         names = ["n_topics", "privacy_unit", "doc_topic_prior", "sampling_rate", "n_rounds"]

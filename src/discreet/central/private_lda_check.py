@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from discreet._threads import count_threads
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
-from discreet.privacy.explain import HOPELESS, learnability
-from discreet.privacy.gdp import gdp_mu
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.accounting.explain import HOPELESS, learnability
+from discreet.privacy.accounting.gdp import gdp_mu
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import check_delta, check_epsilon
 
 __all__ = ["check_data", "check_parameters"]

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.central.gate import BITS
-from discreet.central.pieces import sum_over_pieces
+from discreet.central.thread_sums import sum_over_pieces
 from discreet.central.units import Units
 from discreet.privacy.bound import place_l2
+from discreet.privacy.shared_gaussian import BITS
 
 __all__ = ["cooccurrence_sum", "count_sum", "unigram_sum"]
 

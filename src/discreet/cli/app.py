@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import __version__
+from discreet._version import __version__
 from discreet.cli import (
     audit,
     budget,

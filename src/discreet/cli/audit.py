@@ -78,11 +78,11 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
+    from discreet._files import write_whole
     from discreet.audit import lira
     from discreet.cli.display import console, progress
     from discreet.cli.trainers import find_trainer, trainer_version
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
-    from discreet.release.whole_file import write_whole
 
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,

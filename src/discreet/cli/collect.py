@@ -72,7 +72,7 @@ def collect(
         raise DiscreetError(
             f"`discreet collect` needs {error.name}: pip install 'discreet[collector]'."
         ) from None
-    from discreet.local.collector.gate import Tickets, Tokens, read_secrets
+    from discreet.local.collector.admission import Tickets, Tokens, read_secrets
     from discreet.local.collector.store import ReportStore
 
     admission = None

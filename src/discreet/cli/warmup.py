@@ -52,8 +52,8 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
 
     from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
-    from discreet.lda.bit_counts import add_pair_counts
-    from discreet.lda.chains import MOST_TABLE_TOPICS
+    from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS
+    from discreet.lda.moments.bits import add_pair_counts
     from discreet.local.informed_gibbs import count_topics_of
     from discreet.privacy import Bound
 

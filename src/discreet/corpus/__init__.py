@@ -4,13 +4,14 @@ Names load on first use; nothing here imports numba, and scikit-learn is importe
 list is asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.corpus.check import check_counts
     from discreet.corpus.corpus import Corpus
-    from discreet.corpus.frames import from_frame
+    from discreet.corpus.formats.frames import from_frame
     from discreet.corpus.read import COUNT_FORMATS, TEXT_FORMATS, find_format, read_corpus
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from discreet.corpus.write import WRITABLE_FORMATS, write_corpus
 
 _HOMES = {
-    "COUNT_FORMATS": "read",
-    "Corpus": "corpus",
-    "DEFAULT_TOKEN_PATTERN": "tokenizer",
-    "TEXT_FORMATS": "read",
-    "Tokenizer": "tokenizer",
-    "WRITABLE_FORMATS": "write",
-    "check_counts": "check",
-    "english_stop_words": "stop_words",
-    "find_format": "read",
-    "from_frame": "frames",
-    "load_vocabulary": "vocabulary",
-    "read_corpus": "read",
-    "write_corpus": "write",
+    "COUNT_FORMATS": "discreet.corpus.read",
+    "Corpus": "discreet.corpus.corpus",
+    "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokenizer",
+    "TEXT_FORMATS": "discreet.corpus.read",
+    "Tokenizer": "discreet.corpus.tokenizer",
+    "WRITABLE_FORMATS": "discreet.corpus.write",
+    "check_counts": "discreet.corpus.check",
+    "english_stop_words": "discreet.corpus.stop_words",
+    "find_format": "discreet.corpus.read",
+    "from_frame": "discreet.corpus.formats.frames",
+    "load_vocabulary": "discreet.corpus.vocabulary",
+    "read_corpus": "discreet.corpus.read",
+    "write_corpus": "discreet.corpus.write",
 }
 
 __all__ = [
@@ -49,14 +50,4 @@ __all__ = [
     "write_corpus",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f"discreet.corpus.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'discreet.corpus' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.corpus", _HOMES)

@@ -12,7 +12,7 @@ from discreet._progress import Callback
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus, column_words
 from discreet.corpus.files import PathLike, read_lines
-from discreet.corpus.records import Fields, Reading
+from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, ParameterError
@@ -235,17 +235,17 @@ def _refuse(name: str, options: dict[str, Any], why: str) -> None:
 
 def _read_text(name: str, path: PathLike, reading: Reading) -> Corpus:
     if name == "jsonl":
-        from discreet.corpus.jsonl import read_jsonl as reader
+        from discreet.corpus.formats.jsonl import read_jsonl as reader
     elif name == "csv":
-        from discreet.corpus.table import read_csv as reader
+        from discreet.corpus.formats.csv_text import read_csv as reader
     elif name == "txt":
-        from discreet.corpus.plain import read_folder as reader
+        from discreet.corpus.formats.plain_text import read_folder as reader
     elif name == "lines":
-        from discreet.corpus.plain import read_lines_of_text as reader
+        from discreet.corpus.formats.plain_text import read_lines_of_text as reader
     elif name == "mallet":
-        from discreet.corpus.plain import read_mallet as reader
+        from discreet.corpus.formats.plain_text import read_mallet as reader
     else:
-        from discreet.corpus.parquet import read_parquet as reader
+        from discreet.corpus.formats.parquet import read_parquet as reader
     return reader(path, reading)
 
 
@@ -261,32 +261,32 @@ def _read_counts(
     """Return the counts, and whatever else of a corpus the format holds."""
     n_words = None if public is None else len(public)
     if name == "uci":
-        from discreet.corpus.uci import read_uci
+        from discreet.corpus.formats.uci import read_uci
 
         return read_uci(path, callback), {}
     if name == "mtx":
-        from discreet.corpus.matrix_market import read_matrix_market
+        from discreet.corpus.formats.matrix_market import read_matrix_market
 
         return read_matrix_market(path, callback), {}
     if name == "npz":
-        from discreet.corpus.npz import read_npz
+        from discreet.corpus.formats.npz import read_npz
 
         return read_npz(path)
     if name == "ldac":
-        from discreet.corpus.pairs import read_ldac
+        from discreet.corpus.formats.number_pairs import read_ldac
 
         return read_ldac(path, n_words, callback), {}
     if name == "svmlight":
-        from discreet.corpus.pairs import read_svmlight
+        from discreet.corpus.formats.number_pairs import read_svmlight
 
         counts, labels = read_svmlight(path, n_words, zero_based, callback)
         return counts, {"labels": labels}
     if name == "csv-counts":
-        from discreet.corpus.long_table import read_csv_counts
+        from discreet.corpus.formats.count_table import read_csv_counts
 
         counts, words = read_csv_counts(path, public, encoding, delimiter, callback)
     else:
-        from discreet.corpus.parquet import read_parquet_counts
+        from discreet.corpus.formats.parquet import read_parquet_counts
 
         counts, words = read_parquet_counts(path, public, callback)
     return counts, {"vocabulary": words}

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few
-from discreet.corpus.npz import LABELS, OWNERS, PUBLIC, VOCABULARY
+from discreet.corpus.formats.npz import LABELS, OWNERS, PUBLIC, VOCABULARY
 from discreet.errors import CorpusError
 
 __all__ = ["WRITABLE_FORMATS", "format_of", "side_file", "write_corpus"]
@@ -248,7 +248,7 @@ def _write_csv(corpus: Corpus, file: IO[bytes], separator: str) -> None:
 
 
 def _write_parquet(corpus: Corpus, file: IO[bytes]) -> None:
-    from discreet.corpus.parquet import pyarrow
+    from discreet.corpus.formats.parquet import pyarrow
 
     pa, pq = pyarrow()
     words = pa.array(corpus.vocabulary, pa.string())

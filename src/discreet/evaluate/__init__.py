@@ -6,8 +6,9 @@ a private statistic that no ledger covers: look at it, do not release it.
 Names load on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.evaluate.choosing import TopicNumbers, choose_n_topics
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
     from discreet.evaluate.perplexity import completion_perplexity, transductive_perplexity, unigram
 
 _HOMES = {
-    "ClassificationReport": "classification",
-    "TopicMatch": "matching",
-    "TopicNumbers": "choosing",
-    "choose_n_topics": "choosing",
-    "classification_report": "classification",
-    "coherence_npmi": "coherence",
-    "coherence_umass": "coherence",
-    "completion_perplexity": "perplexity",
-    "diversity": "distinct_words",
-    "hellinger": "matching",
-    "topic_coherences_npmi": "coherence",
-    "topic_coherences_umass": "coherence",
-    "topic_match": "matching",
-    "transductive_perplexity": "perplexity",
-    "unigram": "perplexity",
+    "ClassificationReport": "discreet.evaluate.classification",
+    "TopicMatch": "discreet.evaluate.matching",
+    "TopicNumbers": "discreet.evaluate.choosing",
+    "choose_n_topics": "discreet.evaluate.choosing",
+    "classification_report": "discreet.evaluate.classification",
+    "coherence_npmi": "discreet.evaluate.coherence",
+    "coherence_umass": "discreet.evaluate.coherence",
+    "completion_perplexity": "discreet.evaluate.perplexity",
+    "diversity": "discreet.evaluate.distinct_words",
+    "hellinger": "discreet.evaluate.matching",
+    "topic_coherences_npmi": "discreet.evaluate.coherence",
+    "topic_coherences_umass": "discreet.evaluate.coherence",
+    "topic_match": "discreet.evaluate.matching",
+    "transductive_perplexity": "discreet.evaluate.perplexity",
+    "unigram": "discreet.evaluate.perplexity",
 }
 
 __all__ = [
@@ -58,14 +59,4 @@ __all__ = [
     "unigram",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f"discreet.evaluate.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'discreet.evaluate' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.evaluate", _HOMES)

@@ -3,35 +3,36 @@
 Names load on first use, so that importing this room imports neither numba nor dp_accounting.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.federated.account import Account
     from discreet.federated.federated_lda import FederatedLDA
-    from discreet.federated.masks import Masker
+    from discreet.federated.randomised_response import PairResponse, public_noise, response_probability
     from discreet.federated.rare_words import RareWordResponse, make_response, zipf_edge
-    from discreet.federated.response import PairResponse, public_noise, response_probability
     from discreet.federated.rounds import State, Update, client_update, init_server, server_step
+    from discreet.federated.secure_aggregation.masks import Masker
 
-_HOMES: dict[str, str] = {
-    "Account": "account",
-    "FederatedLDA": "federated_lda",
-    "Masker": "masks",
-    "PairResponse": "response",
-    "RareWordResponse": "rare_words",
-    "State": "rounds",
-    "Update": "rounds",
-    "client_update": "rounds",
-    "init_server": "rounds",
-    "make_response": "rare_words",
-    "public_noise": "response",
-    "response_probability": "response",
-    "server_step": "rounds",
-    "zipf_edge": "rare_words",
+_HOMES = {
+    "Account": "discreet.federated.account",
+    "FederatedLDA": "discreet.federated.federated_lda",
+    "Masker": "discreet.federated.secure_aggregation.masks",
+    "PairResponse": "discreet.federated.randomised_response",
+    "RareWordResponse": "discreet.federated.rare_words",
+    "State": "discreet.federated.rounds",
+    "Update": "discreet.federated.rounds",
+    "client_update": "discreet.federated.rounds",
+    "init_server": "discreet.federated.rounds",
+    "make_response": "discreet.federated.rare_words",
+    "public_noise": "discreet.federated.randomised_response",
+    "response_probability": "discreet.federated.randomised_response",
+    "server_step": "discreet.federated.rounds",
+    "zipf_edge": "discreet.federated.rare_words",
 }
 
-__all__: list[str] = [
+__all__ = [
     "Account",
     "FederatedLDA",
     "Masker",
@@ -48,14 +49,4 @@ __all__: list[str] = [
     "zipf_edge",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet.federated' has no attribute {name!r}")
-    value = getattr(import_module(f"discreet.federated.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.federated", _HOMES)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import PrivacyError
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["MESSAGES", "PURE_DELTA", "UNITS", "Account", "check_silo", "pure_event", "read_corpus_now"]
 
@@ -34,7 +34,7 @@ MESSAGES = 4
 
 def pure_event(epsilon: float) -> Any:
     """Return the event of a pure loss: randomised response, which dominates all others of that loss."""
-    from discreet.privacy import events
+    from discreet.privacy.accounting import events
 
     return events.non_private() if np.isinf(epsilon) else events.discrete_laplace(epsilon, 1)
 

@@ -1,7 +1,7 @@
 r"""The round of reports: each document's presence bits once, through a channel; the server fits moments.
 
 A silo sends one packed report for each document, in an order of its own. The server adds reports to
-:class:`~discreet.lda.moments.Moments` and fits topics to them, and refines where noise is low.
+:class:`~discreet.lda.moments.moments.Moments` and fits topics to them, and refines where noise is low.
 
 Guarantee
 ---------
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.federated.account import Account, pure_event, read_corpus_now
-from discreet.lda.channel_refine import LARGEST_NOISE, refine_topics
-from discreet.lda.moment_fit import fit_topics
-from discreet.lda.moments import Moments, noise_variance, read_bits
+from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.moments import Moments, noise_variance, read_bits
+from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.privacy.bit_channel import BitChannel
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["channel_of", "combine", "compute", "fault"]
 

@@ -16,8 +16,8 @@ from discreet._progress import Callback, tell
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo
 from discreet.federated.rounds import State, client_update, init_server, server_step
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
 from discreet.release.record import Release
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
@@ -179,7 +179,7 @@ def make_release(
     state: State, ledgers: Sequence[Ledger], vocabulary: Sequence[str], *, reproducible: bool
 ) -> Release:
     """Return the release: clients hold disjoint texts, so that each is promised what the worst of them booked."""
-    from discreet import __version__
+    from discreet._version import __version__
 
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")

@@ -27,8 +27,8 @@ from discreet.federated.wire import (
     state_bytes,
     values_bytes,
 )
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["make_client_app", "make_server_app"]
 

@@ -2,8 +2,8 @@ r"""Rounds of FedLDA: topics of tokens are drawn from public topics, and (topic,
 
 A client finds its documents' topic shares under the server's :math:`\phi` (they stay), draws a topic for each token
 that is due, pads the pairs to a multiple of 256 with the cell "nothing", and reports each through
-:class:`~discreet.federated.response.PairResponse`. The server debiases and shrinks: with :math:`e_{kw} = n_k n_w / n`
-and noise variance :math:`v_{kw}`, the residual :math:`n_{kw} - e_{kw}` is multiplied by
+:class:`~discreet.federated.randomised_response.PairResponse`. The server debiases and shrinks: with
+:math:`e_{kw} = n_k n_w / n` and noise variance :math:`v_{kw}`, the residual :math:`n_{kw} - e_{kw}` is multiplied by
 :math:`\tau^2 e_{kw}^2 / (\tau^2 e_{kw}^2 + v_{kw})`, :math:`\tau^2` by moments.
 
 Guarantee
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.federated.account import Account, read_corpus_now
-from discreet.federated.response import PairResponse, public_noise
+from discreet.federated.randomised_response import PairResponse, public_noise
 from discreet.lda import fold_in
-from discreet.lda.moment_fit import positive_rates
-from discreet.privacy.stream import SecureStream
+from discreet.lda.moments.fit import positive_rates
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["combine", "compute", "fault"]
 

@@ -14,7 +14,7 @@ Guarantee
 ---------
 *Unit, neighbours*: one secret cell, replaced by any other. *Released*: one report.
 
-* Two cells outside T: pure :math:`\epsilon`, as in :mod:`~discreet.federated.response`.
+* Two cells outside T: pure :math:`\epsilon`, as in :mod:`~discreet.federated.randomised_response`.
 * In the worst case: :math:`(\epsilon, 1 - \eta)`, and no smaller delta. *Proof.* Delta is the largest
   :math:`\sum_y (P(y | x) - e^\epsilon P(y | x'))^+`. For x in T only y = x counts, which x' never gives:
   :math:`1 - \eta`. For x outside T and x' in T only y = x can count: :math:`1 - \eta + \eta q_x - e^\epsilon \eta
@@ -39,8 +39,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.federated.response import PairResponse
-from discreet.privacy.stream import SecureStream
+from discreet.federated.randomised_response import PairResponse
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["RareWordResponse", "make_response", "tail", "zipf_edge"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.account import MESSAGES, Account
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["MECHANISMS", "Refusal", "State", "Update", "client_update", "init_server", "server_step"]
 

@@ -3,8 +3,8 @@ r"""Four messages for one sum: presences and pairs of all silos' documents, unde
 A document with l different words adds three vectors to three sums, each of L2 norm at most 1 on a lattice of
 :math:`2^{-18}`: the number 1; :math:`\lfloor 2^{18} / \sqrt l \rfloor` for each of its words; and
 :math:`\lfloor 2^{18} / \sqrt{l (l - 1) / 2} \rfloor` for each pair of them. A silo adds these over its documents, adds
-its share of the noise (:mod:`~discreet.federated.shared_noise`) and sends the sum under masks
-(:mod:`~discreet.federated.masks`). The server learns the sum over silos and fits topics to it.
+its share of the noise (:mod:`~discreet.federated.secure_aggregation.shared_noise`) and sends the sum under masks
+(:mod:`~discreet.federated.secure_aggregation.masks`). The server learns the sum over silos and fits topics to it.
 
 Messages: 0 public keys, 1 sealed shares, 2 masked sums, 3 shares that remove the masks.
 
@@ -26,14 +26,21 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
-from discreet.federated.masks import COMMITMENT_BYTES, KEY_BYTES, SEALED_BYTES, Masker, is_key, unmask
-from discreet.federated.secret_shares import SHARE_BYTES
-from discreet.federated.shared_noise import KEPT_BACK, add_share, share_of_noise
-from discreet.lda.moment_fit import fit_topics
-from discreet.lda.noisy_moments import learnable_directions, moments_of_sums
-from discreet.privacy import events
-from discreet.privacy.accounting import noise_multiplier_for
-from discreet.privacy.stream import SecureStream
+from discreet.federated.secure_aggregation.masks import (
+    COMMITMENT_BYTES,
+    KEY_BYTES,
+    SEALED_BYTES,
+    Masker,
+    is_key,
+    unmask,
+)
+from discreet.federated.secure_aggregation.secret_shares import SHARE_BYTES
+from discreet.federated.secure_aggregation.shared_noise import KEPT_BACK, add_share, share_of_noise
+from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.noisy import learnable_directions, moments_of_sums
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["Secret", "combine", "compute", "contributions", "fault"]
 

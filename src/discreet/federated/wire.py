@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 from discreet.federated.account import Account
-from discreet.federated.masks import Masker
 from discreet.federated.rounds import State
+from discreet.federated.secure_aggregation.masks import Masker
 from discreet.federated.sum_round import Secret
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["account_json", "read_account", "read_state", "read_values", "state_bytes", "values_bytes"]
 

@@ -3,32 +3,23 @@
 Names load on first use: numba is imported by the first kernel, not by ``import discreet.lda``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.lda.folding import fold_in, log_likelihood, query_statistic
-    from discreet.lda.gibbs_lda import GibbsLDA
-    from discreet.lda.variational_lda import VariationalLDA
+    from discreet.lda._fold_in import fold_in, log_likelihood, query_statistic
+    from discreet.lda.gibbs.estimator import GibbsLDA
+    from discreet.lda.variational.estimator import VariationalLDA
 
 _HOMES = {
-    "GibbsLDA": "gibbs_lda",
-    "VariationalLDA": "variational_lda",
-    "fold_in": "folding",
-    "log_likelihood": "folding",
-    "query_statistic": "folding",
+    "GibbsLDA": "discreet.lda.gibbs.estimator",
+    "VariationalLDA": "discreet.lda.variational.estimator",
+    "fold_in": "discreet.lda._fold_in",
+    "log_likelihood": "discreet.lda._fold_in",
+    "query_statistic": "discreet.lda._fold_in",
 }
 
 __all__ = ["GibbsLDA", "VariationalLDA", "fold_in", "log_likelihood", "query_statistic"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f"discreet.lda.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'discreet.lda' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.lda", _HOMES)

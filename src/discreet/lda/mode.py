@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.lda.lanes import FEW, LANES, TINY, gather, load_document, mode_step
+from discreet.lda.variational.simd import FEW, LANES, TINY, gather, load_document, mode_step
 
 __all__ = ["find_modes"]
 

@@ -11,13 +11,13 @@ import numpy as np
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import ParameterError
-from discreet.lda.channel_refine import LARGEST_NOISE, refine_topics
-from discreet.lda.counter_stream import new_seed
-from discreet.lda.moment_fit import fit_topics
-from discreet.lda.moments import Channel, Moments, noise_variance, read_bits
+from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.moments import Channel, Moments, noise_variance, read_bits
+from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
+from discreet.local.base import LocalTopics, make_release, warn_or_refuse
 from discreet.local.checks import check_settings, check_words
-from discreet.local.rebuilding import rebuild
-from discreet.local.topics_base import LocalTopics, make_release, warn_or_refuse
+from discreet.local.lp_lda import rebuild
 
 __all__ = ["LocalLDA"]
 
@@ -58,7 +58,7 @@ class LocalLDA(LocalTopics):
     components_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
     learnable_ : int
-        How many topics the noise lets through (moments only); see :mod:`discreet.lda.noise_edge`.
+        How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.marchenko_pastur`.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
     n_features_in_ : int
@@ -202,7 +202,7 @@ class LocalLDA(LocalTopics):
         return bool(self.refine)
 
     def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> "LocalLDA":
-        from discreet.lda.gibbs_lda import GibbsLDA
+        from discreet.lda.gibbs.estimator import GibbsLDA
 
         seed = new_seed(self.random_state)
         rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])

@@ -26,7 +26,7 @@ from typing import Any
 from discreet.errors import PrivacyError
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["ReportMemo"]
 

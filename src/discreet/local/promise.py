@@ -21,9 +21,9 @@ Oh, Viswanath, arXiv:1311.0776).
 import math
 from typing import Any, NamedTuple
 
-from discreet.lda.moments import Channel
-from discreet.privacy import events
-from discreet.privacy.ledger import Ledger
+from discreet.lda.moments.moments import Channel
+from discreet.privacy.accounting import events
+from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = ["Losses", "closed_ledger", "losses"]
 

@@ -1,7 +1,7 @@
 """StreamingLocalLDA: topics of a stream of reports, exact (moments) or as OLP-LDA was published. A shell.
 
 Everything is post-processing of the reports, so the promise is the channel's; a public set of documents that comes
-first is read as it is. Formulas: :mod:`discreet.lda.moments`, :mod:`discreet.local.prior_stream`.
+first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`discreet.local.olp_lda`.
 """
 
 from typing import Any, Literal
@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.counter_stream import new_seed
-from discreet.lda.moment_fit import fit_topics
-from discreet.lda.moments import Channel, Moments, read_bits
-from discreet.lda.noise_edge import learnable
-from discreet.local import prior_stream
+from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.moments import Channel, Moments, read_bits
+from discreet.local import olp_lda as prior_stream
+from discreet.local.base import LocalTopics, make_release, warn_or_refuse
 from discreet.local.checks import check_settings, check_words
-from discreet.local.fading import FadingMoments
-from discreet.local.topics_base import LocalTopics, make_release, warn_or_refuse
+from discreet.local.discounted_moments import FadingMoments
 from discreet.release.record import Release
 
 __all__ = ["StreamingLocalLDA"]

@@ -3,11 +3,14 @@
 Public names load on first use: importing this room imports neither numba nor dp_accounting.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.privacy.accounting import (
+    from discreet.privacy.accounting import events
+    from discreet.privacy.accounting.explain import explain_budget, learnability
+    from discreet.privacy.accounting.totals import (
         Cost,
         composed_epsilon,
         epsilon_for,
@@ -16,46 +19,46 @@ if TYPE_CHECKING:
         gdp_mu,
         noise_multiplier_for,
     )
-    from discreet.privacy.battery import check_private_estimator
     from discreet.privacy.bit_channel import BitChannel, BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
-    from discreet.privacy.coins import bernoulli
-    from discreet.privacy.explain import explain_budget, learnability
-    from discreet.privacy.gaussian import rounded_gaussian
-    from discreet.privacy.laplace import discrete_laplace
-    from discreet.privacy.ledger import Ledger, Reservation
+    from discreet.privacy.histogram_bound import OneCellBound
+    from discreet.privacy.ledger.ledger import Ledger, Reservation
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
-    from discreet.privacy.one_cell import OneCellBound
-    from discreet.privacy.stream import SecureStream
+    from discreet.privacy.noise.bernoulli import bernoulli
+    from discreet.privacy.noise.gaussian import rounded_gaussian
+    from discreet.privacy.noise.laplace import discrete_laplace
+    from discreet.privacy.noise.stream import SecureStream
+    from discreet.privacy.testing.battery import check_private_estimator
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
 _HOMES = {
-    "BitChannel": "bit_channel",
-    "BitGuarantees": "bit_channel",
-    "Bound": "bound",
-    "BoundedSum": "bound",
-    "Cost": "accounting",
-    "GaussianMechanism": "mechanism",
-    "Guarantee": "units",
-    "LaplaceMechanism": "mechanism",
-    "Ledger": "ledger",
-    "OneCellBound": "one_cell",
-    "Reservation": "ledger",
-    "SecureStream": "stream",
-    "bernoulli": "coins",
-    "check_delta": "units",
-    "check_epsilon": "units",
-    "check_private_estimator": "battery",
-    "composed_epsilon": "accounting",
-    "discrete_laplace": "laplace",
-    "epsilon_for": "accounting",
-    "explain_budget": "explain",
-    "gdp_delta": "accounting",
-    "gdp_epsilon": "accounting",
-    "gdp_mu": "accounting",
-    "learnability": "explain",
-    "noise_multiplier_for": "accounting",
-    "rounded_gaussian": "gaussian",
+    "BitChannel": "discreet.privacy.bit_channel",
+    "BitGuarantees": "discreet.privacy.bit_channel",
+    "Bound": "discreet.privacy.bound",
+    "BoundedSum": "discreet.privacy.bound",
+    "Cost": "discreet.privacy.accounting.totals",
+    "GaussianMechanism": "discreet.privacy.mechanism",
+    "Guarantee": "discreet.privacy.units",
+    "LaplaceMechanism": "discreet.privacy.mechanism",
+    "Ledger": "discreet.privacy.ledger.ledger",
+    "OneCellBound": "discreet.privacy.histogram_bound",
+    "Reservation": "discreet.privacy.ledger.ledger",
+    "SecureStream": "discreet.privacy.noise.stream",
+    "bernoulli": "discreet.privacy.noise.bernoulli",
+    "check_delta": "discreet.privacy.units",
+    "check_epsilon": "discreet.privacy.units",
+    "check_private_estimator": "discreet.privacy.testing.battery",
+    "composed_epsilon": "discreet.privacy.accounting.totals",
+    "discrete_laplace": "discreet.privacy.noise.laplace",
+    "epsilon_for": "discreet.privacy.accounting.totals",
+    "events": "discreet.privacy.accounting.events",
+    "explain_budget": "discreet.privacy.accounting.explain",
+    "gdp_delta": "discreet.privacy.accounting.totals",
+    "gdp_epsilon": "discreet.privacy.accounting.totals",
+    "gdp_mu": "discreet.privacy.accounting.totals",
+    "learnability": "discreet.privacy.accounting.explain",
+    "noise_multiplier_for": "discreet.privacy.accounting.totals",
+    "rounded_gaussian": "discreet.privacy.noise.gaussian",
 }
 
 __all__ = [
@@ -78,6 +81,7 @@ __all__ = [
     "composed_epsilon",
     "discrete_laplace",
     "epsilon_for",
+    "events",
     "explain_budget",
     "gdp_delta",
     "gdp_epsilon",
@@ -87,14 +91,4 @@ __all__ = [
     "rounded_gaussian",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(f"discreet.privacy.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'discreet.privacy' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = lazy_names("discreet.privacy", _HOMES)

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
 __all__ = ["BitChannel", "BitGuarantees"]

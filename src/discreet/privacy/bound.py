@@ -194,7 +194,7 @@ class Bound:
 
     def laplace_event(self, epsilon: float) -> Any:
         """Return the event of discrete Laplace noise of scale ``sensitivity / epsilon`` on the sum."""
-        from discreet.privacy import events
+        from discreet.privacy.accounting import events
 
         return events.discrete_laplace(epsilon, self.sensitivity)
 

@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy import events
+from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
-from discreet.privacy.gaussian import rounded_gaussian
-from discreet.privacy.laplace import discrete_laplace
-from discreet.privacy.ledger import Reservation
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Reservation
+from discreet.privacy.noise.gaussian import rounded_gaussian
+from discreet.privacy.noise.laplace import discrete_laplace
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 
@@ -65,7 +65,7 @@ class GaussianMechanism:
         is. 0 adds no noise and is booked as not private.
     sampling_rate : float, default 1.0
         Below 1, whoever makes the sum promises that each unit entered it with this probability, by an
-        independent coin of its own (:func:`~discreet.privacy.coins.bernoulli`), and the event says so.
+        independent coin of its own (:func:`~discreet.privacy.noise.bernoulli.bernoulli`), and the event says so.
     """
 
     bound: Bound

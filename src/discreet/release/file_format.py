@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, ReleaseError
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.record import Release
-from discreet.release.vocabulary_file import VOCABULARY, vocabulary_bytes
-from discreet.release.wording import printable
+from discreet.release.words import VOCABULARY, vocabulary_bytes
+from discreet.report.wording import printable
 
 __all__ = [
     "LARGEST_HEADER",
@@ -77,7 +77,7 @@ def model_bytes(release: Release, words: bytes) -> bytes:
     if len(text) > LARGEST_HEADER // 2:
         raise ReleaseError(
             f"settings and ledger would take more than {LARGEST_HEADER >> 21} MiB; book repetitions as one event "
-            "(discreet.privacy.events.composed)."
+            "(discreet.privacy.accounting.events.composed)."
         )
     _check_events(release.ledger)
     arrays = {name: getattr(release, name) for name in _DIMENSIONS if getattr(release, name) is not None}
@@ -272,7 +272,7 @@ def _ledger(value: Any) -> Ledger:
 
 def _check_events(ledger: Ledger) -> None:
     """Refuse more events than can be accounted for in a few seconds, with little memory."""
-    from discreet.privacy import events
+    from discreet.privacy.accounting import events
 
     different: set[str] = set()
     slow: set[str] = set()
@@ -286,7 +286,7 @@ def _check_events(ledger: Ledger) -> None:
                 raise ReleaseError(
                     f"the ledger of a release may hold {MOST_EVENTS} different events, {MOST_SLOW_EVENTS} of them not "
                     "Gaussian, but this one holds more; book repetitions as one event "
-                    "(discreet.privacy.events.composed)."
+                    "(discreet.privacy.accounting.events.composed)."
                 )
 
 

@@ -1,6 +1,6 @@
 """A release as a folder: ``model.safetensors``, ``vocabulary.txt`` and ``README.md``.
 
-What the first two hold is in :mod:`discreet.release.file_format` and :mod:`discreet.release.vocabulary_file`;
+What the first two hold is in :mod:`discreet.release.file_format` and :mod:`discreet.release.words`;
 ``README.md`` is the card, for people, and nothing is read back from it. The same release gives the same bytes.
 
 A folder appears whole, in one step: it is written under another name, flushed to the disk, and renamed. A crash
@@ -21,7 +21,7 @@ from discreet.errors import ReleaseError
 from discreet.release import file_format
 from discreet.release.file_format import MODEL
 from discreet.release.record import Release
-from discreet.release.vocabulary_file import LARGEST_VOCABULARY, VOCABULARY, read_words, vocabulary_bytes
+from discreet.release.words import LARGEST_VOCABULARY, VOCABULARY, read_words, vocabulary_bytes
 
 __all__ = ["CARD", "load", "save"]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import CorpusError, ReleaseError
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Release:
 
     def card(self) -> str:
         """Return the model card in Markdown."""
-        from discreet.release.card import card
+        from discreet.report.card import card
 
         return card(self)
 
@@ -208,7 +208,7 @@ class Release:
         With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The
         file is then readable by its owner only.
         """
-        from discreet.release.report import report, write_report
+        from discreet.report.page import report, write_report
 
         page = report(self, audit)
         if path is not None:

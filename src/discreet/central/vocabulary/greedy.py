@@ -64,11 +64,11 @@ from discreet.central.vocabulary.thresholds import (
     published_threshold,
 )
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
-from discreet.privacy import events
+from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
-from discreet.privacy.ledger import Reservation
+from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import LaplaceMechanism
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["Greedy", "fill_greedily"]
 

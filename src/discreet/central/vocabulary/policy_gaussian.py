@@ -53,12 +53,12 @@ from discreet._kernels import kernel
 from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
 from discreet.errors import CorpusError
-from discreet.privacy import events
-from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.bound import MAX_BITS, Bound, BoundedSum
-from discreet.privacy.ledger import Reservation
+from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["STEP", "PolicyGaussian", "descend", "most_units", "most_words"]
 

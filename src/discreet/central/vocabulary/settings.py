@@ -10,7 +10,7 @@ from discreet._threads import count_threads
 from discreet.central.vocabulary.documents import check_kind
 from discreet.corpus import Corpus, Tokenizer, load_vocabulary
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = ["METHODS", "check_settings", "public_words"]
 

@@ -34,8 +34,8 @@ from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
 from discreet.errors import PrivacyError
-from discreet.privacy.ledger import Ledger
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["PrivateCountVectorizer"]
 

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 
 from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
-from discreet.privacy import events
-from discreet.privacy.accounting import noise_multiplier_for
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.bound import Bound, BoundedSum
-from discreet.privacy.ledger import Reservation
+from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
-from discreet.privacy.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["WeightedGaussian", "choose_once", "even_weights", "sum_even_weights"]
 

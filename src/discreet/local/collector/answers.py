@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.lda.moments import Moments
+from discreet.lda.moments.moments import Moments
 from discreet.local.collector.store import ReportStore
 from discreet.local.wire import vocabulary_digest
 

@@ -23,8 +23,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from discreet.errors import CorpusError
+from discreet.local.collector.admission import Admission, Pace, ReportForm, Tickets
 from discreet.local.collector.answers import Answers
-from discreet.local.collector.gate import Admission, Pace, ReportForm, Tickets
 from discreet.local.collector.store import (
     ConflictError,
     ReportStore,

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
-from discreet.lda.moments import Moments
+from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import (
     ConflictError,
     Receipt,

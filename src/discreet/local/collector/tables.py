@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
-from discreet.lda.moments import Moments
+from discreet.lda.moments.moments import Moments
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 

@@ -1,0 +1,34 @@
+"""Public names that load on first use, so that importing a room imports neither numba nor dp_accounting."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` for the package ``room``.
+
+    Parameters
+    ----------
+    room : str
+        Name of the package.
+    homes : mapping of str to str
+        The module that holds each public name; or the module that is one (``events``).
+    """
+
+    def load(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        module = import_module(home)
+        value = getattr(module, name, module) if home.endswith(f".{name}") else getattr(module, name)
+        setattr(sys.modules[room], name, value)
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[room]), *homes})
+
+    return load, listed

@@ -1,0 +1,211 @@
+r"""One round: what every unit says about the topics now, as an integer sum over units.
+
+For each document, theta takes a few EM steps from its own last state, with the topics of the last release
+held fixed:
+
+.. math:: \theta_k \leftarrow \alpha + \theta_k \sum_w c_w \frac{\phi_{kw}}{\sum_j \theta_j \phi_{jw}} .
+
+A unit's statistic is :math:`s_{wk} = \omega_w \sum_d \sqrt{c_{dw}}\, r_{dwk}` over its documents, r the
+responsibilities and omega public weights of the words; it is scaled to L2 norm 1 and placed on the lattice.
+Theta is a function of the unit's own documents and of earlier releases, and is never released: so the sum
+moves by at most 1 when a unit is added or removed.
+
+Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
+and none adds up along itself: vector code without reordering sums, the same bytes on every run.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._kernels import kernel
+from discreet.central.thread_sums import sum_over_pieces
+from discreet.central.units import Units
+from discreet.privacy.bound import place_l2
+from discreet.privacy.shared_gaussian import BITS
+
+__all__ = ["initial_theta", "round_sum"]
+
+_TOLERANCE = np.float32(0.01)
+
+
+def initial_theta(units: Units, n_topics: int, doc_topic_prior: float) -> NDArray[np.float32]:
+    """Return the theta every document starts from: even, with as much weight as the document has distinct words.
+
+    Returns
+    -------
+    array of shape (n_documents, n_topics), float32. Private, and never released.
+    """
+    sizes = np.diff(units.indptr).astype(np.float32)
+    even = sizes / np.float32(n_topics) + np.float32(doc_topic_prior)
+    return np.repeat(even[:, None], n_topics, axis=1)
+
+
+def round_sum(
+    units: Units,
+    theta: NDArray[np.float32],
+    word_topic: NDArray[np.float64],
+    word_weights: NDArray[np.float64],
+    doc_topic_prior: float,
+    n_steps: int,
+    n_jobs: int | None = None,
+) -> NDArray[np.int64]:
+    """Update theta in place and return the sum over units of the statistic.
+
+    Parameters
+    ----------
+    units : Units
+    theta : array of shape (n_documents, n_topics), float32
+        Each document's state; changed.
+    word_topic : array of shape (n_words, n_topics)
+        Topics as last released; columns sum to 1.
+    word_weights : array of shape (n_words,)
+        Public weights omega.
+    doc_topic_prior : float
+    n_steps : int
+        Most EM steps for a document.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    array of shape (n_words, n_topics), int64, in lattice steps of 2**-BITS.
+    """
+    topics = np.ascontiguousarray(word_topic, dtype=np.float32)
+    weights = np.ascontiguousarray(word_weights, dtype=np.float64)
+    longest = _most_entries(units)
+
+    def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
+        out = np.zeros(topics.shape, np.int64)
+        _round(
+            units.starts,
+            units.indptr,
+            units.words,
+            units.counts,
+            *bounds,
+            theta,
+            topics,
+            weights,
+            np.float32(doc_topic_prior),
+            n_steps,
+            BITS,
+            longest,
+            out,
+        )
+        return out
+
+    return sum_over_pieces(work, units, n_jobs)
+
+
+def _most_entries(units: Units) -> int:
+    """Room for the longest document's entries, and for a unit's distinct words."""
+    longest = int(np.diff(units.indptr).max(initial=1))
+    widest = int(np.diff(units.entry_starts).max(initial=1))
+    return max(longest, min(widest, units.n_words), 1)
+
+
+@kernel()
+def _fit_theta(
+    state: Any,
+    n: int,
+    by_word: NDArray[np.float32],
+    by_topic: NDArray[np.float32],
+    counts: NDArray[np.float32],
+    prior: np.float32,
+    n_steps: int,
+    shares: NDArray[np.float32],
+    gains: NDArray[np.float32],
+) -> None:
+    """Take EM steps for one document; on return ``shares[:n]`` are the words' probabilities under the new theta."""
+    k_topics = state.shape[0]
+    for step in range(n_steps + 1):
+        for i in range(n):
+            shares[i] = np.float32(1e-20)
+        for k in range(k_topics):
+            weight = state[k]
+            for i in range(n):
+                shares[i] += weight * by_topic[k, i]
+        if step == n_steps:
+            return
+        for k in range(k_topics):
+            gains[k] = np.float32(0.0)
+        for i in range(n):
+            ratio = counts[i] / shares[i]
+            for k in range(k_topics):
+                gains[k] += ratio * by_word[i, k]
+        change = np.float32(0.0)
+        total = np.float32(0.0)
+        for k in range(k_topics):
+            new = prior + state[k] * gains[k]
+            change += abs(new - state[k])
+            total += new
+            state[k] = new
+        if step > 0 and change < _TOLERANCE * total:
+            for i in range(n):
+                shares[i] = np.float32(1e-20)
+            for k in range(k_topics):
+                weight = state[k]
+                for i in range(n):
+                    shares[i] += weight * by_topic[k, i]
+            return
+
+
+@kernel()
+def _round(
+    starts: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    words: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    low: int,
+    high: int,
+    theta: NDArray[np.float32],
+    topics: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    prior: np.float32,
+    n_steps: int,
+    bits: int,
+    room: int,
+    out: NDArray[np.int64],
+) -> None:
+    n_words, k_topics = topics.shape
+    by_word = np.empty((room, k_topics), np.float32)
+    by_topic = np.empty((k_topics, room), np.float32)
+    shares = np.empty(room, np.float32)
+    gains = np.empty(k_topics, np.float32)
+    slot_of = np.full(n_words, -1, np.int64)
+    seen = np.empty(room, np.int64)
+    values = np.empty(room * k_topics, np.float64)
+    placed = np.empty(room * k_topics, np.int64)
+    for unit in range(low, high):
+        n_seen = 0
+        for document in range(starts[unit], starts[unit + 1]):
+            begin, n = indptr[document], indptr[document + 1] - indptr[document]
+            if n == 0:
+                continue
+            for i in range(n):
+                row = topics[words[begin + i]]
+                for k in range(k_topics):
+                    by_word[i, k] = row[k]
+                    by_topic[k, i] = row[k]
+            state = theta[document]
+            _fit_theta(state, n, by_word, by_topic, counts[begin : begin + n], prior, n_steps, shares, gains)
+            for i in range(n):
+                word = words[begin + i]
+                slot = slot_of[word]
+                if slot < 0:
+                    slot = n_seen
+                    slot_of[word] = slot
+                    seen[slot] = word
+                    n_seen += 1
+                    for k in range(k_topics):
+                        values[slot * k_topics + k] = 0.0
+                scale = weights[word] * np.sqrt(np.float64(counts[begin + i])) / np.float64(shares[i])
+                for k in range(k_topics):
+                    values[slot * k_topics + k] += scale * np.float64(state[k] * by_word[i, k])
+        place_l2(values, n_seen * k_topics, bits, True, placed)
+        for slot in range(n_seen):
+            word = seen[slot]
+            slot_of[word] = -1
+            for k in range(k_topics):
+                out[word, k] += placed[slot * k_topics + k]

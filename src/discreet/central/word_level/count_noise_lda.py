@@ -1,0 +1,198 @@
+r"""CountNoiseLDA: earlier ways to make Gibbs sampling private, to be compared with. Not private.
+
+Discrete Laplace noise of scale :math:`1/\epsilon` goes into the word-topic counts, and nothing else is hidden:
+
+* ``when="first"`` (CDP-LDA, after Foulds et al.): noise is drawn once and stays in the counts for all sweeps;
+* ``when="every"`` (CDP-LDA+): fresh noise each sweep, and on the counts from which the topics are read;
+* ``when="last"`` (Zhu et al.): exact training; noise on the last counts, which are then scaled so that each word's
+  total is the exact one.
+
+What is covered
+---------------
+*Given the topic assignments*, one table costs :math:`2\epsilon` for a replaced word (one cell loses 1, another gains
+1); with ``"every"`` T + 1 tables add up. But assignments are drawn from the words: live document counts carry the
+replaced word's influence to its neighbours, and the counts of corpora that differ in one word may differ by a whole
+document. So *for corpora* the sum above is no bound, whether or not assignments are published
+(``test_noise_on_counts_alone_does_not_cover_the_counts``), and ``"last"`` keeps exact totals, from which a missing word
+is read off. A promise that would be void is not made: the ledger's entry is not private, epsilon = inf. What the noise
+would cost if assignments did not depend on words stands in the release's settings, as
+``epsilon_given_assignments``.
+
+References
+----------
+Foulds, Geumlek, Welling, Chaudhuri, "On the theory and practice of privacy-preserving Bayesian data analysis", 2016,
+arXiv:1603.07294. Zhu, Li, Zhou, Yu, "Differentially private topic model", 2016. Both as read by Zhao et al.,
+arXiv:2010.04391.
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads
+from discreet.central.private_lda_check import check_data
+from discreet.central.word_level import hybrid_gibbs
+from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level.base import WordLevelModel
+from discreet.central.word_level.check import check_word_level
+from discreet.central.word_level.cost import DEFAULT_PRIOR, table_mechanism
+from discreet.central.word_level.integer_draws import draw_topics, integer_prior, integer_table
+from discreet.lda.gibbs.state import Tokens, count_topics
+from discreet.privacy.accounting import events
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.laplace import discrete_laplace
+from discreet.privacy.noise.stream import SecureStream
+from discreet.release.record import Release
+
+__all__ = ["CountNoiseLDA"]
+
+_COVERED = {
+    "first": "one table of counts, given the topic assignments",
+    "every": "the tables of counts of all sweeps, given the topic assignments",
+    "last": "nothing: word totals are exact",
+}
+
+
+class CountNoiseLDA(WordLevelModel):
+    r"""Topic model with Laplace noise on its counts, as published. **Not private**: a baseline.
+
+    Parameters
+    ----------
+    n_topics : int, default 20
+    when : {"first", "every", "last"}, default "every"
+        CDP-LDA, CDP-LDA+, or Zhu et al.: see the module.
+    epsilon : float, default 1.0
+        As in the papers: noise of scale 1 / epsilon on each count. ``inf`` adds none.
+    delta : float, default 1e-6
+        For the ledger; the noise needs none.
+    topic_word_prior : float, default 0.01
+    doc_topic_prior : float, default 1.0
+    n_sweeps : int, default 50
+    random_state, n_jobs, callback
+        As for ``HybridGibbsLDA``.
+    ledger : Ledger, optional
+        Its epsilon must be ``inf``, or it refuses.
+
+    Attributes
+    ----------
+    release_ : Release
+        Its guarantee says that nothing is promised; its settings say what the noise covers.
+    components_ : array of shape (n_topics, n_words)
+    n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        when: str = "every",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        topic_word_prior: float = DEFAULT_PRIOR,
+        doc_topic_prior: float = 1.0,
+        n_sweeps: int = 50,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        ledger: Ledger | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.when = when
+        self.epsilon = epsilon
+        self.delta = delta
+        self.topic_word_prior = topic_word_prior
+        self.doc_topic_prior = doc_topic_prior
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.ledger = ledger
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "CountNoiseLDA":
+        """Book (as not private), then train. Parameters and errors as for ``HybridGibbsLDA.fit``."""
+        check_word_level(self, X)
+        ledger = self.ledger
+        if ledger is None:
+            ledger = Ledger(
+                math.inf, self.delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring
+            )
+        seeded = ", reproducible, not for release" if self.random_state is not None else ""
+        ledger.reserve(
+            events.non_private(),
+            f"topics with noise on counts only ({self.when}); covers {self._covered()}{seeded}",
+        )
+        counts, _, words = check_data(X, None, vocabulary, self.privacy_unit)
+        table = self._train(counts, SecureStream(self.random_state).spawn("noisy counts"))
+        smooth = table + self.topic_word_prior
+        self.n_features_in_ = len(words)
+        self.release_ = Release(
+            topic_word=hybrid_gibbs.topics_of(table, self.topic_word_prior),
+            vocabulary=words,
+            ledger=ledger.snapshot(),
+            configuration=self._configuration(),
+            reproducible=self.random_state is not None,
+            topic_weight=smooth.sum(0) / smooth.sum(),
+            word_weight=smooth.sum(1) / smooth.sum(),
+        )
+        return self
+
+    def _train(self, counts: Any, stream: SecureStream) -> NDArray[np.float64]:
+        """Run the chain, and return the counts (n_words, n_topics) from which topics are read."""
+        n_threads = count_threads(self.n_jobs)
+        scale = 0 if math.isinf(self.epsilon) else 1 / Fraction(self.epsilon)
+        tokens = arrange(counts, stream.spawn("order"))
+        shape = tokens.n_words, self.n_topics
+        free = table_mechanism("laplace", math.inf, self.delta)
+        settings = hybrid_gibbs.Settings(
+            self.n_topics, float(self.doc_topic_prior), float(self.topic_word_prior), None, free
+        )
+        topics = hybrid_gibbs.init(tokens, settings, stream).topics
+        prior = integer_prior(settings.doc_topic_prior, self.n_topics)
+        noise = np.zeros(shape, np.int64)
+        if self.when == "first":
+            noise = discrete_laplace(scale, shape, stream.spawn("noise"), n_jobs=n_threads)
+        for done in range(self.n_sweeps):
+            tell(self.callback, "sweeps", done, self.n_sweeps)
+            if self.when == "every":
+                noise = discrete_laplace(scale, shape, stream.spawn(f"noise {done}"), n_jobs=n_threads)
+            noisy = _noisy(tokens, topics, noise, n_threads)
+            table = integer_table(noisy, settings.topic_word_prior, None)
+            draws = stream.spawn(f"draws of sweep {done}")
+            topics = draw_topics(tokens, topics, table, self.n_topics, prior, draws, n_threads=n_threads)
+        tell(self.callback, "sweeps", self.n_sweeps, self.n_sweeps)
+        if self.when != "first":
+            noise = discrete_laplace(scale, shape, stream.spawn("last noise"), n_jobs=n_threads)
+        last = _noisy(tokens, topics, noise, n_threads)
+        if self.when == "last":
+            totals = np.bincount(tokens.words, minlength=tokens.n_words)[:, None]
+            sums = last.sum(1, keepdims=True)
+            last = np.where(sums > 0, last * totals / np.maximum(sums, 1), totals / self.n_topics)
+        return last
+
+    def _covered(self) -> str:
+        return _COVERED[self.when]
+
+    def _configuration(self) -> dict[str, Any]:
+        from discreet._version import __version__
+
+        names = ("n_topics", "when", "epsilon", "delta", "topic_word_prior", "doc_topic_prior", "n_sweeps")
+        public = {name: getattr(self, name) for name in names}
+        n_tables = {"first": 1, "every": self.n_sweeps + 1, "last": math.inf}[self.when]
+        public["epsilon_given_assignments"] = 2.0 * self.epsilon * n_tables
+        public["covered"] = self._covered()
+        public["not_covered"] = "the topic assignments, and through them the counts"
+        public |= {"estimator": "CountNoiseLDA", "version": __version__, "privacy_unit": self.privacy_unit}
+        public["algorithm"] = "Gibbs sampling with noise on counts"
+        return public
+
+
+def _noisy(
+    tokens: Tokens, topics: NDArray[np.uint16], noise: NDArray[np.int64], n_threads: int
+) -> NDArray[np.float64]:
+    n_topics = noise.shape[1]
+    counts = count_topics(tokens, topics, n_topics, n_threads)[:, :n_topics]
+    return np.maximum(counts + noise, 0).astype(np.float64)

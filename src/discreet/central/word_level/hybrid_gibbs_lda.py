@@ -1,0 +1,220 @@
+"""HybridGibbsLDA: topics by Gibbs sampling, private for each single word. A shell over ``hybrid_gibbs``."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads
+from discreet.central.private_lda_check import check_data
+from discreet.central.word_level import hybrid_gibbs
+from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level.base import WordLevelModel
+from discreet.central.word_level.check import check_word_level
+from discreet.central.word_level.cost import DEFAULT_PRIOR, Plan, plan
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
+from discreet.release.record import Release
+
+__all__ = ["HybridGibbsLDA"]
+
+
+class HybridGibbsLDA(WordLevelModel):
+    r"""Topic model whose release hides the word of any single token (not documents, not people).
+
+    This is HDP-LDA in a form that can be proved. **For text of people take** ``PrivateLDA``: it hides whole
+    documents, and on all corpora measured its topics are better at the same epsilon.
+
+    Parameters
+    ----------
+    n_topics : int, default 20
+    epsilon : float, optional
+        Privacy loss of the whole fit; noise is calibrated to it. ``inf`` is the non-private twin.
+    delta : float, default 1e-6
+        Probability with which the loss may be exceeded.
+    epsilon_noise : float, optional
+        Instead of ``epsilon``: what the noise of one table costs. The total follows, and stands in the ledger.
+    clip : float, optional
+        C: noisy counts are cut to [0, C]. By default 10 where assignments count as released, else no limit from above.
+    topic_word_prior : float, optional
+        beta. By default 0.01; but where assignments count as released and ``epsilon`` is given, the beta at which
+        draws take half of the budget.
+    doc_topic_prior : float, default 1.0
+        alpha; rounded to a multiple of 1/1024.
+    n_sweeps : int, default 50
+        Gibbs sweeps T. Each costs.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        Discrete Laplace or rounded Gaussian.
+    publish_assignments : bool, default True
+        True: the guarantee also covers every token's topic in every sweep, as if they were published (``fit`` keeps
+        none of them); draws are booked. False: it covers what is released only, and documents, too, are seen
+        through noise.
+    random_state : int, optional
+        None: randomness from the operating system. An int: reproducible, and the release says "not for release".
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The result is the same bytes for any number.
+    ledger : Ledger, optional
+        Where the cost is booked (unit "word", "replace_one"). By default ``fit`` makes one.
+    callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
+
+    Attributes
+    ----------
+    release_ : Release
+        Everything that may be published, with its guarantee.
+    components_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    The cost is booked before ``X`` is read. Lengths of documents, their number and the words of the columns are
+    taken as public. ``transform`` is exact, so what it returns is as private as the documents it is given.
+
+    Where assignments count as released there is no useful operating point at small totals: see docs/word-level.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.random.default_rng(0).poisson(0.3, (500, 30))
+    >>> model = HybridGibbsLDA(2, epsilon=4.0, n_sweeps=10, random_state=0).fit(counts)
+    >>> model.components_.shape
+    (2, 30)
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        epsilon: float | None = None,
+        delta: float = 1e-6,
+        epsilon_noise: float | None = None,
+        clip: float | None = None,
+        topic_word_prior: float | None = None,
+        doc_topic_prior: float = 1.0,
+        n_sweeps: int = 50,
+        noise: str = "laplace",
+        publish_assignments: bool = True,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        ledger: Ledger | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.epsilon = epsilon
+        self.delta = delta
+        self.epsilon_noise = epsilon_noise
+        self.clip = clip
+        self.topic_word_prior = topic_word_prior
+        self.doc_topic_prior = doc_topic_prior
+        self.n_sweeps = n_sweeps
+        self.noise = noise
+        self.publish_assignments = publish_assignments
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.ledger = ledger
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "HybridGibbsLDA":
+        """Book the cost, then train.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+            Counts: whole numbers, not negative.
+        y, owners : ignored
+            The unit is one word, whoever wrote it.
+        vocabulary : sequence of str of length n_words, optional
+            The (public) word of each column; by default those that X carries.
+
+        Raises
+        ------
+        ParameterError, PrivacyError
+            Before X is read or anything booked, naming all parameters that are out of range.
+        BudgetExceeded
+            Where the ledger has less left. X is not read, and the estimator is as it was.
+        CorpusError
+            Where X is not what was expected. The cost stays booked.
+        """
+        check_word_level(self, X)
+        run = plan(
+            self.noise,
+            self.epsilon,
+            self.epsilon_noise,
+            self.delta,
+            self.n_sweeps,
+            self.clip,
+            self.topic_word_prior,
+            hidden=not self.publish_assignments,
+        )
+        ledger = self.ledger
+        if ledger is None:
+            ledger = Ledger(
+                run.epsilon, self.delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring
+            )
+        seeded = ", reproducible, not for release" if self.random_state is not None else ""
+        covered = "and all topic assignments" if self.publish_assignments else "without topic assignments"
+        reservation = ledger.reserve(
+            run.event, f"topics by Gibbs sampling ({self.n_sweeps} sweeps, {covered}{seeded})"
+        )
+        # From here on X may be read: the cost is booked.
+        counts, _, words = check_data(X, None, vocabulary, self.privacy_unit)
+        settings = hybrid_gibbs.Settings(
+            self.n_topics,
+            float(self.doc_topic_prior),
+            run.topic_word_prior,
+            run.clip,
+            run.mechanism,
+            not self.publish_assignments,
+        )
+        stream, n_threads = (
+            SecureStream(self.random_state).spawn("word-level topics"),
+            count_threads(self.n_jobs),
+        )
+        tokens = arrange(counts, stream.spawn("order"))
+        state = hybrid_gibbs.init(tokens, settings, stream)
+        for done in range(self.n_sweeps):
+            tell(self.callback, "sweeps", done, self.n_sweeps)
+            state, _ = hybrid_gibbs.step(state, tokens, settings, stream, reservation, n_threads=n_threads)
+        # Nothing is drawn from the last table: no need to cut it from above, or to smooth it as much.
+        last = hybrid_gibbs.release_table(
+            state, tokens, settings._replace(clip=None), stream, reservation, n_threads=n_threads
+        )
+        tell(self.callback, "sweeps", self.n_sweeps, self.n_sweeps)
+        prior = min(run.topic_word_prior, DEFAULT_PRIOR)
+        smooth = last + prior
+        sizes = smooth.sum(0)
+        self.n_features_in_ = len(words)
+        self.release_ = Release(
+            topic_word=hybrid_gibbs.topics_of(last, prior),
+            vocabulary=words,
+            ledger=ledger.snapshot(),
+            configuration=self._configuration(run),
+            reproducible=self.random_state is not None,
+            topic_weight=sizes / sizes.sum(),
+            word_weight=smooth.sum(1) / smooth.sum(),
+            topic_word_noise=np.repeat(run.deviation / sizes[:, None], len(words), axis=1),
+        )
+        return self
+
+    def _configuration(self, run: Plan) -> dict[str, Any]:
+        from discreet._version import __version__
+
+        public = {
+            name: getattr(self, name) for name in ("n_topics", "n_sweeps", "noise", "publish_assignments")
+        }
+        public |= {"doc_topic_prior": float(self.doc_topic_prior), "topic_word_prior": run.topic_word_prior}
+        public |= {"epsilon": run.epsilon, "delta": float(self.delta), "epsilon_noise": run.epsilon_noise}
+        if run.clip is not None:
+            public["clip"] = run.clip
+        if run.log_ratio and math.isfinite(run.epsilon):
+            public["epsilon_draw"] = run.log_ratio
+        public |= {
+            "estimator": type(self).__name__,
+            "version": __version__,
+            "privacy_unit": self.privacy_unit,
+        }
+        public["algorithm"] = "Gibbs sampling from frozen noisy tables"
+        return public

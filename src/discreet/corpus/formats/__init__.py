@@ -1,0 +1,1 @@
+"""Formats of corpora: one module a format, and what they share."""

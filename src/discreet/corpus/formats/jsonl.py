@@ -1,0 +1,74 @@
+"""JSON Lines: one JSON object a line, with the text in one of its fields."""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike, Problems, decoded, open_source
+from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
+
+__all__ = ["read_jsonl"]
+
+
+def read_jsonl(path: PathLike, reading: Reading) -> Corpus:
+    """Read a corpus from JSON Lines.
+
+    Parameters
+    ----------
+    path : path
+        The file; gzip too. Blank lines are skipped.
+    reading : Reading
+        Names of the fields, tokenizer, vocabulary, encoding.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    CorpusError
+        Names the lines that are broken, or lack a field.
+    """
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
+        return gather(_records(lines, reading, problems), reading, problems, progress=source.progress)
+
+
+def _records(lines: Iterator[str], reading: Reading, problems: Problems) -> Iterator[Record]:
+    text, owner, label = reading.fields
+    first = True
+    for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        value, fault = _parse(line)
+        if fault is not None:
+            problems.add(f"line {number}", fault)
+            continue
+        if first:
+            choose_fields(reading, value, f"{problems.name}, line {number},")
+            first = False
+        missing = [field for field in (text, owner, label) if field is not None and field not in value]
+        if missing:
+            problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
+            continue
+        yield Record(
+            number,
+            value[text],
+            None if owner is None else value[owner],
+            None if label is None else value[label],
+        )
+
+
+def _parse(line: str) -> tuple[dict[str, Any], str | None]:
+    """Return the object of a line, or what is wrong; parser errors hold the line, so they end here."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return {}, f"broken JSON (column {error.colno}: {error.msg})"
+    except (ValueError, RecursionError) as error:
+        return {}, f"broken JSON ({type(error).__name__})"
+    if not isinstance(value, dict):
+        return {}, f"expected one JSON object a line, found {type(value).__name__}"
+    return value, None

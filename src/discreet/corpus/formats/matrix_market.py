@@ -1,0 +1,85 @@
+"""Matrix Market coordinate files: documents are rows, words are columns.
+
+Format: https://math.nist.gov/MatrixMarket/formats.html
+"""
+
+import os
+from typing import IO
+
+from discreet._progress import Callback
+from discreet.corpus.check import Csr
+from discreet.corpus.files import PathLike, Problems, open_source
+from discreet.corpus.formats.number_triples import Shape, read_triples
+from discreet.errors import CorpusError
+
+__all__ = ["read_matrix_market"]
+
+_FIELDS = ("integer", "unsigned-integer", "real", "double", "pattern")
+
+
+def read_matrix_market(path: PathLike, callback: Callback | None = None) -> Csr:
+    """Read the counts of a Matrix Market file.
+
+    Parameters
+    ----------
+    path : path
+        The file; gzip too: ``coordinate``, ``general``, and integer, real (whole values) or pattern (all 1).
+    callback : callable, optional
+        Told of progress.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix of shape (rows, columns)
+
+    Raises
+    ------
+    CorpusError
+        Names the lines that are broken or out of range, or where the header does not hold.
+    """
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source:
+        field = _banner(source.raw, problems.name)
+        shape, line = _sizes(source.raw, problems.name)
+        return read_triples(
+            source.raw,
+            shape,
+            line + 1,
+            problems,
+            allow_real=field in ("real", "double"),
+            n_fields=2 if field == "pattern" else 3,
+            least=0,
+            comment=b"%",
+            callback=callback,
+            progress=source.progress,
+        )
+
+
+def _banner(raw: IO[bytes], name: str) -> str:
+    line = raw.readline(1024)
+    if not line:
+        raise CorpusError(f"{name} is empty: expected a Matrix Market file.")
+    words = line.lower().split()
+    if not words or words[0] != b"%%matrixmarket":
+        raise CorpusError(f"{name}, line 1: expected %%MatrixMarket; for another format give format=.")
+    kinds = [word.decode("ascii", "replace") for word in words[1:5]]
+    field = kinds[2] if len(kinds) == 4 else ""
+    if kinds != ["matrix", "coordinate", field, "general"] or field not in _FIELDS:
+        raise CorpusError(
+            f'{name}, line 1: expected "matrix coordinate integer general" (or real, or pattern, for '
+            "integer); write it as that."
+        )
+    return field
+
+
+def _sizes(raw: IO[bytes], name: str) -> tuple[Shape, int]:
+    """Return rows, columns and entries, and the number of their line."""
+    number = 1
+    for line in raw:
+        number += 1
+        if line.startswith(b"%") or line.isspace():
+            continue
+        parts = line.split()
+        if len(parts) == 3 and all(part.isdigit() and len(part) <= 18 for part in parts):
+            return Shape(*map(int, parts)), number
+        break
+    raise CorpusError(f"{name}, line {number}: expected three numbers: rows, columns and entries.")

@@ -1,0 +1,54 @@
+"""UCI bag-of-words: three header lines D, W, NNZ, then one ``document word count`` a line, numbers from 1.
+
+The words are in a file of their own, one a line. Format: https://archive.ics.uci.edu/dataset/164/bag+of+words
+"""
+
+import os
+from typing import IO
+
+from discreet._progress import Callback
+from discreet.corpus.check import Csr
+from discreet.corpus.files import PathLike, Problems, open_source
+from discreet.corpus.formats.number_triples import Shape, read_triples
+from discreet.errors import CorpusError
+
+__all__ = ["read_uci"]
+
+_LONGEST_HEADER = 64
+
+
+def read_uci(path: PathLike, callback: Callback | None = None) -> Csr:
+    """Read the counts of a UCI bag-of-words file.
+
+    Parameters
+    ----------
+    path : path
+        The ``docword`` file; gzip too. Read in blocks: memory is 12 bytes an entry and a few megabytes.
+    callback : callable, optional
+        Told of progress.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix of shape (D, W)
+
+    Raises
+    ------
+    CorpusError
+        Names the lines that are not three whole numbers in range, or where the header does not hold.
+    """
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source:
+        shape = Shape(*(_header(source.raw, number, problems.name) for number in (1, 2, 3)))
+        return read_triples(source.raw, shape, 4, problems, callback=callback, progress=source.progress)
+
+
+def _header(raw: IO[bytes], number: int, name: str) -> int:
+    line = raw.readline(_LONGEST_HEADER)
+    if not line and number == 1:
+        raise CorpusError(f"{name} is empty: expected a UCI bag-of-words file.")
+    if not line.strip().isdigit():
+        raise CorpusError(
+            f"{name}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]} "
+            "and nothing else, as in a UCI bag-of-words file; for another format give format=."
+        )
+    return int(line)

@@ -1,0 +1,1 @@
+"""Sums that nobody sees the parts of, and the noise that silos bring together."""

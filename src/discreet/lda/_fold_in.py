@@ -1,0 +1,226 @@
+r"""Fold new documents into a fixed model: the topics that each is about.
+
+Deterministic, one document at a time, no state: the same bits for any number of threads and any neighbours.
+Three answers for the same question:
+
+* ``map``: the mode of :math:`\sum_w n_w \ln \theta\cdot\phi_w + \sum_k \alpha_k \ln \theta_k`; that is concave, so
+  there is one mode.
+* ``maximum_likelihood``: the same with :math:`\alpha = 0`. Its value is :func:`query_statistic`.
+* ``variational``: the mean of the variational Dirichlet, as in scikit-learn's ``transform``.
+
+See ``mode`` and ``estep`` for the iterations and when they end.
+
+Guarantee: none. The topics of a document are as private as the document; only where ``topic_word`` came from
+a release is *that* side of the computation safe to share.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet._threads import count_threads, pieces, share_out
+from discreet.errors import ParameterError
+from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
+from discreet.lda.mode import find_modes
+from discreet.lda.variational.simd import FLOOR, aligned, pad_table
+from discreet.lda.variational.svi import infer
+
+__all__ = ["fold_in", "log_likelihood", "query_statistic"]
+
+Method = Literal["map", "variational", "maximum_likelihood"]
+_METHODS = ("map", "variational", "maximum_likelihood")
+
+
+def fold_in(
+    topic_word: ArrayLike,
+    counts: Any,
+    *,
+    doc_topic_prior: ArrayLike = 0.1,
+    method: Method = "map",
+    max_iter: int = 1000,
+    tol: float = 1e-5,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Find the topic proportions of documents under a fixed model.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Probability of each word in each topic; rows are scaled to sum to 1.
+    counts : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        How often each word stands in each document; not negative.
+    doc_topic_prior : float or array of shape (n_topics,), default 0.1
+        alpha: tokens that each topic has in a document before any word is seen. Without effect on
+        ``maximum_likelihood``.
+    method : {"map", "variational", "maximum_likelihood"}, default "map"
+        What is computed.
+    max_iter : int, default 1000
+        Most iterations for one document.
+    tol : float, default 1e-5
+        When a document is done. ``map`` and ``maximum_likelihood``: the objective is within ``tol`` nats a
+        token (prior tokens count) of its maximum, by proof. ``variational``: the mean absolute change of
+        the Dirichlet's parameters is below ``tol``. 0 means ``max_iter`` iterations or until nothing grows.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    array of shape (n_documents, n_topics), float64
+        Rows sum to 1. A document without words gets the prior's mean (equal shares under
+        ``maximum_likelihood``).
+
+    Raises
+    ------
+    ParameterError, CorpusError
+        An argument is out of range, or counts and topics do not fit.
+
+    Examples
+    --------
+    >>> fold_in([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [[4, 4, 0], [0, 0, 0]]).round(2)
+    array([[0.99, 0.01],
+           [0.5 , 0.5 ]])
+    """
+    topics = check_topics(topic_word)
+    if method not in _METHODS:
+        raise ParameterError(f"method must be one of {', '.join(_METHODS)}, but is {method!r}.")
+    _check_stop(max_iter, tol)
+    documents = read_documents(counts, topics.shape[1])
+    prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
+    n_threads = count_threads(n_jobs)
+    if method == "variational":
+        gamma = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)[0]
+        doc_topic = np.ascontiguousarray(gamma[:, : len(topics)])
+    else:
+        likely = method == "maximum_likelihood"
+        start = np.full(len(topics), 1 / len(topics)) if likely else prior / prior.sum()
+        pseudo = np.zeros(len(topics)) if likely else prior
+        doc_topic, _ = _modes(topics, documents, pseudo, start, max_iter, tol, n_threads, with_value=False)
+        doc_topic[doc_topic <= FLOOR] = 0.0
+        # Not one word that any topic could produce: as if there were no words.
+        doc_topic[~doc_topic.any(axis=1)] = start
+    return doc_topic / doc_topic.sum(axis=1, keepdims=True)
+
+
+def query_statistic(
+    topic_word: ArrayLike,
+    counts: Any,
+    *,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    r"""Find how well a model can explain each document: the statistic that membership inference asks for.
+
+    .. math:: \zeta(\Phi, d) = \max_\theta \sum_w n_w \ln \sum_k \theta_k \Phi_{kw}
+
+    Every token counts, repeated words as often as they are repeated.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words) or (n_models, n_topics, n_words)
+        One model or several; rows are scaled to sum to 1.
+    counts : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        The documents.
+    max_iter : int, default 1000
+        Most iterations for one document.
+    tol : float, default 1e-4
+        A document is done when its value is within ``tol`` nats a token of the maximum, by proof.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    array of shape (n_documents,) or (n_models, n_documents), float64
+        In nats, at most 0. A document without words has 0; one with a word that no topic can produce, -inf.
+
+    Reference
+    ---------
+    Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
+    """
+    models = np.asarray(topic_word, dtype=np.float64)
+    if models.ndim not in (2, 3):
+        raise ParameterError(
+            f"topic_word must have shape (n_topics, n_words) or (n_models, n_topics, n_words), "
+            f"but has {models.shape}."
+        )
+    _check_stop(max_iter, tol)
+    documents = read_documents(counts, models.shape[-1])
+    n_threads = count_threads(n_jobs)
+    values: list[NDArray[np.float64]] = []
+    for model in models if models.ndim == 3 else models[np.newaxis]:
+        topics = check_topics(model)
+        start = np.full(len(topics), 1 / len(topics))
+        _, value = _modes(topics, documents, 0 * start, start, max_iter, tol, n_threads, with_value=True)
+        values.append(value)
+    return values[0] if models.ndim == 2 else np.array(values).reshape(len(values), documents.n_documents)
+
+
+def log_likelihood(
+    topic_word: ArrayLike, doc_topic: ArrayLike, counts: Any, *, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Return the log likelihood of each document given its topic proportions, without multinomial coefficients.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Rows are scaled to sum to 1.
+    doc_topic : array of shape (n_documents, n_topics)
+        Topic proportions; rows sum to 1.
+    counts : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        The documents.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    array of shape (n_documents,), float64
+        In nats: sum over words of count times ln(doc_topic . topic_word). -inf where a word cannot come.
+    """
+    topics = check_topics(topic_word)
+    documents = read_documents(counts, topics.shape[1])
+    shares = np.asarray(doc_topic, dtype=np.float64)
+    if shares.shape != (documents.n_documents, len(topics)):
+        raise ParameterError(
+            f"doc_topic must have shape {(documents.n_documents, len(topics))}, but has {shares.shape}."
+        )
+    n_threads = count_threads(n_jobs)
+    return _modes(topics, documents, np.zeros(len(topics)), shares, 0, 0.0, n_threads, with_value=True)[1]
+
+
+def _modes(
+    topics: NDArray[np.float64],
+    documents: Documents,
+    prior: NDArray[np.float64],
+    start: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+    n_threads: int,
+    *,
+    with_value: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Run ``find_modes`` over all documents: proportions, without padding, and log likelihoods where asked for."""
+    table = pad_table(topics)
+    theta = aligned((documents.n_documents, table.shape[1]))
+    theta[:, : len(prior)] = start
+    value = np.empty(documents.n_documents if with_value else 0)
+    padded, uncounted = _pad(prior, table.shape[1]), np.empty(0, np.int32)
+
+    def find(piece: tuple[int, int]) -> None:
+        find_modes(table, *documents[:3], padded, max_iter, tol, *piece, theta, value, uncounted)
+
+    share_out(find, pieces(documents.indptr, n_threads), n_threads)
+    return np.ascontiguousarray(theta[:, : len(prior)]), value
+
+
+def _pad(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    padded = aligned((width,))
+    padded[: len(values)] = values
+    return padded
+
+
+def _check_stop(max_iter: int, tol: float) -> None:
+    if max_iter < 1:
+        raise ParameterError(f"max_iter must be at least 1, but is {max_iter}.")
+    if not tol >= 0:
+        raise ParameterError(f"tol must not be negative, but is {tol}.")

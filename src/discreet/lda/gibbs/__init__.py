@@ -1,0 +1,1 @@
+"""Gibbs sampling for LDA: the estimator, its chains, and one folder for each sampler."""

@@ -1,0 +1,90 @@
+"""Which sweeps a Gibbs chain is made of: one way to begin, to step and to count for all samplers."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.lda.gibbs import live as live_sweep
+from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs.mh import sweep as mh_sweep
+from discreet.lda.gibbs.sparse import sweep as list_sweep
+from discreet.lda.gibbs.sparse import word_lists
+from discreet.lda.gibbs.state import State, Tokens, begin, word_order
+
+__all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
+
+#: Up to here "frozen" reads a whole row of the table for a draw; above, the list of the topics that the word has.
+MOST_TABLE_TOPICS = 200
+
+
+class Chain(NamedTuple):
+    """A chain's first state, and what to do with it."""
+
+    #: The state before the first sweep.
+    first: Any
+    #: ``step(state)`` does a sweep and returns the next state.
+    step: Callable[[Any], Any]
+    #: ``table(state)`` counts each word in each topic: (n_words, width), int32, not to be changed.
+    table: Callable[[Any], NDArray[np.int32]]
+
+
+def chain(
+    sampler: str,
+    tokens: Tokens,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    seed: int,
+    *,
+    earlier: NDArray[np.int32] | None = None,
+    n_threads: int = 1,
+) -> Chain:
+    """Begin a chain.
+
+    Parameters
+    ----------
+    sampler : {"frozen", "mh", "live"}
+        As for ``GibbsLDA``.
+    tokens : Tokens
+        The documents.
+    doc_topic_prior : array of shape (n_topics,)
+        alpha.
+    topic_word_prior : float
+        beta.
+    seed : int
+        0 to 2**64 - 1.
+    earlier : array of shape (n_words, width), int32, optional
+        Counts of other documents, which stay as they are and count in every draw; not for "mh".
+    n_threads : int
+        Threads; the chain does not depend on it.
+    """
+    alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
+    known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
+    table: Callable[[Any], NDArray[np.int32]] = _word_topic
+    if sampler == "mh":
+        order = mh_sweep.by_word(tokens)
+        first: Any = mh_sweep.init(tokens, order, n_topics, seed)
+        step = partial(mh_sweep.step, order=order, n_threads=n_threads)
+        table = partial(mh_sweep.word_topic, order=order, n_topics=n_topics)
+    elif sampler == "frozen" and n_topics > MOST_TABLE_TOPICS:
+        known["lists"] = word_lists.empty_lists(tokens, n_topics, earlier)
+        first = list_sweep.init(tokens, n_topics, seed, earlier)
+        step = partial(list_sweep.step, **known)
+        table = partial(list_sweep.word_topic, tokens=tokens, n_topics=n_topics, **known)
+    else:
+        first = begin(tokens, n_topics, seed, earlier, n_threads)
+        step: Callable[..., Any] = live_sweep.step
+        if sampler == "frozen":
+            memory = frozen_sweep.empty_table(tokens.n_words, n_topics)
+            step = partial(frozen_sweep.step, memory=memory, order=word_order(tokens), **known)
+
+    def advance(state: Any) -> Any:
+        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=beta)[0]
+
+    return Chain(first, advance, table)
+
+
+def _word_topic(state: State) -> NDArray[np.int32]:
+    return state.word_topic

@@ -1,0 +1,272 @@
+"""Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
+
+import numbers
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.documents import check_prior, read_documents
+from discreet.lda.gibbs import means as mean_counts
+from discreet.lda.gibbs.chains import chain
+from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
+
+__all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
+
+#: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
+MOST_EXACT_TOPICS = 3000
+
+_SAMPLERS = ("auto", "live", "frozen", "mh")
+
+
+class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
+
+    Parameters
+    ----------
+    n_topics : int
+        Number of topics, 1 to 65,536.
+    doc_topic_prior : float or array of shape (n_topics,), default 0.1
+        alpha, positive.
+    topic_word_prior : float, default 0.01
+        beta, positive.
+    n_sweeps : int, default 200
+        Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``.
+    sampler : {"auto", "live", "frozen", "mh"}, default "auto"
+        "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
+        sweep; above 200 topics from lists of the topics that a word has, after 40 sweeps of "mh". "mh":
+        Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
+        "auto": "frozen" for up to 3,000 topics, else "mh".
+    random_state : int, RandomState, Generator or None, default None
+        Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
+    n_jobs : int, optional
+        Threads; None is one, -1 all cores.
+
+    Attributes
+    ----------
+    topic_word_counts_ : array of shape (n_topics, n_words), int32
+        Tokens of each word in each topic after the last sweep, over all documents that were fitted.
+    mean_counts_ : array of shape (n_topics, n_words), float64
+        The same, as a mean over every fourth sweep of the last quarter: after a hundred sweeps or more, as good as a
+        last sweep after one and a half to two times as many.
+        A topic that became another one in that time has its mean since then.
+    components_ : array of shape (n_topics, n_words), float64
+        The mean counts plus ``topic_word_prior``.
+    topic_word_ : array of shape (n_topics, n_words), float64
+        Probability of each word in each topic; rows sum to 1.
+    sampler_ : str
+        The sampler that ran.
+    n_sweeps_ : int
+        Sweeps done, over all batches.
+    seed_ : int
+        What to give as ``random_state`` to get this model again from the same sequence of calls.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    Nothing per document is kept; ``transform`` folds documents in afresh. The counts are exact and tell about the
+    training text: neither they nor this object are fit for release.
+
+    ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they
+    are; it always draws exactly ("frozen"), but for ``sampler="live"``.
+
+    Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
+    padded to 16s, 13 a token and n_words * width * 16 for "frozen" up to 200 topics; 24 a token above, or 20 for
+    "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. See docs/speed.md.
+
+    Examples
+    --------
+    >>> X = [[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 2, 3], [0, 0, 3, 2]]
+    >>> model = GibbsLDA(2, random_state=1).fit(X)
+    >>> model.transform(X).argmax(axis=1).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+
+    topic_word_counts_: NDArray[np.int32]
+    mean_counts_: NDArray[np.float64]
+    sampler_: str
+    n_sweeps_: int
+    seed_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_topics: int,
+        *,
+        doc_topic_prior: ArrayLike = 0.1,
+        topic_word_prior: float = 0.01,
+        n_sweeps: int = 200,
+        sampler: Literal["auto", "live", "frozen", "mh"] = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_sweeps = n_sweeps
+        self.sampler = sampler
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
+        """Fit topics to documents, from the beginning.
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            Whole numbers: how often each word stands in each document.
+        y : ignored
+            For scikit-learn's pipelines.
+        callback : callable, optional
+            ``callback("sweep", done, total)`` after each sweep.
+
+        Raises
+        ------
+        ParameterError, CorpusError
+            Names all parameters that are out of range; or the first row where X is not what it should be.
+        """
+        alpha, beta = self._check_parameters()
+        tokens = self._read(X, reset=True)
+        self.seed_ = new_seed(self.random_state)
+        self.sampler_ = self._choose(self.sampler)
+        self._run(tokens, alpha, beta, self.seed_, None, callback)
+        self.n_sweeps_ = self.n_sweeps
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
+        """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
+        alpha, beta = self._check_parameters()
+        fresh = not hasattr(self, "topic_word_counts_")
+        tokens = self._read(X, reset=fresh)
+        before = None
+        if fresh:
+            self.seed_, self.n_sweeps_ = new_seed(self.random_state), 0
+        else:
+            if len(self.topic_word_counts_) != len(alpha):
+                raise ParameterError(
+                    f"n_topics is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
+                    "call fit to begin anew."
+                )
+            before = aligned_zeros((tokens.n_words, padded(len(alpha))), np.int32)
+            before[:, : len(alpha)] = self.topic_word_counts_.T
+        self.sampler_ = "live" if self.sampler == "live" else "frozen"
+        seed = (self.seed_ + self.n_sweeps_) % 2**63
+        self._run(tokens, alpha, beta, seed, before, callback)
+        self.n_sweeps_ += self.n_sweeps
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Fold documents into the model.
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            Counts of words, or weights.
+
+        Returns
+        -------
+        array of shape (n_documents, n_topics), float64
+            Topic proportions; rows sum to 1. See ``discreet.lda.fold_in``.
+        """
+        from discreet.lda._fold_in import fold_in
+
+        check_is_fitted(self, "topic_word_counts_")
+        counts = self._matrix(X, reset=False)
+        return fold_in(self.topic_word_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """Mean counts plus prior, (n_topics, n_words)."""
+        check_is_fitted(self, "mean_counts_")
+        return self.mean_counts_ + self.topic_word_prior
+
+    @property
+    def topic_word_(self) -> NDArray[np.float64]:
+        """Probability of each word in each topic, (n_topics, n_words)."""
+        components = self.components_
+        components /= components.sum(axis=1, keepdims=True)
+        return components
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.topic_word_counts_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
+        return tags
+
+    def _choose(self, sampler: str) -> str:
+        if sampler != "auto":
+            return sampler
+        return "frozen" if self.n_topics <= MOST_EXACT_TOPICS else "mh"
+
+    def _run(
+        self,
+        tokens: Tokens,
+        alpha: NDArray[np.float64],
+        beta: float,
+        seed: int,
+        before: NDArray[np.int32] | None,
+        callback: Callback | None,
+    ) -> None:
+        """Sweep, and set the counts of the last sweep and the mean ones."""
+        n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
+        n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
+        state, step, table = chain(
+            self.sampler_, tokens, alpha, beta, seed, earlier=before, n_threads=n_threads
+        )
+        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, self.n_sweeps)
+        for done in range(1, self.n_sweeps + 1):
+            state = step(state)
+            if mean_counts.is_sampled(done, self.n_sweeps):
+                means = mean_counts.step(means, table(state))
+            tell(callback, "sweep", done, self.n_sweeps)
+        self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
+        del state, step, table  # the largest things here are gone before the mean is written out
+        self.mean_counts_ = mean_counts.mean(means, n_topics)
+
+    def _matrix(self, X: Any, reset: bool) -> Any:
+        """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""
+        matrix = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
+        return validate_data(self, matrix, accept_sparse="csr", dtype=np.float64, reset=reset)
+
+    def _read(self, X: Any, reset: bool) -> Tokens:
+        matrix = self._matrix(X, reset)
+        tokens = read_tokens(read_documents(matrix))
+        if not len(tokens.words):
+            raise CorpusError(
+                "X holds no tokens at all: a topic model needs at least one document with a word."
+            )
+        return tokens
+
+    def _check_parameters(self) -> tuple[NDArray[np.float64], float]:
+        faults: list[str] = []
+        for name, most in (("n_topics", MOST_TOPICS), ("n_sweeps", None)):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or int(value) < 1 or (most and int(value) > most):
+                limit = f"from 1 to {most}" if most else "of at least 1"
+                faults.append(f"{name} must be a whole number {limit}, but is {value!r}.")
+        if not isinstance(self.topic_word_prior, numbers.Real) or not 0 < self.topic_word_prior < np.inf:
+            faults.append(f"topic_word_prior must be positive and finite, but is {self.topic_word_prior!r}.")
+        if self.sampler not in _SAMPLERS:
+            faults.append(f"sampler must be one of {', '.join(_SAMPLERS)}, but is {self.sampler!r}.")
+        alpha = np.empty(0)
+        if not faults:
+            try:
+                alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
+                count_threads(self.n_jobs)
+            except ParameterError as error:
+                faults.append(str(error))
+        if faults:
+            raise ParameterError(" ".join(faults))
+        return alpha, float(self.topic_word_prior)

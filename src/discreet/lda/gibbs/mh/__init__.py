@@ -1,0 +1,1 @@
+"""The Metropolis-Hastings sweep: a constant cost a token."""

@@ -1,0 +1,205 @@
+"""What a Gibbs chain on LDA consists of: tokens, topic assignments, counts; and exact sums over threads.
+
+Counts live in a table of shape (n_words, width): a row is a word, and the topics are padded with zeros to whole
+vectors (``padded``). All of it is integers, so that sums do not depend on who adds them up.
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._kernels import kernel
+from discreet._threads import pieces, share_out
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.documents import Documents
+from discreet.lda.gibbs.counter_stream import GOLDEN, sweep_key
+
+__all__ = [
+    "MOST_TOPICS",
+    "Info",
+    "State",
+    "Tokens",
+    "WordOrder",
+    "aligned_zeros",
+    "begin",
+    "count_topics",
+    "padded",
+    "random_topics",
+    "read_tokens",
+    "word_order",
+]
+
+MOST_TOPICS = 2**16
+_MOST_TOKENS = 2**31 - 1
+_LANES = 16
+_BEFORE_THE_FIRST_SWEEP = -1
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class Tokens(NamedTuple):
+    """A corpus token by token: document d is ``words[indptr[d]:indptr[d + 1]]``, words in rising order."""
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    n_words: int
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.indptr) - 1
+
+
+class WordOrder(NamedTuple):
+    """Where the tokens of each word stand."""
+
+    #: (n_words + 1,) int64: word w has ``places[indptr[w]:indptr[w + 1]]``.
+    indptr: NDArray[np.int64]
+    #: (n_tokens,) int32: numbers of tokens, rising within a word.
+    places: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """A chain between two sweeps. Steps return new states and leave old ones as they were."""
+
+    #: (n_tokens,) uint16: the topic of each token.
+    topics: NDArray[np.uint16]
+    #: (n_words, width) int32: tokens of each word in each topic; documents of earlier batches may be among them.
+    word_topic: NDArray[np.int32]
+    #: 0 to 2**64 - 1.
+    seed: int
+    #: Sweeps done; with the seed it is the key of the next sweep's randomness.
+    sweep: int
+
+
+class Info(NamedTuple):
+    """Diagnostics of a sweep."""
+
+    #: Tokens that changed their topic.
+    n_moved: int
+
+
+def read_tokens(documents: Documents) -> Tokens:
+    """Write counts out as tokens.
+
+    Raises
+    ------
+    CorpusError
+        A count is not a whole number, or there are over 2**31 - 1 tokens.
+    """
+    whole = np.floor(documents.counts) == documents.counts
+    if not whole.all():
+        first = int(np.flatnonzero(~whole)[0])
+        row = int(np.searchsorted(documents.indptr, first, side="right")) - 1
+        raise CorpusError(
+            f"counts must be whole numbers, but row {row} of X holds {documents.counts[first]:g}: "
+            "pass counts of words, not weights such as TF-IDF (VariationalLDA takes weights)."
+        )
+    total = float(documents.counts.sum())
+    if total > _MOST_TOKENS:
+        raise CorpusError(f"X holds {total:g} tokens, but a Gibbs chain takes at most 2^31 - 1: use batches.")
+    counts = documents.counts.astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return Tokens(ends[documents.indptr], np.repeat(documents.words, counts), documents.n_words)
+
+
+def padded(n_topics: int) -> int:
+    """Return the width of a table for ``n_topics`` topics: whole vectors of 16."""
+    if not 1 <= n_topics <= MOST_TOPICS:
+        raise ParameterError(f"n_topics must be from 1 to {MOST_TOPICS}, but is {n_topics}.")
+    return -(-n_topics // _LANES) * _LANES
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: type[Number]) -> NDArray[Number]:
+    """Return zeros whose first entry starts a cache line of 64 bytes."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def random_topics(n_tokens: int, n_topics: int, seed: int) -> NDArray[np.uint16]:
+    """Draw a topic for each token, uniformly; token i's depends on (seed, i) only."""
+    x = np.arange(1, n_tokens + 1, dtype=np.uint64)
+    x *= np.uint64(GOLDEN)
+    x += sweep_key(seed, _BEFORE_THE_FIRST_SWEEP)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x ^= x >> np.uint64(shift)
+        x *= np.uint64(factor)
+    x >>= np.uint64(32)
+    x *= np.uint64(n_topics)
+    return (x >> np.uint64(32)).astype(np.uint16)
+
+
+def begin(
+    tokens: Tokens, n_topics: int, seed: int, word_topic: NDArray[np.int32] | None = None, n_threads: int = 1
+) -> State:
+    """Start a chain from random topics.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        The documents.
+    n_topics : int
+        1 to 65,536.
+    seed : int
+        0 to 2**64 - 1.
+    word_topic : array of shape (n_words, width), int32, optional
+        Counts of other documents, which stay as they are and count in every draw.
+    n_threads : int
+        Threads; the state does not depend on it.
+    """
+    topics = random_topics(len(tokens.words), n_topics, seed)
+    return State(topics, count_topics(tokens, topics, n_topics, n_threads, earlier=word_topic), seed, 0)
+
+
+@kernel()
+def _place(words: Any, ends: Any, places: Any) -> None:
+    for i in range(len(words)):
+        places[ends[words[i]]] = i
+        ends[words[i]] += 1
+
+
+def word_order(tokens: Tokens) -> WordOrder:
+    """Find the tokens of each word: 4 bytes a token."""
+    indptr = np.zeros(tokens.n_words + 1, np.int64)
+    np.cumsum(np.bincount(tokens.words, minlength=tokens.n_words), out=indptr[1:])
+    places = np.empty(len(tokens.words), np.int32)
+    _place(tokens.words, indptr[:-1].copy(), places)
+    return WordOrder(indptr, places)
+
+
+@kernel()
+def _count(indptr: Any, places: Any, topics: Any, first: int, last: int, counts: Any) -> None:
+    for w in range(first, last):
+        for j in range(indptr[w], indptr[w + 1]):
+            counts[w, topics[places[j]]] += 1
+
+
+def count_topics(
+    tokens: Tokens,
+    topics: NDArray[np.uint16],
+    n_topics: int,
+    n_threads: int = 1,
+    *,
+    order: WordOrder | None = None,
+    earlier: NDArray[np.int32] | None = None,
+) -> NDArray[np.int32]:
+    """Count each word in each topic: (n_words, width), int32.
+
+    Word by word, so that a row of the table stays in the nearest cache; in the order of documents each token would
+    wait for a row of its own. ``order`` is ``word_order(tokens)``, to be used again; ``earlier`` counts of other
+    documents, to be added.
+    """
+    counts = aligned_zeros((tokens.n_words, padded(n_topics)), np.int32)
+    if earlier is not None:
+        counts[:] = earlier
+    order = order or word_order(tokens)
+
+    def work(piece: tuple[int, int]) -> None:
+        first, last = piece
+        _count(order.indptr, order.places, topics, first, last, counts)
+
+    share_out(work, pieces(order.indptr, n_threads), n_threads)
+    return counts

@@ -1,0 +1,1 @@
+"""Moments of words and pairs of words, and topics fitted to them."""

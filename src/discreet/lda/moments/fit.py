@@ -1,0 +1,266 @@
+r"""Topics from unbiased rates of words and pairs of words: a weighted fit by Adam.
+
+Model: a document has :math:`\theta_k \ge 0` of topic k, and word i with probability about
+:math:`\sum_k \theta_k \phi_{ki}`. Then
+
+.. math:: E[u] = m^\top \Phi, \qquad E[C_{ij}] = (\Phi^\top S \Phi)_{ij} \quad (i \ne j), \qquad
+          m = E[\theta], \; S = E[\theta \theta^\top].
+
+Minimised is the squared error of both, each cell divided by the variance of its estimate, plus a normal prior
+on the logits of :math:`\Phi = \mathrm{softmax}(B)` centred at the log unigram (variance :math:`\tau^2`):
+
+.. math:: \tfrac14 \sum_{i \ne j} w_{ij} (C - \Phi^\top S \Phi)_{ij}^2
+          + \tfrac12 \sum_i w_i (u - m^\top \Phi)_i^2
+          + \tfrac{1}{2 \tau^2} \sum_{ki} (B_{ki} - \ln u^0_i)^2,
+
+S and m positive through exponentials. The unigram :math:`u^0` is shrunk by empirical Bayes first, so that it is
+positive under any noise. The cost of a step is V^2 K, whatever the number of documents. Whatever the estimates are
+private by, the fit sees nothing else: it is post-processing.
+
+Several sources (reports and a public corpus) are combined cell by cell, by precision.
+
+References
+----------
+Kingma, Ba, "Adam", arXiv:1412.6980. Koenker, Mizera, "Convex optimization, shape constraints, compound decisions,
+and empirical Bayes rules", JASA 2014, doi:10.1080/01621459.2013.869224.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from discreet._progress import Callback, tell
+from discreet.errors import CorpusError
+
+__all__ = ["MomentTopics", "Source", "combine", "fit_topics", "positive_rates"]
+
+Floats = NDArray[np.float64]
+
+N_STEPS = 500
+_RATE = 0.08
+_FIRST_DECAY, _SECOND_DECAY = 0.9, 0.98
+#: Spread of the starting logits around the unigram.
+_SPREAD = 0.5
+#: Start: this many times more of a topic's weight in documents that have it than on average.
+_CLUMPING = 6.0
+#: Width of the prior's normals, in steps of its grid.
+_WIDTH = 0.5
+#: From here on there are enough documents for topics to lie further from the unigram.
+_MANY_DOCUMENTS = 10_000
+
+
+class Source(Protocol):
+    """Estimates with their precision: see :class:`discreet.lda.moments.moments.Estimates`."""
+
+    @property
+    def rates(self) -> Floats:
+        """Estimated share of documents that have each word."""
+        ...
+
+    @property
+    def pairs(self) -> Floats:
+        """Estimated share of documents that have both words; the diagonal is not used."""
+        ...
+
+    @property
+    def n_documents(self) -> float:
+        """Number of documents."""
+        ...
+
+    def rate_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``rates``, if these were the true ones."""
+        ...
+
+    def pair_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``pairs``, if these were the true rates of words."""
+        ...
+
+
+class Target(NamedTuple):
+    """What is fitted: estimates and weights (inverse variances), the weights of pairs 0 on the diagonal."""
+
+    rates: Floats
+    rate_weight: Floats
+    pairs: NDArray[np.float32]
+    pair_weight: NDArray[np.float32]
+    unigram: Floats
+    n_documents: float
+
+
+class MomentTopics(NamedTuple):
+    """Topics fitted to moments.
+
+    Attributes
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Rows sum to 1.
+    topic_weight : array of shape (n_topics,)
+        Sums to 1.
+    topic_pairs : array of shape (n_topics, n_topics)
+        S, the mean of theta theta'.
+    unigram : array of shape (n_words,)
+        Rates of words after empirical Bayes; their sum is the mean number of words in a document.
+    loss : float
+        The objective at the end.
+    """
+
+    topic_word: Floats
+    topic_weight: Floats
+    topic_pairs: Floats
+    unigram: Floats
+    loss: float
+
+
+def positive_rates(noisy: Floats, deviation: Floats, *, grid_size: int = 60, n_steps: int = 200) -> Floats:
+    """Return posterior means of rates from unbiased noisy ones, under a prior fitted to all of them.
+
+    Parameters
+    ----------
+    noisy, deviation : arrays of shape (n_words,)
+        Estimates and their standard deviations.
+    grid_size : int
+        Narrow normals that the prior is a mixture of, centred from 1e-4 up, geometrically.
+    n_steps : int
+        Steps of expectation maximisation for the prior's weights (a nonparametric maximum-likelihood prior).
+
+    Returns
+    -------
+    array of shape (n_words,)
+        Positive.
+    """
+    grid = np.geomspace(1e-4, max(float(noisy.max()) * 1.05, 0.02), grid_size)
+    width = _WIDTH * (grid[1] / grid[0] - 1) * grid
+    variance = np.maximum(deviation, 1e-9)[:, None] ** 2
+    total = variance + width**2
+    gap = noisy[:, None] - grid
+    log = -0.5 * (gap * gap / total + np.log(total))
+    likelihood = np.exp(log - log.max(1, keepdims=True))
+    weight = np.full(grid_size, 1 / grid_size)
+    posterior = likelihood * weight
+    for _ in range(n_steps):
+        posterior = likelihood * weight
+        posterior /= posterior.sum(1, keepdims=True)
+        weight = posterior.mean(0) + 1e-12
+    means = np.maximum(grid + width**2 / total * gap, grid / 10)
+    return (posterior * means).sum(1)
+
+
+def combine(sources: Sequence[Source]) -> Target:
+    """Combine estimates of the same rates from several sources, cell by cell, by precision."""
+    if not sources:
+        raise CorpusError("there are no moments to fit topics to; add reports first.")
+    first = [source.rate_precision(np.clip(source.rates, 1e-4, 0.999)) for source in sources]
+    rate_weight = np.sum(first, axis=0)
+    rates = np.sum([a * source.rates for a, source in zip(first, sources, strict=True)], axis=0) / rate_weight
+    unigram = positive_rates(rates, 1 / np.sqrt(rate_weight))
+    second = [source.pair_precision(np.clip(unigram, 1e-3, 0.99)) for source in sources]
+    pair_weight = np.sum(second, axis=0)
+    pairs = (
+        np.sum([a * source.pairs for a, source in zip(second, sources, strict=True)], axis=0) / pair_weight
+    )
+    np.fill_diagonal(pair_weight, 0.0)
+    n_documents = float(sum(source.n_documents for source in sources))
+    return Target(
+        rates, rate_weight, pairs.astype(np.float32), pair_weight.astype(np.float32), unigram, n_documents
+    )
+
+
+def fit_topics(
+    sources: Source | Sequence[Source],
+    n_topics: int,
+    seed: int,
+    *,
+    spread: float | None = None,
+    n_steps: int = N_STEPS,
+    callback: Callback | None = None,
+) -> MomentTopics:
+    """Fit topics to the moments of one or several sources.
+
+    Parameters
+    ----------
+    sources : Source or sequence of them
+        Of the same words.
+    n_topics : int
+    seed : int
+        Of the starting point.
+    spread : float, optional
+        tau, how far logits may lie from the unigram's; by default 1, or 1.5 from 10,000 documents on.
+    n_steps : int
+    callback : callable, optional
+
+    Returns
+    -------
+    MomentTopics
+        The same bytes for the same seed on one machine: matrix products run on one thread.
+    """
+    target = combine(list(sources) if isinstance(sources, Sequence) else [sources])
+    tau = spread or (1.5 if target.n_documents >= _MANY_DOCUMENTS else 1.0)
+    with threadpool_limits(1, user_api="blas"):
+        return _descend(target, n_topics, np.random.default_rng(seed), tau, n_steps, callback)
+
+
+def _descend(
+    target: Target, n_topics: int, rng: Any, tau: float, n_steps: int, callback: Callback | None
+) -> MomentTopics:
+    n_words = len(target.unigram)
+    length = float(target.unigram.sum())
+    base = np.log(target.unigram / length)
+    even = np.full((n_topics, n_topics), (_CLUMPING - 1) / n_topics**2)
+    parameters = [
+        base + _SPREAD * rng.standard_normal((n_topics, n_words)),
+        np.log(length**2 * (even + np.eye(n_topics) / n_topics) / _CLUMPING),
+        np.log(np.full(n_topics, length / n_topics)),
+    ]
+    means = [np.zeros_like(values) for values in parameters]
+    squares = [np.zeros_like(values) for values in parameters]
+    for step in range(1, n_steps + 1):
+        gradients, _ = _gradients(parameters, target, base, tau)
+        rate = _RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
+        for values, gradient, mean, square in zip(parameters, gradients, means, squares, strict=True):
+            _adam(values, gradient, mean, square, rate, step)
+        if step % 25 == 0:
+            tell(callback, "fitting topics to moments", step, n_steps)
+    _, loss = _gradients(parameters, target, base, tau)
+    weight = np.exp(parameters[2])
+    pairs = np.exp((parameters[1] + parameters[1].T) / 2)
+    return MomentTopics(_softmax(parameters[0]), weight / weight.sum(), pairs, target.unigram, loss)
+
+
+def _adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float, step: int) -> None:
+    """Take one step of Adam, in place."""
+    mean += (1 - _FIRST_DECAY) * (gradient - mean)
+    square += (1 - _SECOND_DECAY) * (gradient * gradient - square)
+    scale = np.sqrt(square / (1 - _SECOND_DECAY**step)) + 1e-12
+    values -= rate / (1 - _FIRST_DECAY**step) * mean / scale
+
+
+def _gradients(
+    parameters: list[Floats], target: Target, base: Floats, tau: float
+) -> tuple[list[Floats], float]:
+    """Return the gradient of the objective in logits, log S and log m, and the objective."""
+    logits, log_pairs, log_weight = parameters
+    phi = _softmax(logits)
+    pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
+    single = phi.astype(np.float32)
+    residual = target.pairs - single.T @ (pairs.astype(np.float32) @ single)
+    weighted = target.pair_weight * residual
+    pulled = (weighted @ single.T).astype(np.float64)
+    gap = target.rates - weight @ phi
+    pull = target.rate_weight * gap
+    by_phi = -(pairs @ pulled.T) - weight[:, None] * pull
+    shift = (logits - base) / tau**2
+    prior = float((shift * (logits - base)).sum())
+    loss = 0.25 * float(np.vdot(weighted, residual)) + 0.5 * float(pull @ gap) + 0.5 * prior
+    return [
+        phi * (by_phi - (by_phi * phi).sum(1, keepdims=True)) + shift,
+        -0.5 * (phi @ pulled) * pairs,
+        -(phi @ pull) * weight,
+    ], loss
+
+
+def _softmax(logits: Floats) -> Floats:
+    phi = np.exp(logits - logits.max(1, keepdims=True))
+    return phi / phi.sum(1, keepdims=True)

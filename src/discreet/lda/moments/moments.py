@@ -1,0 +1,359 @@
+r"""Moments of randomised bits: all that inference needs to keep of any number of reports.
+
+A report is a row y of V bits: with x the bits of a document (which of V public words it has), y_t = 1 with
+probability p where x_t = 1 and q where x_t = 0, independently. Kept are
+
+.. math:: n, \qquad \sum_d y_d, \qquad \sum_d y_d y_d^\top :
+
+1 + V + V^2 integers, whatever n is. Batches are added and taken away, shards are merged, all exactly. Unbiased
+for the rate u of each word and the rate C of each pair of words are
+
+.. math:: \hat u = \frac{\bar y - q}{p - q}, \qquad
+          \hat C_{ij} = \frac{\overline{y_i y_j} - q \bar y_i - q \bar y_j + q^2}{(p - q)^2} \quad (i \ne j),
+
+because given x the bits are independent and :math:`E[y_i - q \mid x] = (p - q) x_i`. The diagonal is not: there
+:math:`y_i^2 = y_i`, whose noise is not independent of itself; it carries no co-occurrence and is set to
+:math:`\hat u`. Exact bits (a public corpus) are the channel p = 1, q = 0.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet._threads import count_threads
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moments.bits import add_pair_counts
+
+__all__ = ["Channel", "Estimates", "Moments", "estimates", "noise_variance", "presence_variance", "read_bits"]
+
+Floats = NDArray[np.float64]
+#: Rows looked at in one go: bounds the memory that adding a batch takes.
+_BLOCK = 16_384
+_LARGEST = 2**31
+
+
+class Channel(Protocol):
+    """What randomises a bit: P(1 | word present) = p and P(1 | word absent) = q, floats or fractions."""
+
+    @property
+    def p(self) -> Any:
+        """P(1 | present)."""
+        ...
+
+    @property
+    def q(self) -> Any:
+        """P(1 | absent)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Unbiased rates of words and pairs, with how far each may be trusted: what topics are fitted to.
+
+    Parameters
+    ----------
+    rates : array of shape (n_words,)
+        Share of documents that have the word.
+    pairs : array of shape (n_words, n_words)
+        Share of documents that have both words; the diagonal is not used.
+    noise : float
+        Variance of one document's estimate of an absent word.
+    n_documents : float
+        Number of documents, or the effective number where they are weighted.
+    slope : float
+        How much a present word's estimate varies more than an absent one's.
+    contrast : float
+        p - q: what a present word adds to the chance of its bit.
+    """
+
+    rates: Floats
+    pairs: Floats
+    noise: float
+    n_documents: float
+    slope: float = 0.0
+    contrast: float = 1.0
+
+    def variance(self, rates: Floats) -> Floats:
+        """Variance of one document's estimate of words with these rates."""
+        return np.maximum(rates * (1 - rates) + self.noise + rates * self.slope, 1e-3)
+
+    def rate_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``rates``, shape (n_words,), were these the true ones."""
+        return self.n_documents / self.variance(rates)
+
+    def pair_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``pairs``, were these the true rates and words independent."""
+        variance = self.variance(rates)
+        return self.n_documents / np.outer(variance, variance)
+
+
+def noise_variance(channel: Channel) -> float:
+    """Return q (1 - q) / (p - q)^2, the variance of the unbiased estimate of an absent word's bit."""
+    p, q = float(channel.p), float(channel.q)
+    return q * (1 - q) / (p - q) ** 2
+
+
+def presence_variance(channel: Channel) -> float:
+    """Return p (1 - p) / (p - q)^2, the same for a present word's bit."""
+    p, q = float(channel.p), float(channel.q)
+    return p * (1 - p) / (p - q) ** 2
+
+
+def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Channel) -> Estimates:
+    """Return unbiased rates from (possibly weighted) sums; see the formula above."""
+    p, q = float(channel.p), float(channel.q)
+    mean = first / n
+    pairs = (second / n - q * mean[:, None] - q * mean[None, :] + q * q) / (p - q) ** 2
+    rates = (mean - q) / (p - q)
+    np.fill_diagonal(pairs, rates)
+    noise = noise_variance(channel)
+    return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise, p - q)
+
+
+class Moments:
+    """The sum of reports, of their bits and of their pairs of bits.
+
+    Parameters
+    ----------
+    n_words : int
+        Number of bits in a report.
+    channel : object with ``p`` and ``q``, optional
+        How the bits were randomised; by default not at all (p = 1, q = 0), as for a public corpus. Only moments
+        of equal channels can be merged.
+    max_bytes : int, default 2**31
+        Refuse to make the table of pairs (8 n_words^2 bytes) above this size.
+
+    Attributes
+    ----------
+    n : int
+        Number of reports.
+    first : array of shape (n_words,), int64
+        How many reports have each bit.
+    second : array of shape (n_words, n_words), int64
+        How many have both bits; symmetric, with ``first`` on the diagonal.
+
+    Notes
+    -----
+    Memory: 8 n_words^2 bytes, twice that while a batch is added, and about 25 MB per 1,000 words for the batch's rows;
+    it does not grow with n. ``first`` cannot be written to, ``second`` is a copy.
+
+    Examples
+    --------
+    >>> moments = Moments(3).add_batch([[1, 1, 0], [0, 1, 0]])
+    >>> moments.n, moments.first.tolist(), moments.second[0].tolist()
+    (2, [1, 2, 0], [1, 1, 0])
+    """
+
+    def __init__(self, n_words: int, *, channel: Channel | None = None, max_bytes: int = _LARGEST) -> None:
+        if isinstance(n_words, bool) or not isinstance(n_words, int | np.integer) or n_words < 1:
+            raise ParameterError(f"n_words must be a positive whole number, but is {n_words!r}.")
+        needed = 8 * int(n_words) ** 2
+        if needed > max_bytes:
+            raise ParameterError(
+                f"the moments of {n_words} words need a table of {needed:,} bytes, which is more than max_bytes = "
+                f"{max_bytes:,}: take fewer words, or raise max_bytes."
+            )
+        self.p, self.q = (1.0, 0.0) if channel is None else (float(channel.p), float(channel.q))
+        if not 0 <= self.q < self.p <= 1:
+            raise ParameterError(
+                f"a channel must have 0 <= q < p <= 1, but has p = {self.p} and q = {self.q}."
+            )
+        self.n = 0
+        self.max_bytes = int(max_bytes)
+        # Only the upper triangle is kept up to date.
+        self._upper = np.zeros((int(n_words), int(n_words)), np.int64)
+
+    @property
+    def n_words(self) -> int:
+        """Number of bits in a report."""
+        return len(self._upper)
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """How many reports have each bit, shape (n_words,)."""
+        return self._upper.diagonal()
+
+    @property
+    def second(self) -> NDArray[np.int64]:
+        """How many reports have each pair of bits, shape (n_words, n_words); a symmetric copy."""
+        upper = np.triu(self._upper)
+        return upper + np.triu(upper, 1).T
+
+    def add_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> "Moments":
+        """Add reports.
+
+        Parameters
+        ----------
+        reports : array or sparse matrix of shape (n_reports, n_words) of 0 and 1
+            Or, where ``packed``, uint8 of shape (n_reports, ceil(n_words / 8)), the first word in the lowest bit.
+        packed : bool, default False
+        n_jobs : int, optional
+            Threads; the result does not depend on it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        CorpusError
+            Where the reports are not bits of that many words. Nothing is added then.
+        """
+        added = self._of(reports, packed, n_jobs)
+        self._upper += added._upper
+        self.n += added.n
+        return self
+
+    def subtract_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> "Moments":
+        """Take away reports that were added before, exactly; parameters as for :meth:`add_batch`."""
+        return self.subtract(self._of(reports, packed, n_jobs))
+
+    def merge(self, other: "Moments") -> "Moments":
+        """Add the moments of other reports."""
+        self._check_other(other)
+        self._upper += other._upper
+        self.n += other.n
+        return self
+
+    def subtract(self, other: "Moments") -> "Moments":
+        """Take away moments that were merged before, exactly.
+
+        Raises
+        ------
+        CorpusError
+            Where they cannot have been part of these moments: some count would be negative, or larger than n.
+        """
+        self._check_other(other)
+        left, n = self._upper - other._upper, self.n - other.n
+        if n < 0 or left.min() < 0 or left.diagonal().max() > n:
+            raise CorpusError(
+                "what is to be taken away was not part of these moments: counts would fall below 0 or exceed the "
+                "number of reports."
+            )
+        self._upper, self.n = left, n
+        return self
+
+    def copy(self) -> "Moments":
+        """Return moments with the same content."""
+        return Moments(self.n_words, channel=self, max_bytes=self.max_bytes).restore(self.n, self._upper)
+
+    def restore(self, n: int, second: NDArray[np.int64]) -> "Moments":
+        """Take over counts that were kept elsewhere (a database, a file), instead of the present ones.
+
+        Parameters
+        ----------
+        n : int
+        second : array of shape (n_words, n_words), int64
+            Read on and above the diagonal only; copied.
+
+        Raises
+        ------
+        CorpusError
+            Where they cannot be the counts of ``n`` reports.
+        """
+        upper = np.triu(np.asarray(second))
+        if upper.shape != self._upper.shape or upper.dtype != np.int64 or isinstance(n, bool) or n < 0:
+            raise CorpusError(
+                f"counts must be int64 of shape {self._upper.shape}, but are {upper.dtype} of shape {upper.shape}."
+            )
+        first = upper.diagonal()
+        if first.max() > n or upper.min() < 0 or (upper > np.minimum.outer(first, first)).any():
+            raise CorpusError(f"these counts cannot be those of {n} reports; they are damaged.")
+        self._upper, self.n = upper, int(n)
+        return self
+
+    def estimates(self) -> Estimates:
+        """Return unbiased rates of words and pairs (see the module)."""
+        if self.n == 0:
+            raise CorpusError("there is no report to estimate anything from; add a batch first.")
+        return estimates(self.n, self.first, self.second, self)
+
+    def learnable(self) -> int:
+        """Return how many topics the noise lets through; see :mod:`discreet.lda.learnable`."""
+        from discreet.lda.moments.marchenko_pastur import learnable
+
+        return learnable(self.estimates())
+
+    def save(self, path: str | Path) -> None:
+        """Write the moments to one file (numpy's npz, without pickles)."""
+        from discreet.lda.moments.file import save
+
+        save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> "Moments":
+        """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
+        from discreet.lda.moments.file import load
+
+        return load(Path(path), max_bytes=max_bytes)
+
+    def _of(self, reports: Any, packed: bool, n_jobs: int | None) -> "Moments":
+        made = Moments(self.n_words, channel=self, max_bytes=self.max_bytes)
+        n_threads = count_threads(n_jobs)
+        for block in read_bits(reports, self.n_words, packed=packed):
+            add_pair_counts(block, made._upper, n_threads)
+            made.n += len(block)
+        return made
+
+    def _check_other(self, other: "Moments") -> None:
+        mine, yours = (self.n_words, self.p, self.q), (other.n_words, other.p, other.q)
+        if mine != yours:
+            raise CorpusError(
+                f"moments of {mine[0]} words (p = {mine[1]:.4g}, q = {mine[2]:.4g}) cannot go together with ones of "
+                f"{yours[0]} words (p = {yours[1]:.4g}, q = {yours[2]:.4g})."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        same = (self.n, self.p, self.q) == (other.n, other.p, other.q)
+        return same and np.array_equal(self._upper, other._upper)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        return f"Moments({self.n_words}, {self.n:,} reports, p={self.p:.4g}, q={self.q:.4g})"
+
+
+def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = _BLOCK) -> Any:
+    """Yield rows of 0/1 bytes, a block at a time; ``CorpusError`` where reports are not that.
+
+    Parameters
+    ----------
+    reports : array or sparse matrix
+        As for :meth:`Moments.add_batch`.
+    n_words : int
+    packed : bool
+    block : int
+        Most rows at a time.
+    """
+    rows: Any
+    if sp.issparse(reports):
+        rows = reports.tocsr()
+    else:
+        rows = np.asarray(reports)
+    width = -(-n_words // 8) if packed else n_words
+    if rows.ndim != 2 or rows.shape[1] != width:
+        what = f"{width} bytes (packed bits of {n_words} words)" if packed else f"{n_words} bits"
+        raise CorpusError(f"each report must have {what}, but the reports have shape {rows.shape}.")
+    if packed and rows.dtype != np.uint8:
+        raise CorpusError(f"packed reports must be bytes (uint8), but are {rows.dtype}.")
+    if rows.dtype.kind not in "biuf":
+        raise CorpusError(f"a report must hold zeros and ones, but holds {rows.dtype} values.")
+    for start in range(0, rows.shape[0], block):
+        part = rows[start : start + block]
+        if sp.issparse(part):
+            part = part.toarray()
+        if packed:
+            beyond = 8 * width - n_words
+            if beyond and (part[:, -1] >> (8 - beyond)).any():
+                raise CorpusError(f"a packed report has bits beyond its {n_words} words; it is damaged.")
+            yield np.unpackbits(part, axis=1, count=n_words, bitorder="little")
+            continue
+        if part.dtype != np.bool_ and not ((part == 0) | (part == 1)).all():
+            raise CorpusError("a report must hold zeros and ones only, no counts, NaN or inf: give bits.")
+        yield part.astype(np.uint8)

@@ -1,0 +1,1 @@
+"""Variational Bayes for LDA: the estimator, the steps, the E-step."""

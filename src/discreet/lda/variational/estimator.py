@@ -1,0 +1,321 @@
+"""VariationalLDA: LDA by variational Bayes, batch or stochastic, in scikit-learn's manner.
+
+A shell around ``variational`` (``init``, ``step``, ``bound``): checks, the loop, and progress. No privacy: the
+fitted topics are exact functions of the documents.
+
+The bits of every result depend on the data, the parameters and the seed, and not on ``n_jobs``.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet._progress import Callback, tell
+from discreet._threads import count_threads
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.documents import Documents, check_prior, read_documents
+from discreet.lda.variational.settings import check_parameters, choose_seed
+from discreet.lda.variational.svi import Batch, State, bound, infer, init, prepare, step, word_weights
+
+__all__ = ["VariationalLDA"]
+
+
+class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Latent Dirichlet allocation by variational Bayes.
+
+    Parameters
+    ----------
+    n_topics : int, default 20
+        K.
+    doc_topic_prior : float or array of shape (n_topics,), default 0.1
+        alpha, the Dirichlet prior of a document's topics.
+    topic_word_prior : float, default 0.01
+        eta, the Dirichlet prior of a topic's words.
+    max_iter : int, default 100
+        Most passes over the documents.
+    tol : float, default 1e-3
+        Batch only: training ends when a pass moves the topics' word probabilities by less than this (half
+        the sum of absolute changes, mean over topics). 0 makes all ``max_iter`` passes.
+    batch_size : int, optional
+        None: batch updates, each from all documents. An int: stochastic updates, each from so many
+        documents, in a new random order each pass.
+    learning_offset, learning_decay : float, default 10.0 and 0.7
+        tau_0 and kappa of the stochastic step size (tau_0 + t) ** -kappa.
+    total_documents : int, optional
+        ``partial_fit``: how many documents there are in all, seen or not. By default those seen so far.
+    max_doc_update_iter, mean_change_tol : int, float, default 100 and 1e-3
+        A document is done after this many iterations, or when the mean absolute change of its Dirichlet
+        parameters is smaller than this.
+    init : "random" or array of shape (n_topics, n_words), default "random"
+        Dirichlet parameters of the topics to start from. Random ones are gamma(100) / 100.
+    random_state : int, RandomState or Generator, optional
+        Seed of the random start and of the order of batches. None takes a new seed from the operating
+        system; ``seed_`` keeps it, so that any fit can be repeated.
+    n_jobs : int, optional
+        Threads; -1 for all cores.
+    callback : callable, optional
+        ``callback(stage, done, total)`` after each pass.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_topics, n_words), float64
+        lambda: Dirichlet parameters of the topics.
+    topic_word_ : array of shape (n_topics, n_words), float64
+        Their means; rows sum to 1.
+    n_iter_ : int
+        Passes made by ``fit``; batches seen by ``partial_fit``.
+    n_steps_ : int
+        Updates of the topics.
+    n_documents_seen_ : int
+        Documents of ``fit``, or of all calls of ``partial_fit``.
+    seed_ : int
+        The seed that was used.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    Nothing per document is kept. This is the model without privacy: what is fitted depends on each document
+    exactly.
+
+    Examples
+    --------
+    >>> counts = [[5, 4, 0, 0], [4, 6, 0, 0], [0, 0, 7, 3], [0, 0, 4, 5]]
+    >>> model = VariationalLDA(2, random_state=0).fit(counts)
+    >>> model.transform(counts).argmax(axis=1).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        doc_topic_prior: ArrayLike = 0.1,
+        topic_word_prior: float = 0.01,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        batch_size: int | None = None,
+        learning_offset: float = 10.0,
+        learning_decay: float = 0.7,
+        total_documents: int | None = None,
+        max_doc_update_iter: int = 100,
+        mean_change_tol: float = 1e-3,
+        init: "Literal['random'] | ArrayLike" = "random",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.learning_offset = learning_offset
+        self.learning_decay = learning_decay
+        self.total_documents = total_documents
+        self.max_doc_update_iter = max_doc_update_iter
+        self.mean_change_tol = mean_change_tol
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None) -> "VariationalLDA":
+        """Train on documents.
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            Counts, or other weights, not negative.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        VariationalLDA
+            This estimator.
+
+        Raises
+        ------
+        ParameterError
+            Names all parameters that are out of range.
+        CorpusError
+            X is negative, not finite, or not a matrix.
+        """
+        check_parameters(self)
+        documents = self._read(X, reset=True)
+        self.seed_ = choose_seed(self.random_state)
+        rng = np.random.default_rng(self.seed_)
+        state = self._start(documents, rng)
+        settings = self._settings()
+        self.n_iter_ = 0
+        if self.batch_size is None:
+            batches = prepare(documents, self.n_topics)
+            before = _means(state)
+            for done in range(1, self.max_iter + 1):
+                state, _ = step(state, batches, **settings)
+                self.n_iter_ = done
+                tell(self.callback, "fit", done, self.max_iter)
+                if self.tol > 0:
+                    after = _means(state)
+                    if 0.5 * np.abs(after - before).sum() < self.tol * self.n_topics:
+                        break
+                    before = after
+        else:
+            for done in range(1, self.max_iter + 1):
+                order = rng.permutation(documents.n_documents)
+                for first in range(0, documents.n_documents, self.batch_size):
+                    chosen = _pick(documents, order[first : first + self.batch_size])
+                    state = self._move(state, prepare(chosen, self.n_topics), documents.n_documents, settings)
+                self.n_iter_ = done
+                tell(self.callback, "fit", done, self.max_iter)
+        self.n_documents_seen_ = documents.n_documents
+        return self._keep(state)
+
+    def partial_fit(self, X: Any, y: Any = None) -> "VariationalLDA":
+        """Make one stochastic update from these documents (one for each ``batch_size`` of them, if that is set).
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            The next documents.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        VariationalLDA
+            This estimator.
+        """
+        check_parameters(self)
+        first_call = not hasattr(self, "_state")
+        documents = self._read(X, reset=first_call)
+        if first_call:
+            self.seed_ = choose_seed(self.random_state)
+            self.n_documents_seen_ = self.n_iter_ = 0
+            state = self._start(documents, np.random.default_rng(self.seed_))
+        else:
+            state: State = self._state
+        settings = self._settings()
+        size = self.batch_size or documents.n_documents
+        for first in range(0, documents.n_documents, size):
+            batch = documents.rows(first, min(first + size, documents.n_documents))
+            self.n_documents_seen_ += batch.n_documents
+            total = self.total_documents or self.n_documents_seen_
+            state = self._move(state, prepare(batch, self.n_topics), total, settings)
+            self.n_iter_ += 1
+        return self._keep(state)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Find the topic proportions of documents: the means of their variational Dirichlets.
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            Documents.
+
+        Returns
+        -------
+        array of shape (n_documents, n_topics), float64
+            Rows sum to 1; a document without words has the prior's mean. Each row depends on its document only.
+        """
+        check_is_fitted(self)
+        documents = self._read(X, reset=False)
+        prior = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
+        n_threads = count_threads(self.n_jobs)
+        gamma = infer(
+            word_weights(self._state, n_threads),
+            documents,
+            prior,
+            self.max_doc_update_iter,
+            self.mean_change_tol,
+            n_threads,
+            with_quotients=False,
+        )[0][:, : self.n_topics]
+        return np.ascontiguousarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the evidence lower bound of the documents, in nats, with the topics' own part; higher is better."""
+        check_is_fitted(self)
+        documents = self._read(X, reset=False)
+        settings = self._settings()
+        return bound(self._state, documents, **settings)
+
+    def perplexity(self, X: Any) -> float:
+        """Return exp(-score / tokens), as scikit-learn's ``perplexity``; lower is better.
+
+        It rests on a bound and is transductive. To compare models use
+        ``discreet.evaluate.completion_perplexity``.
+        """
+        check_is_fitted(self)
+        documents = self._read(X, reset=False)
+        n_tokens = float(documents.counts.sum())
+        if n_tokens <= 0:
+            raise CorpusError("the documents hold no token: there is nothing to be perplexed by.")
+        return float(np.exp(-bound(self._state, documents, **self._settings()) / n_tokens))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _move(self, state: State, batches: list[Batch], total: int, settings: dict[str, Any]) -> State:
+        size = sum(batch.documents.n_documents for batch in batches)
+        rate = (self.learning_offset + state.n_steps + 1) ** -self.learning_decay
+        return step(state, batches, rate=rate, scale=total / size, **settings)[0]
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "doc_topic_prior": check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics),
+            "topic_word_prior": float(self.topic_word_prior),
+            "max_iter": self.max_doc_update_iter,
+            "tol": self.mean_change_tol,
+            "n_threads": count_threads(self.n_jobs),
+        }
+
+    def _start(self, documents: Documents, rng: np.random.Generator) -> State:
+        shape = (self.n_topics, documents.n_words)
+        if isinstance(self.init, str):
+            return init(rng.gamma(100.0, 0.01, shape))
+        components = np.asarray(self.init, dtype=np.float64)
+        if components.shape != shape or not np.isfinite(components).all() or not (components > 0).all():
+            raise ParameterError(
+                f"init must be positive numbers of shape {shape} (n_topics, n_words), "
+                f"but has shape {components.shape}."
+            )
+        return init(components)
+
+    def _keep(self, state: State) -> "VariationalLDA":
+        self._state = state
+        self.n_steps_ = state.n_steps
+        self.components_ = state.components
+        self.topic_word_ = self.components_ / self.components_.sum(axis=1, keepdims=True)
+        return self
+
+    def _read(self, X: Any, *, reset: bool) -> Documents:
+        counts = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
+        checked = validate_data(self, counts, accept_sparse="csr", dtype=np.float64, reset=reset)
+        return read_documents(checked)
+
+
+def _means(state: State) -> NDArray[np.float64]:
+    """Topic-word probabilities in the layout of the state, (n_words, width); zeros in the padding."""
+    sums = state.parameters.sum(axis=0)
+    return state.parameters / np.where(sums > 0, sums, 1.0)
+
+
+def _pick(documents: Documents, rows: NDArray[np.int64]) -> Documents:
+    """Take documents in the order of ``rows``."""
+    lengths = np.diff(documents.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(documents.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Documents(indptr, documents.words[places], documents.counts[places], documents.n_words)

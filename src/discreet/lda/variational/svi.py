@@ -1,0 +1,265 @@
+r"""Variational Bayes for LDA, batch and stochastic: ``init`` and ``step``.
+
+Each topic has a Dirichlet with parameters :math:`\lambda_k`, each document one with :math:`\gamma_d`. A step infers all
+:math:`\gamma_d` of some documents (``estep``), and moves
+
+.. math:: \lambda \leftarrow (1 - \rho)\lambda + \rho\,\Big(\eta + \tfrac{D}{|S|} \sum_{d \in S} s_d\Big),
+          \qquad s_{kw} = \sum_d c_{dw}\, q_d(z = k \mid w),
+
+with :math:`\rho = 1` and all D documents in the batch algorithm, and :math:`\rho_t = (\tau_0 + t)^{-\kappa}` for the
+t-th batch of the stochastic one.
+
+Guarantee: none, this is the model without privacy. The bits of :math:`\lambda` do not depend on the number of threads:
+documents are inferred one by one, and the statistic is summed word by word, over documents in order.
+
+Memory beyond the documents: three tables of n_words x n_topics doubles, and at most 2**23 doubles or two rows
+of topics for the documents in work.
+
+Reference
+---------
+Blei, Ng, Jordan, "Latent Dirichlet allocation", JMLR 2003. Hoffman, Blei, Bach, "Online learning for latent
+Dirichlet allocation", NIPS 2010. Bound: Hoffman, Blei, Wang, Paisley, JMLR 2013, arXiv:1206.7051.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.special
+from numpy.typing import NDArray
+
+from discreet._kernels import kernel
+from discreet._threads import pieces, share_out
+from discreet.lda.documents import Documents
+from discreet.lda.variational.digamma import exp_digamma
+from discreet.lda.variational.estep import add_statistic, infer_documents
+from discreet.lda.variational.simd import LANES, aligned
+
+__all__ = ["Batch", "Info", "State", "bound", "infer", "init", "prepare", "step"]
+
+#: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
+_BLOCK = 2**22
+
+
+class State(NamedTuple):
+    """What the next step needs: lambda as (n_words, n_topics padded with zeros), and the steps done."""
+
+    parameters: NDArray[np.float64]
+    n_topics: int
+    n_steps: int
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """Lambda, shape (n_topics, n_words)."""
+        return np.ascontiguousarray(self.parameters[:, : self.n_topics].T)
+
+
+class Info(NamedTuple):
+    """Mean number of iterations that a document took."""
+
+    mean_iterations: float
+
+
+class Batch(NamedTuple):
+    """Some documents, by document and by word."""
+
+    documents: Documents
+    by_word: NDArray[np.int64]
+    who: NDArray[np.int32]
+    entries: NDArray[np.int64]
+
+
+def init(components: NDArray[np.float64], n_steps: int = 0) -> State:
+    """Start from lambda of shape (n_topics, n_words), all positive."""
+    n_topics, n_words = components.shape
+    parameters = aligned((n_words, -(-n_topics // LANES) * LANES))
+    parameters[:, :n_topics] = components.T
+    return State(parameters, n_topics, n_steps)
+
+
+def prepare(documents: Documents, n_topics: int) -> list[Batch]:
+    """Cut documents into blocks that fit in memory with their topics, and index each by word."""
+    height = max(1, _BLOCK // (-(-n_topics // LANES) * LANES))
+    batches: list[Batch] = []
+    for first in range(0, documents.n_documents, height):
+        block = documents.rows(first, min(first + height, documents.n_documents))
+        places = np.arange(len(block.words), dtype=np.int64)
+        shape = (block.n_documents, block.n_words)
+        turned: Any = sp.csr_matrix((places, block.words, block.indptr), shape=shape).tocsc()
+        batches.append(
+            Batch(block, turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data)
+        )
+    return batches
+
+
+def infer(
+    table: NDArray[np.float64],
+    documents: Documents,
+    prior: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+    n_threads: int,
+    *,
+    with_quotients: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    """E-step over documents, shared out to threads.
+
+    Returns gamma and exp(digamma(gamma)), both (n_documents, width), the quotients of each entry (none unless
+    asked for) and the number of iterations of each document. See ``estep``.
+    """
+    width = table.shape[1]
+    padded = aligned((width,))
+    padded[: len(prior)] = prior
+    gamma, weights = aligned((documents.n_documents, width)), aligned((documents.n_documents, width))
+    quotients = np.empty(len(documents.words) if with_quotients else 0)
+    n_iter = np.empty(documents.n_documents, np.int32)
+
+    def work(piece: tuple[int, int]) -> None:
+        infer_documents(
+            table,
+            documents.indptr,
+            documents.words,
+            documents.counts,
+            padded,
+            max_iter,
+            tol,
+            *piece,
+            gamma,
+            weights,
+            quotients,
+            n_iter,
+        )
+
+    share_out(work, pieces(documents.indptr, n_threads), n_threads)
+    return gamma, weights, quotients, n_iter
+
+
+def step(
+    state: State,
+    batches: list[Batch],
+    *,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    rate: float = 1.0,
+    scale: float = 1.0,
+    max_iter: int = 100,
+    tol: float = 1e-3,
+    n_threads: int = 1,
+) -> tuple[State, Info]:
+    """Infer the documents and move the topics.
+
+    Parameters
+    ----------
+    state : State
+        Is not changed.
+    batches : list of Batch
+        From :func:`prepare`; together the documents of this step.
+    doc_topic_prior : array of shape (n_topics,)
+        alpha.
+    topic_word_prior : float
+        eta.
+    rate, scale : float
+        rho, and documents in all over documents in this step.
+    max_iter, tol : int, float
+        When a document is done: steps, or mean absolute change of gamma.
+    n_threads : int
+        The result does not depend on it.
+    """
+    table = word_weights(state, n_threads)
+    total = aligned(table.shape)
+    iterations = documents = 0
+    for batch in batches:
+        _, weights, quotients, n_iter = infer(
+            table, batch.documents, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True
+        )
+        iterations += int(n_iter.sum(dtype=np.int64))
+        documents += len(n_iter)
+
+        def add(
+            piece: tuple[int, int],
+            batch: Batch = batch,
+            quotients: NDArray[np.float64] = quotients,
+            weights: NDArray[np.float64] = weights,
+        ) -> None:
+            add_statistic(batch.by_word, batch.who, batch.entries, quotients, weights, *piece, total)
+
+        share_out(add, pieces(batch.by_word, n_threads), n_threads)
+    total *= table
+    total *= scale * rate
+    total[:, : state.n_topics] += rate * topic_word_prior
+    if rate < 1.0:
+        total += (1.0 - rate) * state.parameters
+    return State(total, state.n_topics, state.n_steps + 1), Info(iterations / max(1, documents))
+
+
+def word_weights(state: State, n_threads: int = 1) -> NDArray[np.float64]:
+    """exp(E[ln beta]), shape (n_words, width) with zeros in the padding."""
+    table = aligned(state.parameters.shape)
+    sums = state.parameters.sum(axis=0)
+    # In the padding 0: whatever exp_digamma(0) is, the table has zeros there.
+    inverse = np.zeros(len(sums))
+    inverse[: state.n_topics] = np.exp(-scipy.special.digamma(sums[: state.n_topics]))
+    ranges = pieces(np.arange(len(table) + 1), n_threads)
+    share_out(lambda piece: _weigh(state.parameters, inverse, *piece, table), ranges, n_threads)
+    return table
+
+
+def bound(
+    state: State,
+    documents: Documents,
+    *,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    max_iter: int = 100,
+    tol: float = 1e-3,
+    n_threads: int = 1,
+) -> float:
+    r"""Evidence lower bound of the documents, in nats: a lower bound of ln p(documents | alpha, eta).
+
+    The documents' part is :math:`E[\ln p(w, z, \theta) - \ln q(z, \theta)]` at their inferred gamma, the topics' part
+    :math:`E[\ln p(\beta) - \ln q(\beta)]`; multinomial coefficients are left out, as everywhere.
+    """
+    table = word_weights(state, n_threads)
+    value = 0.0
+    height = max(1, _BLOCK // table.shape[1])
+    digamma: Any = scipy.special.digamma
+    for first in range(0, documents.n_documents, height):
+        block = documents.rows(first, min(first + height, documents.n_documents))
+        gamma, _, quotients, _ = infer(
+            table, block, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True
+        )
+        # counts / quotients = sum_k exp(digamma(gamma_k)) B_wk; the documents' digamma(sum gamma) is still missing.
+        used = block.counts > 0
+        counts = block.counts[used]
+        value += float((counts * np.log(counts / quotients[used])).sum())
+        gamma = gamma[:, : state.n_topics]
+        sums = gamma.sum(axis=1)
+        tokens = np.add.reduceat(np.append(block.counts, 0.0), block.indptr[:-1])
+        tokens[np.diff(block.indptr) == 0] = 0.0
+        value -= float((tokens * digamma(sums)).sum())
+        value += _dirichlet_gain(gamma, doc_topic_prior)
+    topics = state.components
+    return value + _dirichlet_gain(topics, np.full(topics.shape[1], topic_word_prior))
+
+
+def _dirichlet_gain(posterior: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """E_q[ln p(x) - ln q(x)] summed over rows: p is Dirichlet(prior), q Dirichlet(row)."""
+    gammaln: Any = scipy.special.gammaln
+    digamma: Any = scipy.special.digamma
+    sums = posterior.sum(axis=1)
+    expected = digamma(posterior) - digamma(sums)[:, np.newaxis]
+    gain = ((prior - posterior) * expected + gammaln(posterior) - gammaln(prior)).sum(axis=1)
+    return float((gain + gammaln(prior.sum()) - gammaln(sums)).sum())
+
+
+@kernel(error_model="numpy")
+def _weigh(
+    parameters: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    first: int,
+    last: int,
+    table: NDArray[np.float64],
+) -> None:
+    for w in range(first, last):
+        for k in range(len(inverse)):
+            table[w, k] = exp_digamma(parameters[w, k]) * inverse[k]

@@ -1,0 +1,48 @@
+"""What was spent: events, their totals, and the curves behind them."""
+
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting import events
+    from discreet.privacy.accounting.explain import (
+        BudgetExplanation,
+        Learnability,
+        explain_budget,
+        learnability,
+    )
+    from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
+    from discreet.privacy.accounting.totals import Cost, composed_epsilon, epsilon_for, noise_multiplier_for
+
+_HOMES = {
+    "BudgetExplanation": "discreet.privacy.accounting.explain",
+    "Cost": "discreet.privacy.accounting.totals",
+    "Learnability": "discreet.privacy.accounting.explain",
+    "composed_epsilon": "discreet.privacy.accounting.totals",
+    "epsilon_for": "discreet.privacy.accounting.totals",
+    "events": "discreet.privacy.accounting.events",
+    "explain_budget": "discreet.privacy.accounting.explain",
+    "gdp_delta": "discreet.privacy.accounting.gdp",
+    "gdp_epsilon": "discreet.privacy.accounting.gdp",
+    "gdp_mu": "discreet.privacy.accounting.gdp",
+    "learnability": "discreet.privacy.accounting.explain",
+    "noise_multiplier_for": "discreet.privacy.accounting.totals",
+}
+
+__all__ = [
+    "BudgetExplanation",
+    "Cost",
+    "Learnability",
+    "composed_epsilon",
+    "epsilon_for",
+    "events",
+    "explain_budget",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "learnability",
+    "noise_multiplier_for",
+]
+
+__getattr__, __dir__ = lazy_names("discreet.privacy.accounting", _HOMES)

@@ -1,0 +1,285 @@
+"""Events: what a mechanism did, as records that the accountants understand.
+
+They are dp-accounting's frozen records, made here so that each kind has one constructor, plus two records of
+ours: a mechanism's own failure probability (:class:`FailureDpEvent`), which is added on top of the composed
+curve, and a draw of bounded range (:class:`BoundedRangeDpEvent`). JSON in and out goes through a fixed list of
+kinds.
+
+All noise is stated relative to the sensitivity under the ledger's own relation, so an event means the same
+whether units are added, removed or replaced.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+from dp_accounting import dp_event as dp
+
+from discreet.errors import ParameterError, PrivacyError
+
+__all__ = [
+    "BoundedRangeDpEvent",
+    "FailureDpEvent",
+    "Leaf",
+    "bounded_range",
+    "composed",
+    "discrete_laplace",
+    "from_json",
+    "gaussian",
+    "gaussian_precision",
+    "in_words",
+    "laplace",
+    "leaves",
+    "non_private",
+    "parallel",
+    "poisson_sampled",
+    "to_json",
+    "with_delta",
+    "zcdp",
+]
+
+Event = Any
+_DEEPEST = 8
+_MOST_REPETITIONS = 2**53
+
+
+@attrs.frozen
+class FailureDpEvent(dp.DpEvent):
+    """Something that fails outright with probability ``delta``, and otherwise costs nothing."""
+
+    delta: float
+
+
+@attrs.frozen
+class BoundedRangeDpEvent(dp.DpEvent):
+    """One draw whose log-likelihood ratio between neighbours spans at most ``log_ratio`` over all outcomes."""
+
+    log_ratio: float
+
+
+class Leaf(NamedTuple):
+    """An event that is not made of others, and how often it happened."""
+
+    event: Event
+    times: int
+
+
+def gaussian(noise_multiplier: float) -> Event:
+    """Gaussian noise of ``noise_multiplier`` times the L2 sensitivity."""
+    return dp.GaussianDpEvent(_positive(noise_multiplier, "noise_multiplier"))
+
+
+def laplace(epsilon: float) -> Event:
+    """Laplace noise of scale L1 sensitivity / ``epsilon``."""
+    return dp.LaplaceDpEvent(1 / _positive(epsilon, "epsilon"))
+
+
+def discrete_laplace(epsilon: float, sensitivity: int) -> Event:
+    """Discrete Laplace noise of scale ``sensitivity / epsilon`` on integers of that L1 sensitivity."""
+    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
+        raise ParameterError(f"sensitivity must be a positive whole number, but is {sensitivity!r}.")
+    return dp.DiscreteLaplaceDpEvent(_positive(epsilon, "epsilon") / sensitivity, sensitivity)
+
+
+def zcdp(rho: float) -> Event:
+    """Anything that satisfies ``rho``-zero-concentrated differential privacy."""
+    return dp.ZCDpEvent(_positive(rho, "rho"))
+
+
+def bounded_range(log_ratio: float) -> Event:
+    """One draw of range ``log_ratio`` (exponential mechanism, Gibbs draw).
+
+    It is both pure (epsilon = range) and zCDP with rho = range^2 / 8; the accountants use what is smaller.
+    """
+    return BoundedRangeDpEvent(_positive(log_ratio, "log_ratio"))
+
+
+def poisson_sampled(sampling_rate: float, event: Event) -> Event:
+    """``event`` on a sample that each unit enters with probability ``sampling_rate``, independently."""
+    if not 0 < sampling_rate <= 1:
+        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {sampling_rate}.")
+    return event if sampling_rate == 1 else dp.PoissonSampledDpEvent(float(sampling_rate), event)
+
+
+def composed(event: Event, count: int) -> Event:
+    """``event``, ``count`` times."""
+    if not 1 <= count <= _MOST_REPETITIONS:
+        raise ParameterError(
+            f"the number of repetitions must be at least 1 (and below 2^53), but is {count}."
+        )
+    return event if count == 1 else dp.SelfComposedDpEvent(event, int(count))
+
+
+def with_delta(event: Event, delta: float) -> Event:
+    """``event``, which may besides fail outright with probability ``delta``."""
+    if not _positive(delta, "delta") < 1:
+        raise ParameterError(f"delta must be below 1, but is {delta!r}.")
+    return dp.ComposedDpEvent([event, FailureDpEvent(float(delta))])
+
+
+def non_private() -> Event:
+    """Something with no promise at all."""
+    return dp.NonPrivateDpEvent()
+
+
+def parallel(events: Sequence[Event]) -> Event:
+    """Return the cost of events on *disjoint* sets of units: the worst one, where that is clear.
+
+    Raises
+    ------
+    PrivacyError
+        Where the events are not all equal, or all made of Gaussian ones (and failure probabilities), or all
+        one Laplace event each: then no single one is the worst at every delta, and they must be booked one
+        after the other.
+    """
+    if not events:
+        raise PrivacyError("parallel composition needs at least one event.")
+    if all(event == events[0] for event in events):
+        return events[0]
+    if all(type(event) is dp.LaplaceDpEvent for event in events):
+        return min(events, key=lambda event: event.noise_multiplier)
+    parts = [list(leaves(event)) for event in events]
+    gaussians = [[leaf for leaf in part if isinstance(leaf.event, dp.GaussianDpEvent)] for part in parts]
+    failures = [[leaf for leaf in part if isinstance(leaf.event, FailureDpEvent)] for part in parts]
+    if any(len(part) > len(g) + len(f) for part, g, f in zip(parts, gaussians, failures, strict=True)):
+        raise PrivacyError(
+            "parallel composition of different kinds of events has no single worst one; reserve them one by one."
+        )
+    worst = [*max(gaussians, key=gaussian_precision), *max(failures, key=_failure)]
+    made = [composed(leaf.event, leaf.times) for leaf in worst]
+    return made[0] if len(made) == 1 else dp.ComposedDpEvent(made)
+
+
+def gaussian_precision(found: Iterable[Leaf]) -> Fraction:
+    """Return the exact sum of 1 / noise_multiplier^2 over Gaussian leaves."""
+    return sum((leaf.times / Fraction(leaf.event.noise_multiplier) ** 2 for leaf in found), Fraction(0))
+
+
+def _failure(found: Iterable[Leaf]) -> Fraction:
+    return sum((leaf.times * Fraction(leaf.event.delta) for leaf in found), Fraction(0))
+
+
+def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
+    """Take an event apart into the ones that the accountants know.
+
+    Raises
+    ------
+    PrivacyError
+        For a kind of event that this library does not account for.
+    """
+    if isinstance(event, dp.ComposedDpEvent):
+        for part in event.events:
+            yield from leaves(part, count)
+    elif isinstance(event, dp.SelfComposedDpEvent):
+        yield from leaves(event.event, count * event.count)
+    elif isinstance(event, dp.NoOpDpEvent):
+        return
+    elif isinstance(event, (*_KINDS, dp.PoissonSampledDpEvent)):
+        if isinstance(event, dp.PoissonSampledDpEvent) and not isinstance(event.event, dp.GaussianDpEvent):
+            raise PrivacyError(f"only Gaussian events can be Poisson-sampled here, but got {event.event}.")
+        yield Leaf(event, count)
+    else:
+        raise PrivacyError(
+            f"expected one of this library's events, but got {event!r}; see discreet.privacy.accounting.events."
+        )
+
+
+_KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
+    dp.GaussianDpEvent: ("gaussian", ("noise_multiplier",)),
+    dp.LaplaceDpEvent: ("laplace", ("noise_multiplier",)),
+    dp.DiscreteLaplaceDpEvent: ("discrete_laplace", ("noise_parameter", "sensitivity")),
+    dp.ZCDpEvent: ("zcdp", ("rho",)),
+    BoundedRangeDpEvent: ("bounded_range", ("log_ratio",)),
+    FailureDpEvent: ("failure", ("delta",)),
+    dp.NonPrivateDpEvent: ("non_private", ()),
+}
+_BY_NAME = {name: (kind, fields) for kind, (name, fields) in _KINDS.items()}
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return an event as JSON values."""
+    if isinstance(event, dp.ComposedDpEvent):
+        return {"kind": "composed", "events": [to_json(part) for part in event.events]}
+    if isinstance(event, dp.SelfComposedDpEvent):
+        return {"kind": "repeated", "count": event.count, "event": to_json(event.event)}
+    if isinstance(event, dp.PoissonSampledDpEvent):
+        rate = event.sampling_probability
+        return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event)}
+    if type(event) not in _KINDS:
+        raise PrivacyError(
+            f"expected one of this library's events, but got {event!r}; see discreet.privacy.accounting.events."
+        )
+    name, fields = _KINDS[type(event)]
+    return {"kind": name, **{field: getattr(event, field) for field in fields}}
+
+
+def from_json(value: Any, *, _depth: int = 0) -> Event:
+    """Return the event that :func:`to_json` wrote; ``PrivacyError`` for anything else."""
+    if not isinstance(value, Mapping) or _depth > _DEEPEST:
+        raise PrivacyError(
+            "expected an event as a JSON object, but got something else; the ledger is damaged."
+        )
+    fields: dict[str, Any] = dict(value)
+    kind = fields.pop("kind", None)
+    try:
+        if kind == "composed" and set(fields) == {"events"}:
+            return dp.ComposedDpEvent([from_json(part, _depth=_depth + 1) for part in fields["events"]])
+        if kind == "repeated" and set(fields) == {"count", "event"}:
+            count = fields["count"]
+            if type(count) is not int:
+                raise PrivacyError("a ledger's repetitions must be whole numbers; the ledger is damaged.")
+            return composed(from_json(fields["event"], _depth=_depth + 1), count)
+        if kind == "poisson_sampled" and set(fields) == {"sampling_rate", "event"}:
+            rate = _positive(fields["sampling_rate"], "sampling_rate")
+            return poisson_sampled(rate, from_json(fields["event"], _depth=_depth + 1))
+        make, names = _BY_NAME[kind]
+        if set(fields) != set(names):
+            raise KeyError(kind)
+        numbers = [_positive(fields[name], name) for name in names]
+        if kind == "discrete_laplace":
+            if numbers[1] != int(numbers[1]):
+                raise PrivacyError("a ledger's integer sensitivity must be whole; the ledger is damaged.")
+            numbers[1] = int(numbers[1])
+        return make(*numbers)
+    except (KeyError, TypeError):
+        raise PrivacyError(
+            "a ledger holds an event of an unknown kind or form; the ledger is damaged."
+        ) from None
+
+
+def in_words(event: Event) -> str:
+    """Describe an event in a few words, for the card and the report."""
+    parts: list[str] = []
+    for leaf in leaves(event):
+        once = _leaf_in_words(leaf.event)
+        parts.append(once if leaf.times == 1 else f"{leaf.times} times {once}")
+    return ", ".join(parts) if parts else "nothing"
+
+
+def _leaf_in_words(event: Event) -> str:
+    if isinstance(event, dp.PoissonSampledDpEvent):
+        return f"{_leaf_in_words(event.event)} on a Poisson sample of rate {event.sampling_probability:g}"
+    if isinstance(event, dp.GaussianDpEvent):
+        return f"Gaussian noise, multiplier {event.noise_multiplier:.4g}"
+    if isinstance(event, dp.LaplaceDpEvent):
+        return f"Laplace noise, epsilon {1 / event.noise_multiplier:.4g}"
+    if isinstance(event, dp.DiscreteLaplaceDpEvent):
+        kind = (
+            "discrete Laplace noise" if event.sensitivity > 1 else "discrete Laplace or randomised response"
+        )
+        return f"{kind}, epsilon {event.noise_parameter * event.sensitivity:.4g}"
+    if isinstance(event, dp.ZCDpEvent):
+        return f"zCDP, rho {event.rho:.4g}"
+    if isinstance(event, BoundedRangeDpEvent):
+        return f"a draw of range {event.log_ratio:.4g}"
+    if isinstance(event, FailureDpEvent):
+        return f"failure probability {event.delta:.3g}"
+    return "no privacy"
+
+
+def _positive(value: Any, name: str) -> float:
+    if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= sys.float_info.max:
+        return float(value)
+    raise ParameterError(f"{name} must be positive and finite, but is {value!r}.")

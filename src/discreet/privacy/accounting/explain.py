@@ -1,0 +1,255 @@
+r"""What a budget means: what an attacker could do with the release, and what can be learned from it.
+
+All figures are those of a Gaussian mechanism calibrated to (epsilon, delta), which is what training uses; its
+trade-off curve is exact. The best test of membership with false-positive rate :math:`\alpha` has the
+true-positive rate :math:`\Phi(\Phi^{-1}(\alpha) + \mu)`. No attack on the release can do better, whatever it
+knows beside it.
+
+References
+----------
+Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
+"""
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import expit, logit, ndtr, ndtri
+
+from discreet.errors import ParameterError
+from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
+from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+
+__all__ = [
+    "BudgetExplanation",
+    "Learnability",
+    "attack_risk_sentence",
+    "best_true_positive_rate",
+    "explain_budget",
+    "largest_posterior",
+    "learnability",
+]
+
+FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
+PRIORS = (0.01, 0.1, 0.5)
+GROUP_SIZES = (2, 5, 10)
+#: Above this, training refuses unless it is told to go on.
+HOPELESS = 30.0
+
+
+def best_true_positive_rate(mu: float, false_positive_rate: float) -> float:
+    """Return the largest true-positive rate of any membership test at a false-positive rate."""
+    return 1.0 if math.isinf(mu) else float(ndtr(ndtri(false_positive_rate) + mu))
+
+
+def largest_posterior(mu: float, prior: float, failure: float = 1e-6) -> float:
+    """Return how sure an attacker can become that a unit is in the corpus, but for a failure of the noise.
+
+    An attacker who knows everything but whether the unit is in the corpus, and held that for likely with
+    probability ``prior``, multiplies the odds by exp(L) on seeing the release. Where the unit is in the corpus, the
+    privacy loss L of the Gaussian mechanism is normal with mean mu^2 / 2 and standard deviation mu (where it is not,
+    the mean is - mu^2 / 2), so with probability at least 1 - ``failure`` it stays below
+    mu^2 / 2 + mu Phi^-1(1 - ``failure``). No bound holds with probability one for Gaussian noise.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP parameter.
+    prior : float
+        Between 0 and 1.
+    failure : float
+        Probability, over the noise, with which the posterior may be larger; usually the budget's delta.
+    """
+    loss = mu * mu / 2 - mu * float(ndtri(failure))
+    return float(expit(logit(prior) + loss))
+
+
+@dataclass(frozen=True)
+class Learnability:
+    """How much of the topics can be seen through the noise.
+
+    Attributes
+    ----------
+    difficulty : float
+        x = words times topics, over units times mu.
+    verdict : {"good", "usable", "weak", "mostly noise"}
+    expected_gap : float
+        Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
+    units_for_five_percent : float
+        About how many units would bring the gap to 5 % (difficulty 2.2), all else being equal.
+    """
+
+    difficulty: float
+    verdict: str
+    expected_gap: float
+    units_for_five_percent: float
+
+    def in_words(self) -> str:
+        """Return the forecast as a sentence."""
+        said = (
+            f"Learnability: x = {self.difficulty:.2g} ({self.verdict}); perplexity is expected to lie about "
+        )
+        said += f"{100 * self.expected_gap:.2g} % above that of a model without privacy"
+        if self.difficulty >= 2.2:
+            said += f" (5 % would take about {_two_digits(self.units_for_five_percent)} units)"
+        return said + ("; use fewer words or topics, or a larger epsilon." if self.difficulty >= 8 else ".")
+
+
+def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Learnability:
+    """Forecast what can be learned, from public (or released) numbers.
+
+    Parameters
+    ----------
+    n_words, n_topics : int
+    n_units : float
+        Public bound on, or noisy number of, documents or authors.
+    mu : float
+        Gaussian-DP parameter of the training; ``inf`` is no noise.
+    """
+    signal = max(n_units, 1.0) * mu
+    difficulty = n_words * n_topics / signal if signal > 0 else math.inf
+    verdict = "mostly noise"
+    for limit, name in ((2, "good"), (8, "usable"), (15, "weak")):
+        if difficulty < limit:
+            verdict = name
+            break
+    gap = 0.016 * difficulty**1.5 if difficulty < 3 else 0.031 * difficulty**0.83
+    needed = n_words * n_topics / (2.2 * mu) if mu > 0 else math.inf
+    return Learnability(difficulty, verdict, gap, needed)
+
+
+@dataclass(frozen=True)
+class BudgetExplanation:
+    """A budget in numbers; :meth:`in_words` says them.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+    mu : float
+        Parameter of the Gaussian mechanism that spends the whole budget.
+    true_positive_rates : dict of float to float
+        Best true-positive rate of any membership test, by false-positive rate.
+    posteriors : dict of float to float
+        Largest probability, after seeing the release, that a unit is in the corpus, by the probability before
+        (:func:`largest_posterior`); exceeded with probability delta at most.
+    group_epsilons : dict of int to float
+        Epsilon (at the same delta) for a person with that many units.
+    forecast : Learnability or None
+        Where the numbers of documents, topics and words were given.
+    """
+
+    guarantee: Guarantee
+    mu: float
+    true_positive_rates: dict[float, float]
+    posteriors: dict[float, float]
+    group_epsilons: dict[int, float]
+    forecast: Learnability | None = None
+
+    def in_words(self) -> str:
+        """Return the explanation as a few lines of text."""
+        unit = self.guarantee.privacy_unit
+        lines = [self.guarantee.in_words()]
+        if math.isinf(self.mu):
+            return "\n".join([*lines, *([] if self.forecast is None else ["", self.forecast.in_words()])])
+        lines += [
+            "",
+            "The figures below are exact for one Gaussian mechanism that spends this budget (Gaussian-DP parameter "
+            f"mu = {self.mu:.3g}), which is how topics are trained.",
+            f"What an attacker who knows everything but one {unit} can do at best:",
+        ]
+        lines += [
+            f"  with {percent(alarm)} of false alarms, {percent(found)} of true members found"
+            for alarm, found in self.true_positive_rates.items()
+        ]
+        lines += [f"How far a suspicion can rise (but for bad luck of probability {self.guarantee.delta:g}):"]
+        lines += [
+            f"  from {percent(prior)} to at most {percent(after)}" for prior, after in self.posteriors.items()
+        ]
+        if unit == "document":
+            lines += ["For one person with several documents, the same noise gives:"]
+        else:
+            lines += [f"For a group of several {unit}s, the same noise gives:"]
+        lines += [f"  {size}: epsilon = {epsilon:.3g}" for size, epsilon in self.group_epsilons.items()]
+        if self.forecast is not None:
+            lines += ["", self.forecast.in_words()]
+        return "\n".join(lines)
+
+
+def explain_budget(
+    epsilon: float,
+    delta: float,
+    *,
+    privacy_unit: str = "document",
+    neighboring: str = "add_or_remove_one",
+    n_documents: int | None = None,
+    n_topics: int | None = None,
+    n_words: int | None = None,
+) -> BudgetExplanation:
+    """Explain what (epsilon, delta) means, before anything is spent.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    privacy_unit, neighboring : str
+    n_documents, n_topics, n_words : int, optional
+        Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
+        bounds delta.
+
+    Returns
+    -------
+    BudgetExplanation
+    """
+    epsilon = check_epsilon(epsilon)
+    check_unit(privacy_unit, neighboring)
+    sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
+    bad = [f"{name} is {size}" for name, size in sizes.items() if size is not None and size < 1]
+    missing = [name for name, size in sizes.items() if size is None]
+    if bad:
+        raise ParameterError(f"sizes must be positive, but {' and '.join(bad)}.")
+    if missing and (n_topics is not None or n_words is not None):
+        raise ParameterError(
+            f"a forecast needs documents, topics and words; {' and '.join(missing)} missing."
+        )
+    delta = check_delta(delta, n_units_lower_bound=n_documents)
+    mu = gdp_mu(epsilon, delta)
+    forecast = None
+    if n_documents is not None and n_topics is not None and n_words is not None:
+        forecast = learnability(n_words, n_topics, n_documents, mu)
+    return BudgetExplanation(
+        guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring),
+        mu=mu,
+        true_positive_rates={alarm: best_true_positive_rate(mu, alarm) for alarm in FALSE_POSITIVE_RATES},
+        posteriors={prior: largest_posterior(mu, prior, delta) for prior in PRIORS},
+        group_epsilons={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
+        forecast=forecast,
+    )
+
+
+def attack_risk_sentence(guarantee: Guarantee) -> str:
+    """Return one sentence on the risk of membership inference under a guarantee, for cards and reports.
+
+    Holds for any mechanism with this (epsilon, delta), so it is more cautious than the Gaussian's own curve:
+    at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+    """
+    if math.isinf(guarantee.epsilon):
+        return "Nothing limits what an attacker may find out about who is in the training text."
+    alarm, growth = 0.01, math.exp(min(guarantee.epsilon, 700.0))
+    ceiling = min(growth * alarm + guarantee.delta, 1 - (1 - guarantee.delta - alarm) / growth)
+    return (
+        f"Whatever an attacker knows, a test that wrongly accuses {percent(alarm)} of outsiders finds at most "
+        f"{percent(min(ceiling, 1.0))} of those who are in the training text (unit: {guarantee.privacy_unit})."
+    )
+
+
+def _two_digits(count: float) -> str:
+    if not 0 < count < 1e15:
+        return f"{count:.2g}"
+    digits = 10 ** max(0, math.floor(math.log10(count)) - 1)
+    return f"{math.ceil(count / digits) * digits:,}"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage with enough digits to be read."""
+    value = 100 * share
+    if value >= 99.995:
+        return "over 99.99 %" if share < 1 else "100 %"
+    return f"{value:.3g} %"

@@ -1,0 +1,1 @@
+"""Accountants of earlier papers, kept for their figures."""

@@ -1,0 +1,313 @@
+r"""What a list of events costs: the smallest epsilon that a valid accountant proves.
+
+| events | accountants tried |
+| --- | --- |
+| Gaussian only | closed form (:mod:`discreet.privacy.accounting.gdp`), exact |
+| pure losses only (Laplace, discrete Laplace, bounded range) | their sum; zCDP closed form; PLD |
+| Gaussian with those, Poisson samples | closed form plus pure sum; zCDP closed form; PLD |
+| zCDP with any of those | zCDP closed form, with the pure sum beside it or in it; Rényi accounting |
+
+Where PLD does not apply (a delta too small for its arithmetic) or its grid would not fit into memory, Rényi
+accounting is tried as well.
+
+A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
+rest is read. Order does not matter: events are sorted into exact sums first. See
+:mod:`discreet.privacy.accounting.curves` for why the numerical answers can be trusted.
+
+References
+----------
+Dwork, Roth, "The algorithmic foundations of differential privacy", doi:10.1561/0400000042 (plain sums).
+Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
+Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", arXiv:1906.03049.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting.calibration import solve
+from discreet.privacy.accounting.curves import (
+    GRID_ERROR,
+    Totals,
+    pld_epsilon,
+    pure_epsilon,
+    rdp_epsilon,
+    root_up,
+    sort_events,
+)
+from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.zcdp import zcdp_epsilon
+from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
+
+__all__ = [
+    "Cost",
+    "composed_epsilon",
+    "epsilon_for",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "largest_gaussian",
+    "noise_multiplier_for",
+    "within",
+]
+
+Accountant = Literal["pld", "rdp", "moments2016", "strong"]
+ACCOUNTANTS = ("pld", "rdp", "moments2016", "strong")
+#: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
+_ROUNDING = 1e-12
+_CLOSED_FORM = "the exact curve of Gaussian mechanisms"
+_PURE = "the sum of pure privacy losses"
+_SUM = "the sum of pure privacy losses and a closed form"
+_ALL_IN = "the exact curve of Gaussian mechanisms, as if everybody had been in every sample"
+_ZCDP = "zero-concentrated accounting"
+_RDP = "Rényi accounting"
+_PLD = "privacy loss distributions"
+_SUM_RDP = "the sum of pure privacy losses and Rényi accounting"
+_HALVES = "zero-concentrated accounting of a part and the best of the rest, half of delta each"
+
+
+class Cost(NamedTuple):
+    """An epsilon at a delta, and how it was found."""
+
+    epsilon: float
+    delta: float
+    accountant: str
+
+
+def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = "add_or_remove_one") -> Cost:
+    """Return the smallest epsilon at ``delta`` that a valid accountant proves for all events together.
+
+    Parameters
+    ----------
+    events : iterable of events
+        As made by :mod:`discreet.privacy.accounting.events`.
+    delta : float
+        The total; mechanisms' own failure probabilities are taken from it.
+    neighboring : {"add_or_remove_one", "replace_one"}
+        The relation. Under ``replace_one``, Poisson samples are booked as if everybody had been in them.
+
+    Returns
+    -------
+    Cost
+        ``epsilon`` is ``inf`` where nothing can be proved at this delta. The name says which accountant won.
+    """
+    if neighboring not in NEIGHBORING:
+        raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
+    return _composed(sort_events(events, neighboring), float(delta), GRID_ERROR)
+
+
+def largest_gaussian(events: Iterable[Any], epsilon: float, delta: float, *, neighboring: str) -> float:
+    """Return the largest epsilon, at ``delta``, of one Gaussian release that still fits beside ``events``.
+
+    A release calibrated to it (:func:`noise_multiplier_for`) keeps everything within (epsilon, delta): that is
+    checked, not assumed. To the last digits where a closed form holds, to 0.1 % otherwise.
+    """
+    totals = sort_events(events, neighboring)
+
+    def fits(precision: Fraction) -> bool:
+        beside = totals._replace(precision=totals.precision + precision)
+        return _composed(beside, delta, GRID_ERROR).epsilon <= epsilon
+
+    def fits_calibrated(wanted: float) -> bool:
+        return fits(1 / Fraction(noise_multiplier_for(wanted, delta)) ** 2)
+
+    if fits_calibrated(epsilon):
+        return epsilon
+    low, high = 0.0, gdp_mu(epsilon, delta)
+    exact = not (totals.pure or totals.sampled or totals.rho)
+    tolerance = 1e-13 if exact else 1e-3
+    while high - low > tolerance * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(Fraction(middle) ** 2) else (low, middle)
+        if high < 1e-9:
+            return 0.0
+    left, shrink = gdp_epsilon(low, delta), 2.0**-50
+    while left > 0 and not fits_calibrated(left):  # a rounding between mu and epsilon
+        left *= 1 - shrink
+        shrink *= 2
+    return left
+
+
+def within(epsilon: float, budget: float) -> bool:
+    """Tell whether a total is within a budget.
+
+    Noise is calibrated with all roundings on the safe side, so Gaussian releases need no tolerance. Pure losses
+    are decimals to whoever typed them, and 0.1 + 0.2 is a hair above 0.3; hence a relative 1e-12.
+    """
+    return epsilon <= budget * (1 + _ROUNDING)
+
+
+@lru_cache(maxsize=512)
+def _composed(totals: Totals, delta: float, grid_error: float) -> Cost:
+    if not totals.private:
+        return Cost(math.inf, delta, "no accountant: something was not private")
+    exactly_left = Fraction(delta) - totals.failure
+    if -_ROUNDING * delta <= exactly_left < 0:
+        exactly_left = Fraction(0)
+    if exactly_left < 0:
+        return Cost(math.inf, delta, "no accountant: failure probabilities use up delta")
+    left = max(0.0, math.nextafter(float(exactly_left), -1.0)) if totals.failure else delta
+    if not (totals.pure or totals.sampled or totals.rho):
+        return Cost(gdp_epsilon(root_up(totals.precision), left), delta, _CLOSED_FORM)
+    candidates = list(_candidates(totals, left, grid_error))
+    epsilon, name = min(candidates)
+    return Cost(epsilon, delta, name)
+
+
+def _candidates(totals: Totals, left: float, grid_error: float) -> Iterator[tuple[float, str]]:
+    """Yield what each accountant that applies proves, quick ones first."""
+    pure, mu_of_all = totals.pure_epsilon, root_up(totals.all_precision)
+    if not (mu_of_all or totals.rho):
+        yield pure, _PURE
+        if len(totals.pure) == 1 and totals.pure[0][1] == 1:
+            return
+    # Valid for every list: each Poisson sample as if everybody was in it, and the pure losses added on top, or
+    # turned into zCDP, which is close to the best for many small ones.
+    rho = math.fsum([totals.rho, mu_of_all * mu_of_all / 2])
+    rest = zcdp_epsilon(rho, left) if totals.rho else gdp_epsilon(mu_of_all, left)
+    yield pure + rest, _SUM if pure else _ZCDP if totals.rho else _ALL_IN
+    yield zcdp_epsilon(math.fsum([rho, _rho_of_pure(totals)]), left), _ZCDP
+    if left <= 0:
+        return
+    losses = pld_epsilon(totals, left, grid_error=grid_error)
+    yield losses.epsilon, _PLD
+    if not losses.converged and (totals.sampled or totals.pure):
+        yield rdp_epsilon(totals, left), _RDP
+        if pure and totals.sampled:
+            yield pure + rdp_epsilon(totals._replace(pure=()), left), _SUM_RDP
+    if totals.rho and (pure or totals.sampled):
+        # No accountant is good at both kinds: each gets half of delta, and the two epsilons add up.
+        others = _candidates(totals._replace(rho=0.0), left / 2, grid_error)
+        yield min(others)[0] + zcdp_epsilon(totals.rho, left / 2), _HALVES
+
+
+def _rho_of_pure(totals: Totals) -> float:
+    """Return the zCDP of the pure losses: epsilon^2 / 2 each, range^2 / 8 for draws of bounded range."""
+    return math.fsum(
+        count * pure_epsilon(leaf) ** 2 / (8 if hasattr(leaf, "log_ratio") else 2)
+        for leaf, count in totals.pure
+    )
+
+
+def epsilon_for(
+    noise_multiplier: float,
+    delta: float,
+    *,
+    sampling_rate: float = 1.0,
+    n_rounds: int = 1,
+    accountant: Accountant = "pld",
+) -> float:
+    """Return the epsilon of ``n_rounds`` Gaussian releases, each on a Poisson sample.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        Standard deviation of the noise over the L2 sensitivity. 0 gives ``inf``.
+    delta : float
+    sampling_rate : float, default 1.0
+        Probability with which each unit enters a round. At 1 the closed form is used.
+    n_rounds : int, default 1
+    accountant : {"pld", "rdp", "moments2016", "strong"}
+        ``"pld"`` is the tightest. The last two are those of the literature of 2016.
+
+    Returns
+    -------
+    float
+        Add-or-remove-one epsilon.
+    """
+    delta = check_delta(delta)
+    _check_run(sampling_rate, n_rounds, accountant)
+    if not (isinstance(noise_multiplier, int | float) and noise_multiplier >= 0):
+        raise ParameterError(f"noise_multiplier must not be negative, but is {noise_multiplier!r}.")
+    if noise_multiplier == 0:
+        return math.inf
+    return _epsilon_for(float(noise_multiplier), delta, float(sampling_rate), n_rounds, accountant)
+
+
+@lru_cache(maxsize=4096)
+def _epsilon_for(
+    noise: float, delta: float, rate: float, n_rounds: int, accountant: str, grid_error: float = GRID_ERROR
+) -> float:
+    from discreet.privacy.accounting import events
+    from discreet.privacy.accounting.literature import accountants_2016 as historic
+
+    if accountant == "moments2016":
+        return historic.moments_2016_epsilon(noise, delta, rate, n_rounds)
+    if accountant == "strong":
+        return historic.strong_composition_epsilon(noise, delta, rate, n_rounds)
+    event = events.composed(events.poisson_sampled(rate, events.gaussian(noise)), n_rounds)
+    totals = sort_events([event])
+    if accountant == "rdp":
+        return rdp_epsilon(totals, delta)
+    return _composed(totals, delta, grid_error).epsilon
+
+
+def noise_multiplier_for(
+    epsilon: float,
+    delta: float,
+    *,
+    sampling_rate: float = 1.0,
+    n_rounds: int = 1,
+    accountant: Accountant = "pld",
+) -> float:
+    """Return the smallest noise multiplier whose ``n_rounds`` releases satisfy (epsilon, delta).
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        ``epsilon = inf`` gives 0.
+    sampling_rate, n_rounds, accountant
+        As for :func:`epsilon_for`.
+
+    Returns
+    -------
+    float
+        Rounded to the safe side: ``epsilon_for`` of it is at most ``epsilon`` (and, but for the historic
+        accountants' jumps, above 0.999 times it).
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    _check_run(sampling_rate, n_rounds, accountant)
+    if math.isinf(epsilon):
+        return 0.0
+    return _noise_multiplier_for(epsilon, delta, float(sampling_rate), n_rounds, accountant)
+
+
+@lru_cache(maxsize=512)
+def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: int, accountant: str) -> float:
+    mu = gdp_mu(epsilon, delta)
+    if rate == 1 and accountant == "pld":
+        noise = math.sqrt(n_rounds) / mu
+        while _epsilon_for(noise, delta, rate, n_rounds, accountant) > epsilon:
+            noise *= 1 + 2.0**-50  # the root and the quotient above were rounded
+        return noise
+
+    def excess(log_noise: float, grid_error: float = GRID_ERROR) -> float:
+        found = _epsilon_for(math.exp(log_noise), delta, rate, n_rounds, accountant, grid_error)
+        return math.log(found / epsilon) if math.isfinite(found) and found > 0 else math.inf
+
+    # Begin where the central limit theorem says; solve q sqrt(T (e^(1/s^2) - 1)) = mu for the noise s.
+    ratio = mu / (rate * math.sqrt(n_rounds))
+    start, slope = -math.log(math.log1p(ratio * ratio)) / 2, 1.5
+    if accountant == "pld":  # first on a coarse grid, which takes milliseconds
+        start = solve(lambda x: excess(x, 30 * GRID_ERROR), start, tolerance=2e-3)
+        here, beside = (excess(x, 30 * GRID_ERROR) for x in (start, start + 0.02))
+        slope = (here - beside) / 0.02
+    try:
+        return math.exp(solve(excess, start, tolerance=8e-4, slope=slope))
+    except ArithmeticError:
+        raise PrivacyError(
+            f"no noise reaches epsilon = {epsilon} at delta = {delta} with {accountant}; use a larger epsilon "
+            'or accountant="pld".'
+        ) from None
+
+
+def _check_run(sampling_rate: float, n_rounds: int, accountant: str) -> None:
+    if not (isinstance(sampling_rate, int | float) and 0 < sampling_rate <= 1):
+        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {sampling_rate!r}.")
+    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int) or n_rounds < 1:
+        raise ParameterError(f"n_rounds must be a positive whole number, but is {n_rounds!r}.")
+    if accountant not in ACCOUNTANTS:
+        raise ParameterError(f"accountant must be one of {', '.join(ACCOUNTANTS)}, but is {accountant!r}.")

@@ -1,0 +1,20 @@
+"""The ledger: a budget for one corpus, booked before the data are read, in memory or in a file."""
+
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from discreet.privacy.ledger.entry import Entry
+    from discreet.privacy.ledger.ledger import Ledger
+    from discreet.privacy.ledger.reservation import Reservation
+
+_HOMES = {
+    "Entry": "discreet.privacy.ledger.entry",
+    "Ledger": "discreet.privacy.ledger.ledger",
+    "Reservation": "discreet.privacy.ledger.reservation",
+}
+
+__all__ = ["Entry", "Ledger", "Reservation"]
+
+__getattr__, __dir__ = lazy_names("discreet.privacy.ledger", _HOMES)

@@ -1,0 +1,92 @@
+"""What one booking allows: mechanisms draw on it when they release something."""
+
+import os
+import threading
+from collections import Counter
+from fractions import Fraction
+from typing import Any, NoReturn, SupportsIndex
+
+from discreet.errors import PrivacyError
+
+__all__ = ["Reservation"]
+
+
+class Reservation:
+    """What one booking allows. Made by :meth:`Ledger.reserve`; mechanisms call :meth:`use`.
+
+    Safe to share between threads. It cannot be copied, pickled, or used in a forked process: what is drawn there
+    would not be missing here.
+
+    Attributes
+    ----------
+    event : event
+    purpose : str
+    """
+
+    def __init__(self, event: Any, purpose: str) -> None:
+        from dp_accounting import dp_event as dp
+
+        from discreet.privacy.accounting import events
+
+        self.event = event
+        self.purpose = purpose
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._precision = Fraction(0)
+        self._left: Counter[Any] = Counter()
+        self._unlimited = False
+        for leaf, count in events.leaves(event):
+            if isinstance(leaf, dp.GaussianDpEvent):
+                self._precision += count / Fraction(leaf.noise_multiplier) ** 2
+            elif isinstance(leaf, dp.NonPrivateDpEvent):
+                self._unlimited = True
+            else:
+                self._left[leaf] += count
+
+    def use(self, event: Any) -> None:
+        """Draw on the reservation for one release.
+
+        Gaussian events draw on the sum of 1 / noise_multiplier^2 of the reserved ones, exactly; each other
+        event needs an equal one among the reserved, and takes it.
+
+        Raises
+        ------
+        PrivacyError
+            Where less is left than the event needs. Nothing is drawn then.
+        """
+        from dp_accounting import dp_event as dp
+
+        from discreet.privacy.accounting import events
+
+        if os.getpid() != self._process:
+            raise PrivacyError(
+                f"the reservation for {self.purpose!r} was made in another process; reserve in this one, on a "
+                "ledger that is kept in a file (Ledger.open)."
+            )
+        if self._unlimited:
+            return
+        needed, precision = Counter[Any](), Fraction(0)
+        for leaf, count in events.leaves(event):
+            if isinstance(leaf, dp.GaussianDpEvent):
+                precision += count / Fraction(leaf.noise_multiplier) ** 2
+            else:
+                needed[leaf] += count
+        with self._lock:
+            if precision > self._precision or any(self._left[leaf] < count for leaf, count in needed.items()):
+                raise PrivacyError(
+                    f"the reservation for {self.purpose!r} does not cover {events.in_words(event)}: "
+                    "reserve it in the ledger before the data are read."
+                )
+            self._precision -= precision
+            self._left -= needed
+
+    @property
+    def precision_left(self) -> Fraction:
+        """Sum of 1 / noise_multiplier^2 that Gaussian releases may still draw."""
+        return self._precision
+
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
+        raise PrivacyError("a reservation cannot be copied or pickled: it could be spent twice.")
+
+    def __repr__(self) -> str:
+        return f"Reservation({self.purpose!r})"

@@ -1,0 +1,1 @@
+"""A battery of checks that any private estimator must pass."""

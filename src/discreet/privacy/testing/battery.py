@@ -1,0 +1,104 @@
+"""A battery of checks that any private estimator must pass: run it on your own, too.
+
+    from discreet.privacy import check_private_estimator
+    check_private_estimator(PrivateLDA(n_topics=2, epsilon=4.0))
+
+An estimator is private in the sense meant here when it has ``fit(X, owners=...)``, books on a ``ledger=``,
+draws noise from ``random_state=`` (None: secure), takes ``epsilon=`` (``inf``: the non-private twin), and
+releases what it learned as ``release_`` (with ``save``), or as the attributes named in ``released``. Every
+check is a function of its own that raises ``AssertionError`` with what was expected and what came; together
+they are listed in :data:`CHECKS`.
+
+The checks find mistakes, they prove nothing: a proof stands in the docstring of a mechanism, and an audit
+(:mod:`discreet.audit`) measures it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from discreet.privacy.testing import checks
+from discreet.privacy.testing.subject import Subject, planted_counts
+
+__all__ = ["CHECKS", "check_private_estimator"]
+
+CHECKS: tuple[Callable[[Subject], None], ...] = (
+    checks.check_input_is_not_changed,
+    checks.check_release_shares_no_memory,
+    checks.check_infinite_epsilon_adds_no_noise,
+    checks.check_noise_is_added,
+    checks.check_threads_change_nothing,
+    checks.check_ledger_grows_before_reading,
+    checks.check_short_budget_is_refused,
+    checks.check_canaries_are_not_released,
+    checks.check_size_does_not_depend_on_documents,
+    checks.check_no_key_is_used_twice,
+    checks.check_neighbours_draw_alike,
+    checks.check_bad_counts_are_refused,
+    checks.check_odd_documents_are_taken,
+)
+_FOR_COUNTS = (
+    checks.check_canaries_are_not_released,
+    checks.check_bad_counts_are_refused,
+    checks.check_odd_documents_are_taken,
+)
+
+
+def check_private_estimator(
+    estimator: Any,
+    *,
+    make: Callable[[int], Any] | None = None,
+    released: tuple[str, ...] = ("release_",),
+    takes_counts: bool = True,
+    expected_failures: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Run every check on an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With settings under which ``make(200)`` can be learned.
+    make : callable, optional
+        ``make(n_documents) -> X``. By default counts of 24 words about two themes.
+    released : tuple of str, default ("release_",)
+        Fitted attributes that leave.
+    takes_counts : bool, default True
+        False for estimators of texts; then ``make`` must be given, and checks about matrices are left out.
+    expected_failures : mapping of str to str, optional
+        Names of checks that this estimator fails, with the reason.
+
+    Returns
+    -------
+    dict of str to str
+        For each check: "passed", "not for texts", or "expected to fail: " and the reason.
+
+    Raises
+    ------
+    AssertionError
+        From the first check that fails unexpectedly, or that was expected to fail and passes.
+    """
+    subject = Subject(estimator, make or planted_counts, released, takes_counts)
+    expected = dict(expected_failures or {})
+    unknown = set(expected) - {check.__name__ for check in CHECKS}
+    if unknown:
+        raise ValueError(
+            f"there are no checks named {', '.join(sorted(unknown))}; see discreet.privacy.testing.battery.CHECKS."
+        )
+    outcome: dict[str, str] = {}
+    for check in CHECKS:
+        name = check.__name__
+        if not takes_counts and check in _FOR_COUNTS:
+            outcome[name] = "not for texts"
+            continue
+        try:
+            check(subject)
+        except AssertionError as error:
+            if name not in expected:
+                raise AssertionError(f"{name}: {error}") from error
+            outcome[name] = f"expected to fail: {expected[name]}"
+        else:
+            if name in expected:
+                raise AssertionError(
+                    f"{name} was expected to fail ({expected[name]}), but passed; take it off the list."
+                )
+            outcome[name] = "passed"
+    return outcome

@@ -1,0 +1,179 @@
+"""The checks of the battery, each a function that raises ``AssertionError`` with what was expected and what came."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.errors import BudgetExceeded, DiscreetError
+from discreet.privacy.testing.subject import Spy, Subject, arrays_in, frozen, recorded_draws, recorded_keys
+
+_CANARY_COUNT = 1_918_273
+_CANARY_OWNER = 6_180_339_887_498_948
+
+
+def check_input_is_not_changed(subject: Subject) -> None:
+    """``fit`` leaves X as it was."""
+    X = subject.make(200)
+    before = frozen(X)
+    subject.fit(X, random_state=0)
+    assert frozen(X) == before, "expected X unchanged after fit, but it was changed."
+
+
+def check_release_shares_no_memory(subject: Subject) -> None:
+    """Nothing released is a view of X, or of another fit's release."""
+    X = subject.make(200)
+    first, second = subject.fit(X, random_state=0), subject.fit(X, random_state=0)
+    mine = list(arrays_in([getattr(first, name) for name in subject.released]))
+    others = list(arrays_in([getattr(second, name) for name in subject.released]))
+    others += [X.data, X.indices] if sp.issparse(X) else list(arrays_in(X))
+    for array in mine:
+        assert not any(np.shares_memory(array, other) for other in others), (
+            "expected a release of its own arrays, but one shares memory with X or with another fit's release."
+        )
+
+
+def check_infinite_epsilon_adds_no_noise(subject: Subject) -> None:
+    """With ``epsilon=inf`` two seeds give the same bytes: no noise is left, and the code is the same."""
+    X = subject.make(200)
+    runs = {subject.bytes_of(subject.fit(X, epsilon=float("inf"), random_state=seed)) for seed in (1, 2)}
+    assert len(runs) == 1, "expected the same release for any seed at epsilon = inf, but noise was added."
+
+
+def check_noise_is_added(subject: Subject) -> None:
+    """At a finite epsilon two seeds differ, one seed repeats itself, and no seed gives something new each time."""
+    X = subject.make(200)
+    one, again, two = (subject.bytes_of(subject.fit(X, random_state=seed)) for seed in (1, 1, 2))
+    assert one == again, "expected the same bytes from the same seed, but they differ."
+    assert one != two, "expected noise that depends on the seed, but two seeds gave the same bytes."
+    free = [subject.bytes_of(subject.fit(X, random_state=None)) for _ in range(2)]
+    assert free[0] != free[1], "expected fresh noise without a seed, but two fits gave the same bytes."
+
+
+def check_threads_change_nothing(subject: Subject) -> None:
+    """1, 2 and 4 threads give the same bytes."""
+    X = subject.make(200)
+    runs = {
+        subject.bytes_of(subject.fit(X, random_state=0, **subject.known(n_jobs=jobs))) for jobs in (1, 2, 4)
+    }
+    assert len(runs) == 1, "expected the same bytes for 1, 2 and 4 threads, but they differ."
+
+
+def check_ledger_grows_before_reading(subject: Subject) -> None:
+    """At the first read of X, the cost stands in the ledger."""
+    ledger = subject.ledger()
+    spy = Spy(subject.make(200), lambda: len(ledger.entries))
+    # A spy need not be good data; what counts is the ledger at its first read.
+    with suppress(DiscreetError, TypeError, ValueError):
+        subject.fit(spy, ledger=ledger, random_state=0)
+    assert spy.seen, "expected fit to read X, but it never did."
+    assert spy.seen[0] > 0, "expected the cost in the ledger before X is read, but X was read first."
+
+
+def check_short_budget_is_refused(subject: Subject) -> None:
+    """A ledger with too little left refuses: X is not read, nothing is booked, the estimator is as it was."""
+    from sklearn.base import clone
+
+    ledger = subject.ledger(1e-4, 1e-9)
+    fresh: Any = clone(subject.estimator)
+    model = fresh.set_params(ledger=ledger, random_state=0)
+    before = set(vars(model))
+    spy = Spy(subject.make(200), lambda: 0)
+    try:
+        model.fit(spy)
+    except BudgetExceeded:
+        pass
+    else:
+        raise AssertionError("expected BudgetExceeded from a ledger with epsilon 1e-4 left, but fit went on.")
+    assert not spy.seen, "expected X unread after BudgetExceeded, but it was read."
+    assert not ledger.entries, "expected nothing booked after BudgetExceeded, but something was."
+    assert set(vars(model)) == before, (
+        "expected the estimator unchanged after BudgetExceeded, but it has new attributes."
+    )
+
+
+def check_canaries_are_not_released(subject: Subject) -> None:
+    """A planted count and planted author names are found neither in the release, its files, nor the estimator."""
+    X = subject.make(200).tolil()
+    X[3, 5] = _CANARY_COUNT
+    owners = np.full(200, _CANARY_OWNER) + np.arange(200) // 2
+    model = subject.fit(X.tocsr(), owners=owners, random_state=0)
+    haystack = subject.bytes_of(model) + frozen(model)
+    for needle in (
+        str(_CANARY_COUNT).encode(),
+        np.int32(_CANARY_COUNT).tobytes(),
+        np.float32(_CANARY_COUNT).tobytes(),
+        np.float64(_CANARY_COUNT).tobytes(),
+        str(_CANARY_OWNER).encode(),
+        np.int64(_CANARY_OWNER).tobytes(),
+    ):
+        assert needle not in haystack, "expected no trace of a planted count or author, but one was found."
+
+
+def check_size_does_not_depend_on_documents(subject: Subject) -> None:
+    """Released bytes, and the fitted estimator's, are as many for 200 documents as for 800."""
+    few, many = (subject.fit(subject.make(n), random_state=0) for n in (200, 800))
+    for sizes in (
+        [len(subject.bytes_of(model)) for model in (few, many)],
+        [len(frozen(model)) for model in (few, many)],
+    ):
+        assert abs(sizes[0] - sizes[1]) < 200, (
+            f"expected a size that does not grow with documents, but it is {sizes}."
+        )
+
+
+def check_no_key_is_used_twice(subject: Subject) -> None:
+    """No key of random words is used for two arrays of noise, in one fit or in two secure ones."""
+    X = subject.make(200)
+    with recorded_keys() as keys:
+        subject.fit(X, random_state=None)
+        subject.fit(X, random_state=None)
+    assert keys, "expected noise from a SecureStream, but none was asked for any."
+    assert len(set(keys)) == len(keys), "expected a new key for every array of noise, but one was used twice."
+
+
+def check_neighbours_draw_alike(subject: Subject) -> None:
+    """Two neighbouring corpora ask for the same numbers of noise draws, and release the same shapes."""
+    X = subject.make(200)
+    draws: list[list[Any]] = []
+    shapes: list[list[Any]] = []
+    for corpus in (X, X[:-1]):
+        with recorded_draws() as sizes:
+            model = subject.fit(corpus, random_state=0)
+        draws.append(list(sizes))
+        shapes.append(
+            [array.shape for array in arrays_in([getattr(model, name) for name in subject.released])]
+        )
+    assert draws[0], "expected draws of noise, but there were none."
+    assert draws[0] == draws[1], "expected as many draws of noise for neighbours, but the numbers differ."
+    assert shapes[0] == shapes[1], "expected the same shapes for neighbours, but they differ."
+
+
+def check_bad_counts_are_refused(subject: Subject) -> None:
+    """NaN, negative and fractional counts and an empty corpus are refused, naming the row."""
+    good = subject.make(200).toarray().astype(float)
+    for name, value in (("NaN", np.nan), ("infinite", np.inf), ("negative", -1.0), ("fractional", 0.5)):
+        X = good.copy()
+        X[17, 3] = value
+        message = _refusal(subject, X)
+        assert message is not None, f"expected a {name} count to be refused, but fit went on."
+        assert "17" in message, f"expected row 17 in the message about a {name} count, but it says: {message}"
+    assert _refusal(subject, good[:0]) is not None, "expected an empty corpus to be refused, but fit went on."
+
+
+def check_odd_documents_are_taken(subject: Subject) -> None:
+    """Empty documents and a document of a million tokens are taken, and leave topics that are probabilities."""
+    X = subject.make(200).tolil()
+    X[0, :] = 0
+    X[1, 2] = 1_000_000
+    subject.fit(X.tocsr(), random_state=0)
+
+
+def _refusal(subject: Subject, X: Any) -> str | None:
+    """Return the message with which ``fit`` refuses X, or None."""
+    try:
+        subject.fit(X, random_state=0)
+    except ValueError as error:
+        return str(error)
+    return None

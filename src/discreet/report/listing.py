@@ -1,0 +1,145 @@
+r"""Which words a report lists, and how they are ordered, marked and made safe to show.
+
+Relevance of a word in a topic is :math:`\lambda \log p(w|k) + (1 - \lambda) \log (p(w|k) / p(w))`. For each
+topic the most relevant words at several :math:`\lambda` are listed, then the most probable ones, so that the
+slider of the page finds what it needs without the whole vocabulary.
+
+A word stands above the noise where its probability is more than twice the standard deviation of the privacy
+noise in its cell.
+
+References
+----------
+Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", ILLVI 2014.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.release.record import Release
+from discreet.report.wording import shown
+
+__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Words listed for each topic.
+LISTED = 100
+STANDARD_DEVIATIONS = 2.0
+_LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
+_EACH = 20
+#: Most probabilities in the search index; with very many words, each lists its strongest topics only.
+_LARGEST_INDEX = 200_000
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The words of a report.
+
+    Attributes
+    ----------
+    candidates : list of arrays
+        For each topic its listed words, the most probable first.
+    labels : list of lists of str
+        For each topic three words that name it.
+    above : boolean array of shape (n_topics, n_words), or None
+        Which words stand above the noise; None where the release does not tell the noise.
+    data : JSON object
+        What the page's script needs.
+    topics_a_word : int
+        How many topics the search lists for a word at most.
+    """
+
+    candidates: list[Indices]
+    labels: list[list[str]]
+    above: NDArray[np.bool_] | None
+    data: dict[str, Any]
+    topics_a_word: int
+
+
+def list_words(release: Release) -> Listing:
+    """Choose the words of a report."""
+    topic_word, noise = release.topic_word, release.topic_word_noise
+    n_topics, n_words = topic_word.shape
+    above = None if noise is None else topic_word > STANDARD_DEVIATIONS * noise
+    weight = _positive(release.word_weight)
+    candidates = [_candidates(row, weight) for row in topic_word]
+    labels = [_label(release, topic, candidates[topic], weight, above) for topic in range(n_topics)]
+    listed: Indices = np.unique(np.concatenate(candidates))
+    position = np.zeros(n_words, dtype=np.int64)
+    position[listed] = np.arange(len(listed))
+    depth = max(1, min(n_topics, _LARGEST_INDEX // len(listed)))
+    topics: list[dict[str, Any]] = []
+    for topic, chosen in enumerate(candidates):
+        topics.append(
+            {
+                "words": position[chosen].tolist(),
+                "p": _short(topic_word[topic, chosen]),
+                "noise": None if noise is None else _short(noise[topic, chosen]),
+                "name": ", ".join(labels[topic]),
+            }
+        )
+    data = {
+        "words": [shown(release.vocabulary[word]) for word in listed.tolist()],
+        "weight": None if weight is None else _short(weight[listed]),
+        "index": [_strongest(topic_word[:, word], word, above, depth) for word in listed.tolist()],
+        "topics": topics,
+        "deviations": STANDARD_DEVIATIONS,
+        "total": n_words,
+    }
+    return Listing(candidates, labels, above, data, depth)
+
+
+def _positive(weight: Floats | None) -> Floats | None:
+    """Lift shares of zero to the smallest share, so that no word is infinitely typical of a topic."""
+    if weight is None:
+        return None
+    return np.maximum(weight, weight[weight > 0].min())
+
+
+def _relevance(row: Floats, weight: Floats, share: float) -> Floats:
+    logs = np.log(np.maximum(row, 1e-300))
+    return logs - (1 - share) * np.log(weight)
+
+
+def _candidates(row: Floats, weight: Floats | None) -> Indices:
+    probable = np.argsort(-row, kind="stable")[:LISTED]
+    if weight is None:
+        return probable
+    likely: list[Indices] = [
+        np.argsort(-_relevance(row, weight, share), kind="stable")[:_EACH] for share in _LAMBDAS
+    ]
+    chosen = list(dict.fromkeys(np.concatenate([*likely, probable]).tolist()))[:LISTED]
+    found = np.array(sorted(chosen), dtype=np.int64)
+    return found[np.argsort(-row[found], kind="stable")]
+
+
+def _label(
+    release: Release, topic: int, chosen: Indices, weight: Floats | None, above: NDArray[np.bool_] | None
+) -> list[str]:
+    """Name a topic by words that are probable in it and typical of it, and no noise if there is a choice."""
+    row = release.topic_word[topic, chosen]
+    rank = -row if weight is None else -_relevance(row, weight[chosen], 0.6)
+    order = np.argsort(rank, kind="stable")
+    if above is not None:
+        order = order[np.argsort(~above[topic, chosen[order]], kind="stable")]
+    return [shown(release.vocabulary[word]) for word in chosen[order[:3]].tolist()]
+
+
+def _strongest(column: Floats, word: int, above: NDArray[np.bool_] | None, depth: int) -> list[float]:
+    """List topic, probability, topic, ... of a word; topic t that does not stand above the noise as -1 - t."""
+    row: list[float] = []
+    for topic in np.argsort(-column, kind="stable")[:depth].tolist():
+        row += [topic if above is None or above[topic, word] else -1 - topic, _six(float(column[topic]))]
+    return row
+
+
+def _six(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _short(values: Floats) -> list[float]:
+    return [_six(value) for value in values.tolist()]

@@ -1,0 +1,222 @@
+"""The report: a release as one HTML page that needs no network.
+
+The page is made from the release alone, so it costs no privacy; unless an audit is shown on it, which is computed from
+the text, and then the page says that it must stay. Words, settings and purposes may come from
+anybody; they are escaped wherever they stand, and the page's own policy (``default-src 'none'``) lets nothing
+run but the one script and the one style sheet whose SHA-256 it names. The same release gives the same bytes.
+"""
+
+import json
+import math
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from discreet._files import write_whole
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.release.record import Release
+from discreet.report import map as topic_map
+from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
+from discreet.report.wording import epsilon_shown, printable, shown
+
+if TYPE_CHECKING:
+    from discreet.audit import AuditReport
+
+__all__ = ["report", "write_report"]
+
+#: Words of each topic that stand on the page itself, for readers without JavaScript and for print.
+_STATIC_WORDS = 10
+_UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def report(release: Release, audit: "AuditReport | None" = None) -> str:
+    """Return the report of a release as one HTML page.
+
+    Parameters
+    ----------
+    release : Release
+    audit : AuditReport, optional
+        Shown in a section of its own. Such a page is not private: it is for whoever holds the text.
+
+    Returns
+    -------
+    str
+        Deterministic: the same release gives the same text.
+    """
+    listing = list_words(release)
+    style, script = _part("report.css"), _part("report.js")
+    page = _template().render(
+        # Our own files, and JSON that is escaped where it is made; everything else is escaped by jinja2.
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data=Markup(_json(listing.data)),
+        width=topic_map.WIDTH,
+        height=topic_map.HEIGHT,
+        n_topics=len(release.topic_word),
+        n_words=len(release.vocabulary),
+        n_listed=len(listing.data["words"]),
+        has_weight=release.word_weight is not None,
+        has_topic_weight=release.topic_weight is not None,
+        noise=_kind_of_noise(release),
+        deviations=f"{STANDARD_DEVIATIONS:g}",
+        topics_a_word=listing.topics_a_word,
+        topics=_topics(release, listing),
+        label=_privacy_label(release),
+        audit=None if audit is None else _audit(audit, release),
+    )
+    return page if page.endswith("\n") else page + "\n"
+
+
+def write_report(page: str, path: Path, *, secret: bool = False) -> None:
+    """Write a report to a file, whole or not at all; an older file there is replaced. ``secret``: for its owner only.
+
+    Raises
+    ------
+    ReleaseError
+        Where the path is a folder, or its parent does not exist.
+    """
+    write_whole(page.encode(), path, "the report", secret=secret)
+
+
+@cache
+def _part(name: str) -> str:
+    return (files("discreet.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_part("report.html.j2"))
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _json(value: Any) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element or begin another."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def _kind_of_noise(release: Release) -> str:
+    """Whether the noise is not told, is none, or can be drawn."""
+    if release.topic_word_noise is None:
+        return "not told"
+    return "some" if release.topic_word_noise.any() else "none"
+
+
+def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
+    """What the page itself says of each topic."""
+    circles = topic_map.lay_out(
+        release.topic_word, release.topic_weight, [label[0] for label in listing.labels]
+    )
+    topics: list[dict[str, Any]] = []
+    for number, circle in enumerate(circles):
+        row = release.topic_word[number]
+        chosen = (-row).argsort(kind="stable")[:_STATIC_WORDS].tolist()
+        noise = None if release.topic_word_noise is None else release.topic_word_noise[number]
+        tops = [row[word] + (0.0 if noise is None else STANDARD_DEVIATIONS * noise[word]) for word in chosen]
+        longest = max(*tops, 1e-12)
+        words: list[dict[str, Any]] = []
+        for word in chosen:
+            half = 0.0 if noise is None else STANDARD_DEVIATIONS * float(noise[word])
+            low, high = max(0.0, row[word] - half), row[word] + half
+            words.append(
+                {
+                    "word": shown(release.vocabulary[word]),
+                    "percent": _percent(row[word]),
+                    "noise": None if noise is None or not half else _percent(half),
+                    "solid": listing.above is None or bool(listing.above[number, word]),
+                    "bar": round(100 * row[word] / longest, 2),
+                    "low": round(100 * low / longest, 2),
+                    "high": round(100 * high / longest, 2),
+                }
+            )
+        weight = None if release.topic_weight is None else _percent(release.topic_weight[number])
+        topics.append(
+            {
+                "number": number,
+                "label": listing.labels[number],
+                "name": ", ".join(listing.labels[number]),
+                "circle": circle,
+                "share": weight,
+                "above": None if listing.above is None else int(listing.above[number].sum()),
+                "words": words,
+            }
+        )
+    return topics
+
+
+def _privacy_label(release: Release) -> dict[str, Any]:
+    """What the privacy label says."""
+    ledger = release.ledger
+    guarantee = release.promise
+    chosen = any(entry.purpose.startswith("vocabulary") for entry in ledger.entries)
+    return {
+        "no_privacy": math.isinf(guarantee.epsilon),
+        "reproducible": release.reproducible,
+        "unit": guarantee.privacy_unit,
+        "relation": guarantee.neighboring.replace("_", " "),
+        "epsilon": epsilon_shown(guarantee.epsilon),
+        "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
+        "delta": f"{guarantee.delta:g}",
+        "accountant": guarantee.accountant,
+        "in_words": guarantee.in_words(),
+        "risk": attack_risk_sentence(guarantee),
+        "determinism": release.determinism,
+        "words_chosen": chosen,
+        "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
+        "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
+        "settings": [
+            (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
+            for name, value in release.configuration.items()
+        ],
+    }
+
+
+def _audit(audit: "AuditReport", release: Release) -> dict[str, Any]:
+    """What the page says of an attack on a release: rates and a picture, no document."""
+    from discreet.audit import roc_svg
+
+    rows: list[tuple[str, str, str, str]] = []
+    for rate in (0.001, 0.01, 0.1):
+        low, high = (_percent(end) for end in audit.tpr_interval(rate))
+        allowed = "" if audit.epsilon is None else _percent(audit.ceiling(rate))
+        rows.append((_percent(rate), _percent(audit.tpr_at(rate)), f"{low} to {high}", allowed))
+    low, high = audit.auc_interval()
+    return {
+        "attack": printable(audit.attack),
+        "svg": Markup(roc_svg(audit)),
+        "targets": len(audit.scores),
+        "documents": f"{audit.scores.shape[1]:,}",
+        "promised": None if audit.epsilon is None else epsilon_shown(audit.epsilon),
+        # A fit may spend a little less than it was given.
+        "other": audit.epsilon is not None
+        and not any(
+            math.isclose(audit.epsilon, own, rel_tol=0.01)
+            for own in (release.promise.epsilon, release.ledger.epsilon)
+        ),
+        "bound": None if audit.coins == "unknown" else f"{audit.epsilon_lower_bound():.2f}",
+        "broken": audit.coins != "unknown" and audit.exceeds_promise(),
+        "auc": f"{audit.auc:.3f} ({low:.3f} to {high:.3f})",
+        "rows": rows,
+    }
+
+
+def _percent(share: float) -> str:
+    value = 100 * float(share)
+    if 0 < value < 0.001:
+        return "<0.001\u202f%"
+    digits = 3 if value < 0.1 else 2 if value < 10 else 1
+    return f"{value:.{digits}f}\u202f%"

@@ -1,0 +1,96 @@
+"""The model card."""
+
+import math
+import re
+
+import numpy as np
+from tests.report.report_cases import HOSTILE, release
+
+from discreet.privacy import Ledger
+from discreet.privacy.accounting import events
+from discreet.release import Release
+
+
+def test_the_card_says_it_all():
+    made = release(vocabulary_booked=True)
+    card = made.card()
+    promise = made.promise
+    for part in [
+        "# A private topic model: 5 topics, 60 words",
+        made.guarantee,
+        "Whatever an attacker knows, a test that wrongly accuses 1 %",
+        "| unit | one document |",
+        "| neighbours | add or remove one |",
+        f"| epsilon | {promise.epsilon:.4g} |",
+        "| delta | 1e-06 |",
+        f"| found by | {promise.accountant} |",
+        "| noise | secure |",
+        "| words | chosen privately; the choice is booked |",
+        "| number of documents | about 1234 (a noisy number) |",
+        "| vocabulary \\(sips\\) | Gaussian noise, multiplier 12 |",
+        "| n\\_topics | 5 |",
+        "Release.load(",
+        "# 5 x 60, rows sum to 1",
+    ]:
+        assert part in card, part
+    for topic, words in enumerate(made.top_words(10)):
+        assert f"\n{topic}. {', '.join(words)}\n" in card
+    assert "| words | a public list |" in release().card()
+    assert card.endswith("\n")
+
+
+def test_the_card_is_the_same_for_the_same_release():
+    assert release(words=HOSTILE).card() == release(words=HOSTILE).card()
+    assert not re.search(r"\b20\d\d-\d\d", release().card())
+
+
+def test_what_must_not_leave_says_so_first():
+    assert "not for release" not in release().card()
+    seeded = release(reproducible=True).card()
+    assert "**Reproducible, not for release.**" in seeded.split("## What this is")[0]
+    bare = release(epsilon=math.inf, noise=0.0).card()
+    assert "do not publish it" in bare
+    assert "No privacy is promised" in bare
+    assert "covered by the promise" not in bare
+    assert "covered by the promise" in release().card()
+
+
+def test_numbers_that_are_one_and_numbers_that_are_missing():
+    made = Release(np.ones((1, 1)), ["word"], Ledger(1, 1e-6))
+    card = made.card()
+    assert "1 topic, 1 word\n" in card
+    assert "| number of documents | not released |" in card
+    assert "The 1 most probable words of each" in card or "0. word" in card
+
+
+def unescaped(card):
+    """Marks that Markdown would act on, in the text that came from outside."""
+    outside = "\n".join(
+        line
+        for line in card.split("\n")
+        if re.match(r"\d+\. |\| (evil|&|\\&|turn)", line) or "canary" in line
+    )
+    return re.findall(r"(?<!\\)[<>\[\]`*_|&]", re.sub(r"^\| | \| | \|$", " ", outside, flags=re.M))
+
+
+def test_hostile_text_stays_text():
+    ledger = Ledger(2, 1e-6)
+    ledger.reserve(events.gaussian(5.0), "evil | <script>canary</script>\n\n# Heading\n")
+    made = release(n_words=12, n_topics=1, words=HOSTILE)
+    made = Release(
+        made.topic_word,
+        made.vocabulary,
+        ledger,
+        {"evil": "| x |\n| [link](https://canary.example) www.canary.example a@canary.example"},
+    )
+    card = made.card()
+    card.encode()
+    assert unescaped(card) == []
+    assert "# Heading" not in card.split("\n")
+    assert "https://" not in card
+    assert "www.canary" not in card
+    assert "a@canary" not in card
+    assert not set(card) & set("\x00\x1b\ud800\u202e\u2028\r")
+    assert len(card) < 6000
+    careless = card.replace("\\<", "<").replace("\\|", "|")
+    assert unescaped(careless) != []

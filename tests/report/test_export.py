@@ -1,0 +1,158 @@
+"""Exports: a table of words, and what LDAvis draws."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from tests.report.report_cases import HOSTILE, release
+
+from discreet.errors import ParameterError, ReleaseError
+from discreet.privacy import Ledger
+from discreet.release import Release
+from discreet.report.export import ldavis, write_csv, write_ldavis
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_holds_every_probability_with_all_its_digits(tmp_path):
+    made = release(n_topics=3, n_words=40, noise=0.01)
+    write_csv(made, tmp_path / "words.csv")
+    rows = read(tmp_path / "words.csv")
+    assert len(rows) == 3 * 40
+    again = np.full((3, 40), np.nan)
+    for row in rows:
+        topic, word = int(row["topic"]), made.vocabulary.index(row["word"])
+        again[topic, word] = float(row["probability"])
+        assert float(row["noise"]) == 0.01
+        assert row["above_noise"] == str(int(again[topic, word] > 0.02))
+    np.testing.assert_array_equal(again, made.topic_word)
+    assert {row["above_noise"] for row in rows} == {"0", "1"}
+    tops = [[row["word"] for row in rows if row["topic"] == str(topic)][:10] for topic in range(3)]
+    assert tops == made.top_words(10)
+    assert [int(row["rank"]) for row in rows[:40]] == list(range(1, 41))
+
+
+def test_the_table_can_be_short_and_say_nothing_of_noise(tmp_path):
+    write_csv(release(noise=None), tmp_path / "words.csv", n_words=4)
+    rows = read(tmp_path / "words.csv")
+    assert len(rows) == 5 * 4
+    assert list(rows[0]) == ["topic", "rank", "word", "probability"]
+    with pytest.raises(ParameterError, match="n_words must be at least 1"):
+        write_csv(release(), tmp_path / "none.csv", n_words=0)
+    assert not (tmp_path / "none.csv").exists()
+
+
+def test_any_word_can_stand_in_the_table(tmp_path):
+    odd = (*HOSTILE, 'say "no", twice', "carriage\rreturn", "new\nline", "=1+1", "-2", "@a", "+b", "c=d")
+    made = release(words=odd, n_words=40, n_topics=2)
+    write_csv(made, tmp_path / "plain.csv")
+    found = {row["word"] for row in read(tmp_path / "plain.csv")}
+    assert found == {word.encode("utf-8", "replace").decode() for word in made.vocabulary}
+    write_csv(made, tmp_path / "safe.csv", for_spreadsheets=True)
+    safe = {row["word"] for row in read(tmp_path / "safe.csv")}
+    assert {"'=1+1", "'-2", "'@a", "'+b", "c=d"} <= safe
+    assert not [word for word in safe if word.startswith(("=", "+", "-", "@"))]
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path):
+    for write in (write_csv, write_ldavis):
+        with pytest.raises(ReleaseError, match="is a folder; name a file in it"):
+            write(release(), tmp_path)
+        with pytest.raises(ReleaseError, match="does not exist; make it first"):
+            write(release(), tmp_path / "nowhere" / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ldavis_has_the_tables_that_its_page_reads():
+    made = release(n_topics=4, n_words=200)
+    data = ldavis(made, n_words=10, lambda_step=0.1)
+    assert set(data) == {"mdsDat", "tinfo", "token.table", "R", "lambda.step", "plot.opts", "topic.order"}
+    assert set(data["mdsDat"]) == {"x", "y", "topics", "cluster", "Freq"}
+    assert set(data["tinfo"]) == {"Term", "Freq", "Total", "Category", "logprob", "loglift"}
+    assert set(data["token.table"]) == {"Topic", "Freq", "Term"}
+    for table in ("mdsDat", "tinfo", "token.table"):
+        assert len({len(column) for column in data[table].values()}) == 1
+    assert data["R"] == 10
+    assert data["topic.order"] == data["mdsDat"]["topics"] == [1, 2, 3, 4]
+    assert sum(data["mdsDat"]["Freq"]) == pytest.approx(100)
+    assert data["tinfo"]["Category"].count("Default") == 10
+    assert data["tinfo"]["logprob"][:10] == list(range(10, 0, -1))
+
+
+def obvious_relevance(made, topic, place):
+    joint = made.topic_weight[:, None] * made.topic_word
+    share = joint.sum(0)
+    scores = []
+    for word in range(len(made.vocabulary)):
+        p = made.topic_word[topic, word]
+        scores.append(place * math.log(p) + (1 - place) * math.log(p / share[word]))
+    return scores
+
+
+def test_ldavis_lists_the_most_relevant_words_at_every_place_of_the_slider():
+    made = release(n_topics=3, n_words=150, seed=7)
+    data = ldavis(made, n_words=8, lambda_step=0.25)
+    for topic in range(3):
+        mine = [i for i, name in enumerate(data["tinfo"]["Category"]) if name == f"Topic{topic + 1}"]
+        terms = {data["tinfo"]["Term"][i] for i in mine}
+        expected = set()
+        for place in (0, 0.25, 0.5, 0.75, 1):
+            scores = obvious_relevance(made, topic, place)
+            best = sorted(range(150), key=lambda word: -scores[word])[:8]
+            expected |= {made.vocabulary[word] for word in best}
+        assert terms == expected
+        for i in mine:
+            word = made.vocabulary.index(data["tinfo"]["Term"][i])
+            joint = made.topic_weight * made.topic_word[:, word]
+            assert data["tinfo"]["Freq"][i] == pytest.approx(1e6 * joint[topic])
+            assert data["tinfo"]["Total"][i] == pytest.approx(1e6 * joint.sum())
+            assert data["tinfo"]["logprob"][i] == pytest.approx(
+                math.log(made.topic_word[topic, word]), abs=1e-4
+            )
+            assert data["tinfo"]["loglift"][i] == pytest.approx(
+                math.log(made.topic_word[topic, word] / joint.sum()), abs=1e-4
+            )
+
+
+def test_ldavis_shares_words_out_over_topics():
+    made = release(n_topics=3, n_words=60)
+    data = ldavis(made)
+    table = data["token.table"]
+    assert set(table["Term"]) == set(data["tinfo"]["Term"])
+    for topic, part, term in zip(table["Topic"], table["Freq"], table["Term"], strict=True):
+        joint = made.topic_weight * made.topic_word[:, made.vocabulary.index(term)]
+        assert part == pytest.approx(joint[topic - 1] / joint.sum())
+    assert table["Term"] == sorted(table["Term"])
+
+
+def test_the_first_view_shows_the_salient_words():
+    """A word that only one topic has tells more than one that all have alike."""
+    made = Release([[0.5, 0.25, 0.25, 0.0], [0.5, 0.25, 0.0, 0.25]], list("abcd"), Ledger(1, 1e-6))
+    data = ldavis(made, n_words=2)
+    assert data["tinfo"]["Term"][:2] == ["c", "d"]
+
+
+def test_ldavis_takes_any_release():
+    for made in (release(weights=False, noise=None), release(n_topics=1, n_words=2)):
+        data = ldavis(made)
+        json.dumps(data, allow_nan=False)
+        assert data["R"] == min(30, len(made.vocabulary))
+    with pytest.raises(ParameterError, match="lambda_step above 0"):
+        ldavis(release(), lambda_step=0)
+
+
+def test_the_file_for_ldavis_can_stand_in_a_page(tmp_path):
+    made = release(words=HOSTILE)
+    write_ldavis(made, tmp_path / "a.json")
+    write_ldavis(made, tmp_path / "b.json")
+    raw = (tmp_path / "a.json").read_bytes()
+    assert raw == (tmp_path / "b.json").read_bytes()
+    assert not set(raw) & set(b"<>&")
+    data = json.loads(raw)
+    assert data == json.loads(json.dumps(ldavis(made)))
+    assert HOSTILE[0] in data["tinfo"]["Term"]

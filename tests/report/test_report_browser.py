@@ -1,0 +1,294 @@
+"""The report in a real browser, without a network."""
+
+import shutil
+
+import pytest
+from tests.report.report_cases import HOSTILE, release
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("the browser tests need chromium on the path")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def made():
+    return release(n_topics=8, n_words=400, words=HOSTILE, noise=0.012)
+
+
+@pytest.fixture(scope="module")
+def address(made, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    made.to_html(path)
+    return path.as_uri()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open the page; at the end, nothing may have been complained about, asked for, or run."""
+    contexts, complaints, requests = [], [], []
+
+    def visit(suffix="", **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(address + suffix)
+        return page
+
+    yield visit
+    scripted = [page for context in contexts for page in context.pages]
+    canaries = [page.evaluate("window.canary") for page in scripted]
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith((address, "data:image/svg+xml"))] == []
+    assert canaries == [None] * len(scripted)
+
+
+def words(page):
+    return page.locator("#words .term").all_inner_texts()
+
+
+def test_a_click_on_the_map_shows_the_topics_words(visit, made):
+    page = visit()
+    for topic in (3, 6):
+        page.locator(f'#map [data-topic="{topic}"]').click()
+        assert words(page)[:10] == made.top_words(10)[topic]
+        assert page.locator("#chosen").inner_text().startswith(f"Topic {topic}:")
+        assert page.locator('#map [aria-current="true"]').get_attribute("data-topic") == str(topic)
+        assert page.locator("#choose").input_value() == str(topic)
+    assert page.evaluate("location.hash") == ""
+
+
+def test_the_largest_topic_is_shown_first_unless_the_address_names_one(visit, made):
+    assert words(visit())[:10] == made.top_words(10)[0]
+    assert words(visit("#topic-5"))[:10] == made.top_words(10)[5]
+
+
+def test_the_keyboard_does_it_all(visit, made):
+    page = visit()
+    page.locator('#map [tabindex="0"]').focus()
+    page.keyboard.press("ArrowRight")
+    assert words(page)[:10] == made.top_words(10)[1]
+    assert page.evaluate("document.activeElement.dataset.topic") == "1"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert words(page)[:10] == made.top_words(10)[7]
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    assert words(page)[:10] == made.top_words(10)[0]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.locator("#next").press("Enter")
+    assert words(page)[:10] == made.top_words(10)[1]
+    page.locator("#choose").select_option("4")
+    assert words(page)[:10] == made.top_words(10)[4]
+    page.locator("#topic-2 h3 button").press("Enter")
+    assert words(page)[:10] == made.top_words(10)[2]
+
+
+def test_search_tells_which_topics_hold_a_word(visit, made):
+    page = visit()
+    word = made.top_words(3)[4][2]
+    page.fill("#search", word.upper())
+    assert page.locator("#hits .term").all_inner_texts() == [word]
+    column = made.topic_word[:, made.vocabulary.index(word)]
+    holding = [t for t in column.argsort()[::-1] if column[t] > 2 * 0.012]
+    chips = page.locator("#hits .chip").all_inner_texts()
+    assert [int(chip.split()[1]) for chip in chips] == holding
+    lit = page.locator("#map .holds").evaluate_all("dots => dots.map(dot => Number(dot.dataset.topic))")
+    assert lit == sorted(holding)
+    page.locator("#hits .chip").first.click()
+    assert page.locator("#chosen").inner_text().startswith(f"Topic {holding[0]}:")
+    assert page.locator("#words .sought .term").inner_text() == word
+    page.fill("#search", "no such word")
+    assert "No listed word contains" in page.locator("#found").inner_text()
+    assert page.locator("#map .holds").count() == 0
+    page.press("#search", "Escape")
+    assert page.locator("#found").inner_text() == ""
+    page.locator("#words .term").nth(1).click()
+    assert page.input_value("#search") == words(page)[1]
+
+
+def test_the_slider_orders_by_relevance(visit, made):
+    import numpy as np
+
+    page = visit()
+    before = words(page)
+    slider = page.locator("#lambda")
+    slider.fill("0")
+    assert page.locator("#lambda-value").inner_text() == "0.00"
+    after = words(page)
+    assert after != before
+    relevance = np.log(made.topic_word[0]) - np.log(made.word_weight)
+    expected = [made.vocabulary[word] for word in np.argsort(-relevance, kind="stable")[:10]]
+    assert after[:10] == expected
+    slider.fill("1")
+    assert words(page) == before
+
+
+def test_marks_and_whiskers_follow_the_noise(visit, made):
+    page = visit()
+    page.locator("#choose").select_option("2")
+    names = page.locator("#words li").evaluate_all("rows => rows.map(row => row.className)")
+    row = made.topic_word[2]
+    expected = [
+        "solid" if row[w] > 2 * 0.012 else "hollow" for w in (-row).argsort(kind="stable")[: len(names)]
+    ]
+    assert names == expected
+    assert {"solid", "hollow"} == set(names)
+    assert page.locator("#words .whisker").count() == len(names)
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def brightness(colour):
+    return sum(int(part) for part in colour.removeprefix("rgb(").rstrip(")").split(","))
+
+
+def test_light_and_dark(visit):
+    light, dark = visit(color_scheme="light"), visit(color_scheme="dark")
+    assert brightness(background(dark)) < 150 < 600 < brightness(background(light))
+    light.click("#theme")
+    assert background(light) == background(dark)
+    assert light.get_attribute("#theme", "aria-pressed") == "true"
+    dark.click("#theme")
+    assert brightness(background(dark)) > 600
+    dark.emulate_media(media="print", color_scheme="dark")
+    assert background(dark) == "rgb(255, 255, 255)"
+
+
+CONTRAST = """() => {
+  const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (c) => {
+    const [r, g, b] = c.slice(0, 3).map((v) => ((v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  let worst = [99, ""];
+  for (const element of document.querySelectorAll("p, h1, h2, h3, li *, td, th, button, label, a:not(svg *), .tag")) {
+    if (element.closest("svg") || !element.textContent.trim() || !element.checkVisibility()) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < worst[0]) worst = [ratio, element.outerHTML.slice(0, 120)];
+  }
+  return worst;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out(browser, visit, tmp_path, scheme):
+    page = visit(color_scheme=scheme)
+    path = tmp_path / "warned.html"
+    release(reproducible=True, epsilon=float("inf"), noise=0.0).to_html(path)
+    ratio, where = page.evaluate(CONTRAST)
+    assert ratio >= 4.5, where
+    context = browser.new_context(color_scheme=scheme)
+    warned = context.new_page()
+    warned.goto(path.as_uri())
+    ratio, where = warned.evaluate(CONTRAST)
+    context.close()
+    assert ratio >= 4.5, where
+
+
+def test_a_phone_needs_no_sideways_scrolling(visit):
+    page = visit(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for query in ("w", "wwww", "<"):
+        page.fill("#search", query)
+        assert page.locator("#hits .term").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator('#map [data-topic="3"]').tap()
+    assert page.locator("#chosen").inner_text().startswith("Topic 3:")
+
+
+def test_print_makes_a_pdf(visit):
+    page = visit()
+    pdf = page.pdf(prefer_css_page_size=True)
+    assert pdf.startswith(b"%PDF-")
+    assert len(pdf) > 20_000
+    page.emulate_media(media="print")
+    assert not page.locator("#detail").is_visible()
+    assert page.locator("#topic-7").is_visible()
+
+
+def test_without_javascript_everything_can_be_read(browser, address, made):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert not page.locator("#detail").is_visible()
+    assert not page.locator("#theme").is_visible()
+    for topic, expected in enumerate(made.top_words(10)):
+        card = page.locator(f"#topic-{topic}")
+        assert card.is_visible()
+        if topic:
+            assert card.locator(".term").all_inner_texts() == expected
+    assert page.locator("#map").is_visible()
+    assert page.get_by_text("Privacy Facts").is_visible()
+    page.locator('#map [data-topic="4"]').click()
+    assert page.url.endswith("#topic-4")
+    context.close()
+
+
+def test_hostile_words_are_shown_as_text(visit):
+    page = visit()
+    page.fill("#search", "onerror")
+    assert page.locator("#hits .term").all_inner_texts() == [HOSTILE[1]]
+    page.fill("#search", "</script>")
+    assert page.locator("#hits .term").all_inner_texts() == [HOSTILE[0]]
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+
+
+def test_the_canary_would_sing(browser, address, tmp_path):
+    """A page that inserts words as markup, without a policy, is noticed by the same check."""
+    path = tmp_path / "careless.html"
+    path.write_text(f"<!DOCTYPE html><p>{HOSTILE[0]}</p>", encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate("window.canary") == 1
+    context.close()
+
+
+def test_the_policy_stops_what_slips_in(browser, made, tmp_path):
+    """Even markup that got into the page could neither run nor load anything."""
+    path = tmp_path / "slipped.html"
+    path.write_text(made.to_html().replace("<main", HOSTILE[0] + HOSTILE[1] + "<main", 1), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(path.as_uri())
+    assert page.evaluate("window.canary") is None
+    assert any("Content Security Policy" in text for text in refused)
+    context.close()
