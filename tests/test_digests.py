@@ -1,0 +1,140 @@
+"""Digests of seeded fits: a change of code that should not change results must leave every line as it is.
+
+``python -m tests.test_digests`` prints the table anew, for a change that is meant; its commit says why.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import (
+    FederatedLDA,
+    GibbsLDA,
+    HybridGibbsLDA,
+    LocalLDA,
+    PrivateCountVectorizer,
+    PrivateLDA,
+    StreamingLocalLDA,
+    VariationalLDA,
+)
+from discreet.central import CountNoiseLDA, PrivateMomentLDA
+from discreet.local import BitChannel
+from discreet.privacy import SecureStream
+
+TABLE = Path(__file__).with_name("digests.json")
+WORDS = [f"w{i:02d}" for i in range(40)]
+
+
+def counts(n_documents: int = 3000) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    topic = rng.integers(4, size=(n_documents, 1))
+    return rng.poisson(np.where(np.arange(40) // 10 == topic, 1.2, 0.08))
+
+
+def owners(n_documents: int = 3000) -> np.ndarray:
+    return np.arange(n_documents) // 3
+
+
+def texts() -> list[str]:
+    rows = counts(1500)
+    return [" ".join(np.repeat(WORDS, row).tolist()) for row in rows]
+
+
+def channel() -> BitChannel:
+    return BitChannel.symmetric(2.0)
+
+
+def reports() -> Any:
+    present = (counts() > 0).astype(np.int32)
+    return channel().reports(present, SecureStream(3))
+
+
+def topics(model: Any) -> list[Any]:
+    return [model.components_]
+
+
+def private(**how: Any) -> list[Any]:
+    whose = owners() if how.get("privacy_unit") == "author" else None
+    release = PrivateLDA(4, random_state=1, **how).fit(counts(), owners=whose).release_
+    return [release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise]
+
+
+def words(method: str) -> list[Any]:
+    chooser = PrivateCountVectorizer(epsilon=4.0, method=method, random_state=1).fit(texts())
+    return [chooser.get_feature_names_out(), chooser.word_weights_]
+
+
+def federated(mechanism: str, **how: Any) -> list[Any]:
+    X = counts()
+    parts = [X[:1000], X[1000:2000], X[2000:]]
+    model = FederatedLDA(4, mechanism=mechanism, random_state=1, allow_unlearnable=True, **how)
+    return topics(model.fit(parts))
+
+
+def streamed() -> list[Any]:
+    model = StreamingLocalLDA(3, channel=channel(), random_state=1)
+    noisy = reports()
+    return topics(model.partial_fit(noisy[:1500]).partial_fit(noisy[1500:]))
+
+
+def gibbs(**how: Any) -> list[Any]:
+    model = GibbsLDA(n_sweeps=20, random_state=1, **how).fit(counts(300))
+    return [model.components_, model.topic_word_counts_]
+
+
+FITS: dict[str, Callable[[], list[Any]]] = {
+    "PrivateLDA": lambda: private(epsilon=2.0),
+    "PrivateLDA, authors": lambda: private(epsilon=2.0, privacy_unit="author"),
+    "PrivateLDA, no noise": lambda: private(epsilon=float("inf")),
+    "PrivateMomentLDA": lambda: topics(PrivateMomentLDA(4, epsilon=4.0, random_state=1).fit(counts())),
+    "DP-SVI": lambda: private(epsilon=2.0, sampling_rate=0.2),
+    "HybridGibbsLDA": lambda: topics(
+        HybridGibbsLDA(4, epsilon=8.0, n_sweeps=5, random_state=1).fit(counts())
+    ),
+    "CountNoiseLDA": lambda: topics(CountNoiseLDA(4, n_sweeps=5, random_state=1).fit(counts())),
+    "words, greedy": lambda: words("greedy"),
+    "words, weighted_gaussian": lambda: words("weighted_gaussian"),
+    "words, policy_gaussian": lambda: words("policy_gaussian"),
+    "words, sips": lambda: words("sips"),
+    "BitChannel": lambda: [reports()],
+    "LocalLDA": lambda: topics(LocalLDA(3, channel=channel(), random_state=1).fit(reports())),
+    "LocalLDA, not refined": lambda: topics(
+        LocalLDA(3, channel=channel(), refine=False, random_state=1).fit(reports())
+    ),
+    "StreamingLocalLDA": streamed,
+    "FederatedLDA, rrp": lambda: federated("rrp", epsilon=40.0),
+    "FederatedLDA, bits": lambda: federated("bits", epsilon=4.0, density=0.15),
+    "FederatedLDA, aggregate": lambda: federated("aggregate", epsilon=4.0, delta=1e-6),
+    "GibbsLDA": lambda: gibbs(n_topics=4),
+    "GibbsLDA, many topics": lambda: gibbs(n_topics=220),
+    "VariationalLDA": lambda: topics(VariationalLDA(4, random_state=1).fit(counts(300))),
+}
+
+
+def digest(name: str) -> str:
+    """Of the values rounded to nine digits: linear algebra may differ in the last ones on another processor."""
+    hashed = hashlib.sha256()
+    for value in FITS[name]():
+        array = np.asarray(value)
+        if array.dtype.kind == "f":
+            array = np.array([f"{number:.9g}" for number in array.ravel().tolist()])
+        hashed.update(array.astype(str).tobytes())
+    return hashed.hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_same_seed_gives_the_same_topics_as_ever(name):
+    assert digest(name) == json.loads(TABLE.read_text())[name]
+
+
+def test_the_table_names_every_fit_and_no_other():
+    assert set(json.loads(TABLE.read_text())) == set(FITS)
+
+
+if __name__ == "__main__":
+    TABLE.write_text(json.dumps({name: digest(name) for name in FITS}, indent=2) + "\n")
