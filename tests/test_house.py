@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import grimp
 import numpy as np
 import pytest
 
@@ -67,6 +68,14 @@ def test_no_module_hides_a_public_name(room):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_no_circle_of_imports():
+    graph = grimp.build_graph("discreet", exclude_type_checking_imports=True)
+    left = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    while free := {module for module, needs in left.items() if not needs & left.keys()}:
+        left = {module: needs for module, needs in left.items() if module not in free}
+    assert not left, "these modules import one another, or what does"
 
 
 def test_links_between_pages_lead_somewhere():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet._lazy import lazy_names
 from discreet._version import __version__
+from discreet._wiring import connect
 from discreet.errors import (
     BudgetExceeded,
     CorpusError,
@@ -16,6 +17,9 @@ from discreet.errors import (
     PrivacyError,
     ReleaseError,
 )
+
+connect()  # a release must not know of its report
+del connect
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy

@@ -8,7 +8,7 @@ import pytest
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError
-from discreet.lda.moments.moments import noise_variance
+from discreet.lda.moments.estimates import noise_variance
 from discreet.local.lp_lda import estimated_counts, rebuild
 
 

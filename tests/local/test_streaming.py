@@ -11,7 +11,8 @@ from tests.local.test_local_lda import blocks, channel, reports
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.moments import Moments, noise_variance
+from discreet.lda.moments.estimates import noise_variance
+from discreet.lda.moments.moments import Moments
 from discreet.local import olp_lda as prior_stream
 from discreet.local.discounted_moments import FadingMoments
 from discreet.local.informed_gibbs import count_topics_of

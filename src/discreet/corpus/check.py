@@ -41,9 +41,8 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
     TypeError
         Where entries are not numbers at all.
     """
-    from discreet.corpus.corpus import Corpus
-
-    counts = X.counts if isinstance(X, Corpus) else canonical_counts(X)
+    known: Any = getattr(X, "counts", None)  # a Corpus: its counts were checked when it was made
+    counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X)
     if counts.shape[1] == 0:
         raise CorpusError(
             f"Found array with 0 feature(s) (shape={counts.shape}) while a minimum of 1 is required."

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.federated.account import Account, pure_event, read_corpus_now
+from discreet.lda.moments.estimates import noise_variance
 from discreet.lda.moments.fit import fit_topics
-from discreet.lda.moments.moments import Moments, noise_variance, read_bits
+from discreet.lda.moments.moments import Moments, read_bits
 from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream

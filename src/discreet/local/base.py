@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
 from discreet.errors import ParameterError
-from discreet.lda.moments.moments import Channel, read_bits
+from discreet.lda.moments.estimates import Channel
+from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
 from discreet.local.promise import closed_ledger, losses
 from discreet.release.record import Release

@@ -9,7 +9,8 @@ of which a batches came after, and :math:`\sum w` and :math:`\sum w^2` over repo
 import numpy as np
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.moments import Estimates, Moments, estimates
+from discreet.lda.moments.estimates import Estimates, estimates
+from discreet.lda.moments.moments import Moments
 
 __all__ = ["FadingMoments"]
 

@@ -12,8 +12,9 @@ from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.moments.estimates import Channel, noise_variance
 from discreet.lda.moments.fit import fit_topics
-from discreet.lda.moments.moments import Channel, Moments, noise_variance, read_bits
+from discreet.lda.moments.moments import Moments, read_bits
 from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.local.base import LocalTopics, make_release, warn_or_refuse
 from discreet.local.checks import check_settings, check_words

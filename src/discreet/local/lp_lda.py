@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
-from discreet.lda.moments.moments import Channel
+from discreet.lda.moments.estimates import Channel
 
 __all__ = ["estimated_counts", "rebuild"]
 

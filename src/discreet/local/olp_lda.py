@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lda.moments.moments import Channel, noise_variance
+from discreet.lda.moments.estimates import Channel, noise_variance
 from discreet.local.informed_gibbs import count_topics_of
 from discreet.local.lp_lda import estimated_counts, rebuild
 

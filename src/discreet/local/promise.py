@@ -21,7 +21,7 @@ Oh, Viswanath, arXiv:1311.0776).
 import math
 from typing import Any, NamedTuple
 
-from discreet.lda.moments.moments import Channel
+from discreet.lda.moments.estimates import Channel
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 

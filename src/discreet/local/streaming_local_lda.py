@@ -14,9 +14,10 @@ from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.fit import fit_topics
 from discreet.lda.moments.marchenko_pastur import learnable
-from discreet.lda.moments.moments import Channel, Moments, read_bits
+from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local import olp_lda as prior_stream
 from discreet.local.base import LocalTopics, make_release, warn_or_refuse
 from discreet.local.checks import check_settings, check_words

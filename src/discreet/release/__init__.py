@@ -1,4 +1,4 @@
-"""What may leave: the release, its files, its card, its report, exports."""
+"""What may leave: the release, its words and its files."""
 
 from discreet.release.record import Release
 

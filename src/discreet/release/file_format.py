@@ -13,16 +13,17 @@ import json
 import math
 import struct
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.record import Release
-from discreet.release.words import VOCABULARY, vocabulary_bytes
-from discreet.report.wording import printable
+from discreet.release.words import VOCABULARY, printable, vocabulary_bytes
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
 
 __all__ = [
     "LARGEST_HEADER",
@@ -69,7 +70,7 @@ class Header(NamedTuple):
     n_topics: int
 
 
-def model_bytes(release: Release, words: bytes) -> bytes:
+def model_bytes(release: "Release", words: bytes) -> bytes:
     """Return the model file of a release whose vocabulary file is ``words``. The same release gives the same bytes."""
     from safetensors.numpy import save
 
@@ -143,7 +144,9 @@ def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
     return Header(metadata, about["discreet"], n_topics)
 
 
-def build(raw: bytes, header: Header, words: tuple[str, ...], words_digest: str) -> Release:
+def build(
+    raw: bytes, header: Header, words: tuple[str, ...], words_digest: str, kind: "type[Release]"
+) -> "Release":
     """Return the release in a whole model file whose header and vocabulary were checked."""
     metadata = header.metadata
     if metadata.get("vocabulary_sha256") != words_digest:
@@ -153,11 +156,11 @@ def build(raw: bytes, header: Header, words: tuple[str, ...], words_digest: str)
     ledger = _ledger(metadata.get("ledger"))
     arrays = _arrays(raw)
     label = metadata.get("determinism")
-    release = Release(
+    release = kind(
         vocabulary=words,
         ledger=ledger,
         configuration=_settings(metadata.get("configuration")),
-        reproducible=label == Release.REPRODUCIBLE,
+        reproducible=label == kind.REPRODUCIBLE,
         n_units_noisy=metadata.get("n_units_noisy"),
         topic_word=arrays["topic_word"],
         topic_weight=arrays.get("topic_weight"),
@@ -184,7 +187,7 @@ def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
         raise ReleaseError(f"{MODEL} cannot be read ({_told(error, 200)}); {_RESTORE}.") from None
 
 
-def _content_digest(release: Release, configuration: dict[str, Any]) -> str:
+def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
     """Return a SHA-256 over what no other field accounts for: the arrays, the settings and the number of units."""
     digest = sha256()
     for name in sorted(_DIMENSIONS):
@@ -197,7 +200,7 @@ def _content_digest(release: Release, configuration: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _metadata(release: Release, words: bytes, guarantee: Any) -> str:
+def _metadata(release: "Release", words: bytes, guarantee: Any) -> str:
     configuration = {name: _number_out(value) for name, value in release.configuration.items()}
     metadata = {
         "schema": SCHEMA,
@@ -212,7 +215,7 @@ def _metadata(release: Release, words: bytes, guarantee: Any) -> str:
     return json.dumps(metadata, sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
-def _guarantee(release: Release) -> dict[str, Any]:
+def _guarantee(release: "Release") -> dict[str, Any]:
     found = release.promise
     return {
         "words": release.guarantee,
@@ -224,7 +227,7 @@ def _guarantee(release: Release) -> dict[str, Any]:
     }
 
 
-def _check_guarantee(stated: Any, release: Release) -> None:
+def _check_guarantee(stated: Any, release: "Release") -> None:
     try:
         with np.errstate(all="ignore"):  # absurd events overflow; infinity is then the right answer
             proved = _guarantee(release)

@@ -15,21 +15,23 @@ import stat
 import tempfile
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from discreet.errors import ReleaseError
 from discreet.release import file_format
 from discreet.release.file_format import MODEL
-from discreet.release.record import Release
 from discreet.release.words import LARGEST_VOCABULARY, VOCABULARY, read_words, vocabulary_bytes
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
 
 __all__ = ["CARD", "load", "save"]
 
 CARD = "README.md"
 
 
-def save(release: Release, folder: Path) -> None:
-    """Write a release to a new or empty folder, whole or not at all.
+def save(release: "Release", card: str, folder: Path) -> None:
+    """Write a release and its card to a new or empty folder, whole or not at all.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def save(release: Release, folder: Path) -> None:
     files = {
         MODEL: file_format.model_bytes(release, words),
         VOCABULARY: words,
-        CARD: release.card().encode(),
+        CARD: card.encode(),
     }
     folder = folder.absolute()
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()) or _holds_something(folder):
@@ -68,8 +70,8 @@ def save(release: Release, folder: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def load(folder: Path) -> Release:
-    """Read a release.
+def load(folder: Path, kind: "type[Release]") -> "Release":
+    """Read a release, made anew as a ``kind``.
 
     Raises
     ------
@@ -90,7 +92,8 @@ def load(folder: Path) -> Release:
             n_data = size - 8 - length
             header = file_format.read_header(_read(file, length, MODEL), n_data, len(words))
             file.seek(0)
-            return file_format.build(_read(file, size, MODEL), header, words, sha256(raw_words).hexdigest())
+            model = _read(file, size, MODEL)
+            return file_format.build(model, header, words, sha256(raw_words).hexdigest(), kind)
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be read: {error.strerror or error}.") from None
     except MemoryError:

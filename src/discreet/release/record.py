@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._presenter import presenter
 from discreet.errors import CorpusError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
+from discreet.release import files
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -185,22 +187,16 @@ class Release:
 
     def save(self, folder: str | Path) -> None:
         """Write the release to a new (or empty) folder, whole or not at all. See :mod:`discreet.release.files`."""
-        from discreet.release.files import save
-
-        save(self, Path(folder))
+        files.save(self, self.card(), Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> "Release":
         """Read a release from a folder; ``ReleaseError`` for anything that is not exactly one."""
-        from discreet.release.files import load
-
-        return load(Path(folder))
+        return files.load(Path(folder), cls)
 
     def card(self) -> str:
         """Return the model card in Markdown."""
-        from discreet.report.card import card
-
-        return card(self)
+        return presenter.card(self)
 
     def to_html(self, path: str | Path | None = None, *, audit: "AuditReport | None" = None) -> str:
         """Return the report as one offline HTML page; also write it to ``path`` where that is given.
@@ -208,11 +204,9 @@ class Release:
         With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The
         file is then readable by its owner only.
         """
-        from discreet.report.page import report, write_report
-
-        page = report(self, audit)
+        page = presenter.page(self, audit)
         if path is not None:
-            write_report(page, Path(path), secret=audit is not None)
+            presenter.write_page(page, Path(path), secret=audit is not None)
         return page
 
     def __eq__(self, other: object) -> bool:

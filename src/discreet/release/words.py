@@ -1,15 +1,22 @@
 """The words of a release as a file: one a line, as JSON text where a word could not stand there as it is."""
 
 import json
+import re
 
 from discreet.errors import ReleaseError
 
-__all__ = ["LARGEST_VOCABULARY", "VOCABULARY", "read_words", "vocabulary_bytes"]
+__all__ = ["LARGEST_VOCABULARY", "VOCABULARY", "printable", "read_words", "vocabulary_bytes"]
 
 VOCABULARY = "vocabulary.txt"
 #: In bytes; the same when writing, so that what is written can be read.
 LARGEST_VOCABULARY = 256 * 2**20
 _RESTORE = "restore it from a copy"
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters and halves of characters."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def vocabulary_bytes(words: tuple[str, ...]) -> bytes:

@@ -13,7 +13,8 @@ from typing import Any
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release.record import Release
-from discreet.report.wording import epsilon_shown, printable, shown
+from discreet.release.words import printable
+from discreet.report.wording import epsilon_shown, shown
 
 __all__ = ["card"]
 

@@ -22,9 +22,10 @@ from discreet._files import write_whole
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release.record import Release
+from discreet.release.words import printable
 from discreet.report import map as topic_map
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
-from discreet.report.wording import epsilon_shown, printable, shown
+from discreet.report.wording import epsilon_shown, shown
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -36,7 +37,7 @@ _STATIC_WORDS = 10
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def report(release: Release, audit: "AuditReport | None" = None) -> str:
+def report(release: Release, audit: "AuditReport | None" = None, curve: str = "") -> str:
     """Return the report of a release as one HTML page.
 
     Parameters
@@ -44,6 +45,8 @@ def report(release: Release, audit: "AuditReport | None" = None) -> str:
     release : Release
     audit : AuditReport, optional
         Shown in a section of its own. Such a page is not private: it is for whoever holds the text.
+    curve : str
+        The picture of that audit, as SVG.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def report(release: Release, audit: "AuditReport | None" = None) -> str:
         topics_a_word=listing.topics_a_word,
         topics=_topics(release, listing),
         label=_privacy_label(release),
-        audit=None if audit is None else _audit(audit, release),
+        audit=None if audit is None else _audit(audit, curve, release),
     )
     return page if page.endswith("\n") else page + "\n"
 
@@ -185,10 +188,8 @@ def _privacy_label(release: Release) -> dict[str, Any]:
     }
 
 
-def _audit(audit: "AuditReport", release: Release) -> dict[str, Any]:
+def _audit(audit: "AuditReport", curve: str, release: Release) -> dict[str, Any]:
     """What the page says of an attack on a release: rates and a picture, no document."""
-    from discreet.audit import roc_svg
-
     rows: list[tuple[str, str, str, str]] = []
     for rate in (0.001, 0.01, 0.1):
         low, high = (_percent(end) for end in audit.tpr_interval(rate))
@@ -197,7 +198,7 @@ def _audit(audit: "AuditReport", release: Release) -> dict[str, Any]:
     low, high = audit.auc_interval()
     return {
         "attack": printable(audit.attack),
-        "svg": Markup(roc_svg(audit)),
+        "svg": Markup(curve),
         "targets": len(audit.scores),
         "documents": f"{audit.scores.shape[1]:,}",
         "promised": None if audit.epsilon is None else epsilon_shown(audit.epsilon),

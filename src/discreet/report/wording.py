@@ -1,17 +1,12 @@
 """How words and numbers of a release are shown to people, wherever they come from."""
 
 import math
-import re
 
-__all__ = ["epsilon_shown", "printable", "shown"]
+from discreet.release.words import printable
+
+__all__ = ["epsilon_shown", "shown"]
 
 _LONGEST = 60
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-
-
-def printable(text: str) -> str:
-    """Return text without control characters and halves of characters."""
-    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def shown(word: str) -> str:

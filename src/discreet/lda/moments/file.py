@@ -9,12 +9,14 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import CorpusError
-from discreet.lda.moments.moments import Moments
+
+if TYPE_CHECKING:
+    from discreet.lda.moments.moments import Moments
 
 __all__ = ["load", "save"]
 
@@ -35,7 +37,7 @@ class _Channel:
         self.p, self.q = p, q
 
 
-def save(moments: Moments, path: Path) -> None:
+def save(moments: "Moments", path: Path) -> None:
     """Write the moments; an existing file is replaced in one step."""
     fields: dict[str, Any] = {
         "version": np.int64(_VERSION),
@@ -56,11 +58,11 @@ def save(moments: Moments, path: Path) -> None:
         raise
 
 
-def load(path: Path, *, max_bytes: int) -> Moments:
+def load(path: Path, kind: "type[Moments]", *, max_bytes: int) -> "Moments":
     """Read moments; ``CorpusError`` for anything that is not exactly a file of them."""
     try:
         fields = _read(path, max_bytes)
-        made = _made(fields, max_bytes)
+        made = _made(fields, kind, max_bytes)
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
         if isinstance(error, FileNotFoundError):
             raise CorpusError(f"there are no moments at {path}.") from None
@@ -92,7 +94,7 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
     return fields
 
 
-def _made(fields: dict[str, Any], max_bytes: int) -> Moments:
+def _made(fields: dict[str, Any], kind: "type[Moments]", max_bytes: int) -> "Moments":
     n_words, n = int(fields["n_words"]), int(fields["n"])
     if int(fields["version"]) != _VERSION or fields["channel"].shape != (2,) or n < 0:
         raise ValueError("header")
@@ -101,7 +103,7 @@ def _made(fields: dict[str, Any], max_bytes: int) -> Moments:
     p, q = fields["channel"].tolist()
     if not (math.isfinite(p) and math.isfinite(q)):
         raise ValueError("channel")
-    made = Moments(n_words, channel=_Channel(p, q), max_bytes=max_bytes)
+    made = kind(n_words, channel=_Channel(p, q), max_bytes=max_bytes)
     upper = np.zeros((n_words, n_words), np.int64)
     upper[np.triu_indices(n_words)] = fields["upper"]
     made.restore(n, upper)

@@ -53,7 +53,7 @@ _MANY_DOCUMENTS = 10_000
 
 
 class Source(Protocol):
-    """Estimates with their precision: see :class:`discreet.lda.moments.moments.Estimates`."""
+    """Estimates with their precision: see :class:`discreet.lda.moments.estimates.Estimates`."""
 
     @property
     def rates(self) -> Floats:

@@ -24,7 +24,7 @@ doi:10.1070/SM1967v001n04ABEH001994.
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from discreet.lda.moments.moments import Estimates
+from discreet.lda.moments.estimates import Estimates
 
 __all__ = ["learnable"]
 

@@ -16,9 +16,8 @@ because given x the bits are independent and :math:`E[y_i - q \mid x] = (p - q) 
 :math:`\hat u`. Exact bits (a public corpus) are the channel p = 1, q = 0.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,92 +25,16 @@ from numpy.typing import NDArray
 
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moments import file
 from discreet.lda.moments.bits import add_pair_counts
+from discreet.lda.moments.estimates import Channel, Estimates, estimates
+from discreet.lda.moments.marchenko_pastur import learnable
 
-__all__ = ["Channel", "Estimates", "Moments", "estimates", "noise_variance", "presence_variance", "read_bits"]
+__all__ = ["Moments", "read_bits"]
 
-Floats = NDArray[np.float64]
 #: Rows looked at in one go: bounds the memory that adding a batch takes.
 _BLOCK = 16_384
 _LARGEST = 2**31
-
-
-class Channel(Protocol):
-    """What randomises a bit: P(1 | word present) = p and P(1 | word absent) = q, floats or fractions."""
-
-    @property
-    def p(self) -> Any:
-        """P(1 | present)."""
-        ...
-
-    @property
-    def q(self) -> Any:
-        """P(1 | absent)."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Estimates:
-    """Unbiased rates of words and pairs, with how far each may be trusted: what topics are fitted to.
-
-    Parameters
-    ----------
-    rates : array of shape (n_words,)
-        Share of documents that have the word.
-    pairs : array of shape (n_words, n_words)
-        Share of documents that have both words; the diagonal is not used.
-    noise : float
-        Variance of one document's estimate of an absent word.
-    n_documents : float
-        Number of documents, or the effective number where they are weighted.
-    slope : float
-        How much a present word's estimate varies more than an absent one's.
-    contrast : float
-        p - q: what a present word adds to the chance of its bit.
-    """
-
-    rates: Floats
-    pairs: Floats
-    noise: float
-    n_documents: float
-    slope: float = 0.0
-    contrast: float = 1.0
-
-    def variance(self, rates: Floats) -> Floats:
-        """Variance of one document's estimate of words with these rates."""
-        return np.maximum(rates * (1 - rates) + self.noise + rates * self.slope, 1e-3)
-
-    def rate_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``rates``, shape (n_words,), were these the true ones."""
-        return self.n_documents / self.variance(rates)
-
-    def pair_precision(self, rates: Floats) -> Floats:
-        """Inverse variances of ``pairs``, were these the true rates and words independent."""
-        variance = self.variance(rates)
-        return self.n_documents / np.outer(variance, variance)
-
-
-def noise_variance(channel: Channel) -> float:
-    """Return q (1 - q) / (p - q)^2, the variance of the unbiased estimate of an absent word's bit."""
-    p, q = float(channel.p), float(channel.q)
-    return q * (1 - q) / (p - q) ** 2
-
-
-def presence_variance(channel: Channel) -> float:
-    """Return p (1 - p) / (p - q)^2, the same for a present word's bit."""
-    p, q = float(channel.p), float(channel.q)
-    return p * (1 - p) / (p - q) ** 2
-
-
-def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Channel) -> Estimates:
-    """Return unbiased rates from (possibly weighted) sums; see the formula above."""
-    p, q = float(channel.p), float(channel.q)
-    mean = first / n
-    pairs = (second / n - q * mean[:, None] - q * mean[None, :] + q * q) / (p - q) ** 2
-    rates = (mean - q) / (p - q)
-    np.fill_diagonal(pairs, rates)
-    noise = noise_variance(channel)
-    return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise, p - q)
 
 
 class Moments:
@@ -274,22 +197,16 @@ class Moments:
 
     def learnable(self) -> int:
         """Return how many topics the noise lets through; see :mod:`discreet.lda.learnable`."""
-        from discreet.lda.moments.marchenko_pastur import learnable
-
         return learnable(self.estimates())
 
     def save(self, path: str | Path) -> None:
         """Write the moments to one file (numpy's npz, without pickles)."""
-        from discreet.lda.moments.file import save
-
-        save(self, Path(path))
+        file.save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> "Moments":
         """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
-        from discreet.lda.moments.file import load
-
-        return load(Path(path), max_bytes=max_bytes)
+        return file.load(Path(path), cls, max_bytes=max_bytes)
 
     def _of(self, reports: Any, packed: bool, n_jobs: int | None) -> "Moments":
         made = Moments(self.n_words, channel=self, max_bytes=self.max_bytes)

@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from discreet._progress import Callback, tell
 from discreet._threads import share_out
-from discreet.lda.moments.moments import Channel
+from discreet.lda.moments.estimates import Channel
 
 __all__ = ["LARGEST_NOISE", "Refined", "infer_topics", "refine_topics"]
 

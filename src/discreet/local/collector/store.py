@@ -22,12 +22,12 @@ import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
+from discreet.local.collector.open_tables import open_tables
 from discreet.local.collector.tables import (
     ConflictError,
     Receipt,
     SpentError,
     StoreFailedError,
-    open_tables,
 )
 from discreet.privacy.bit_channel import BitChannel
 

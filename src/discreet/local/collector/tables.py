@@ -14,7 +14,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +23,9 @@ from discreet.lda.moments.moments import Moments
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "open_tables"]
+__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables"]
 
 _VERSION = "1"
-_POSTGRES = ("postgresql://", "postgres://")
 
 
 class ConflictError(CorpusError):
@@ -203,24 +201,3 @@ class Tables(ABC):
         for connection in (self._reading, self._writing):
             if connection is not None:
                 connection.close()
-
-
-def open_tables(where: str | Path, words: Sequence[str], channel: BitChannel) -> Tables:
-    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database.
-
-    Raises
-    ------
-    CorpusError
-        Where they hold reports of another channel or vocabulary, or cannot be used.
-    """
-    if isinstance(where, str) and where.startswith(_POSTGRES):
-        try:
-            from discreet.local.collector.postgres_tables import PostgresTables
-        except ImportError as error:
-            raise DiscreetError(
-                f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
-            ) from None
-        return PostgresTables(where, words, channel)
-    from discreet.local.collector.sqlite_tables import SqliteTables
-
-    return SqliteTables(Path(where), words, channel)

@@ -1,0 +1,27 @@
+"""How a release is shown: filled in by the package's root, so that ``release`` need not know of ``report``."""
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["presenter"]
+
+
+class _Presenter:
+    """Three functions; :mod:`discreet` names them, and loads them when they are first called.
+
+    Attributes
+    ----------
+    card : callable
+        The model card of a release, as Markdown.
+    page : callable
+        The report of a release and, optionally, of an audit, as HTML.
+    write_page : callable
+        Write that page to a file.
+    """
+
+    card: Callable[..., str]
+    page: Callable[..., str]
+    write_page: Callable[..., Any]
+
+
+presenter = _Presenter()

@@ -1,0 +1,36 @@
+"""Where rooms meet that must not know each other. Only the package's root imports this."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet._presenter import presenter
+
+if TYPE_CHECKING:
+    from discreet.audit import AuditReport
+    from discreet.release import Release
+
+__all__ = ["connect"]
+
+
+def _card(release: "Release") -> str:
+    from discreet.report.card import card
+
+    return card(release)
+
+
+def _page(release: "Release", audit: "AuditReport | None") -> str:
+    from discreet.audit import roc_svg
+    from discreet.report.page import report
+
+    return report(release, audit, "" if audit is None else roc_svg(audit))
+
+
+def _write_page(page: str, path: Path, *, secret: bool) -> None:
+    from discreet.report.page import write_report
+
+    write_report(page, path, secret=secret)
+
+
+def connect() -> None:
+    """Tell releases how they are shown."""
+    presenter.card, presenter.page, presenter.write_page = _card, _page, _write_page
