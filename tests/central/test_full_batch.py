@@ -98,7 +98,7 @@ def test_sums_are_the_naive_twins_from_released_numbers(owned):
     thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
     expected = np.zeros((40, K), np.int64)
     for unit, theta in zip(units, thetas, strict=True):
-        expected += naive.place(naive.round_vector(unit, theta, topics, omega, PRIOR, 15)[0])
+        expected += naive.place(naive.round_vector(unit, theta, topics, omega, PRIOR, 20)[0])
     np.testing.assert_allclose(passed["round 0"][0] / 2**BITS, expected / 2**BITS, atol=2e-3)
 
 

@@ -88,6 +88,23 @@ def test_theta_is_the_documents_own_and_warm():
         np.testing.assert_allclose(theta, expected, rtol=2e-3)
 
 
+def test_a_token_is_told_its_topic_by_the_others():
+    """Two words, one topic each, one token apiece: left alone each confirms itself; told by the other, neither can."""
+    counts, by_word = csr([[1, 1]]), np.array([[0.9, 0.1], [0.1, 0.9]])
+    units = group_units(counts, None)
+    theta = initial_theta(units, 2, 0.01)
+    theta[:] = [[1.5, 0.52]]
+    statistic = round_sum(units, theta, by_word, np.ones(2), 0.01, 30) / 2**BITS
+    naive_vector, (expected,) = naive.round_vector(
+        [{0: 1, 1: 1}], [[1.5, 0.52]], by_word, np.ones(2), 0.01, 30
+    )
+    np.testing.assert_allclose(theta[0], expected, rtol=1e-3)
+    np.testing.assert_allclose(statistic, naive_vector / np.linalg.norm(naive_vector), atol=1e-3)
+    with_own = [naive.responsibilities(expected, row, 0.01, own_left_out=False) for row in by_word]
+    with_own = np.array(with_own) / np.linalg.norm(with_own)
+    assert np.abs(statistic - with_own).max() > 0.05
+
+
 @given(corpora())
 @settings(max_examples=50, deadline=None)
 def test_one_unit_moves_every_round_by_at_most_one(corpus):

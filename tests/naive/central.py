@@ -51,14 +51,20 @@ def cooccurrence_vector(unit, chosen, weights):
     return square[np.triu_indices(len(chosen), 1)]
 
 
+def responsibilities(theta, row, prior, *, own_left_out):
+    """Topics of one token of a word with probabilities ``row``, with its own share taken out of theta or not."""
+    own = theta * row / (theta @ row)
+    rest = np.maximum(theta - own, prior) if own_left_out else theta
+    return rest * row / (rest @ row)
+
+
 def em_theta(document, theta, topics, prior, n_steps):
-    """theta_k <- alpha + theta_k sum_w c_w phi_wk / (theta . phi_w), until it changes by less than a hundredth."""
+    """theta_k <- alpha + sum_w c_w r_wk, until it changes by less than a hundredth; from step 2 on without own shares."""
     theta = np.array(theta, dtype=float)
     for step in range(n_steps):
-        gains = np.zeros(len(theta))
+        new = np.full(len(theta), prior)
         for word, count in document.items():
-            gains += count * topics[word] / (1e-20 + theta @ topics[word])
-        new = prior + theta * gains
+            new += count * responsibilities(theta, topics[word], prior, own_left_out=step > 0)
         change = np.abs(new - theta).sum()
         theta = new
         if step > 0 and change < 0.01 * theta.sum():
@@ -81,8 +87,8 @@ def round_vector(unit, thetas, topics, weights, prior, n_steps):
         theta = em_theta(document, old, topics, prior, n_steps)
         new.append(theta)
         for word, count in document.items():
-            responsibility = theta * topics[word] / (theta @ topics[word])
-            vector[word] += weights[word] * math.sqrt(count) * responsibility
+            share = responsibilities(theta, topics[word], prior, own_left_out=True)
+            vector[word] += weights[word] * math.sqrt(count) * share
     return vector, new
 
 

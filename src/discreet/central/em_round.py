@@ -1,17 +1,31 @@
 r"""One round: what every unit says about the topics now, as an integer sum over units.
 
-For each document, theta takes a few EM steps from its own last state, with the topics of the last release
-held fixed:
+For each document, theta takes a few steps from its own last state, with the topics of the last release held
+fixed. A token is told its topic by the *other* tokens of its document: its own share of theta is left out,
 
-.. math:: \theta_k \leftarrow \alpha + \theta_k \sum_w c_w \frac{\phi_{kw}}{\sum_j \theta_j \phi_{jw}} .
+.. math:: r^{\mathrm{own}}_{wk} = \frac{\theta_k \phi_{kw}}{\sum_j \theta_j \phi_{jw}}, \qquad
+          r_{wk} \propto \max(\theta_k - r^{\mathrm{own}}_{wk}, \alpha)\, \phi_{kw}, \qquad
+          \theta_k \leftarrow \alpha + \sum_w c_w r_{wk} .
+
+(The first step of a round takes :math:`r = r^{\mathrm{own}}`: theta does not hold shares under these topics yet.)
+Without that a word of a short document mostly confirms the topic it already has.
 
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d \sqrt{c_{dw}}\, r_{dwk}` over its documents, r the
-responsibilities and omega public weights of the words; it is scaled to L2 norm 1 and placed on the lattice.
-Theta is a function of the unit's own documents and of earlier releases, and is never released: so the sum
-moves by at most 1 when a unit is added or removed.
+responsibilities at the last theta and omega public weights of the words; it is scaled to L2 norm 1 and placed
+on the lattice.
+
+*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum
+goes to the gate. *Sensitivity*: 1 in L2. Theta and r, own share left out or not, are functions of the one document,
+its own last theta, public settings and earlier releases; theta is never released. So a unit's vector depends on no
+other unit, and it has norm at most 1 whatever it holds. *Event*: the gate's.
 
 Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
 and none adds up along itself: vector code without reordering sums, the same bytes on every run.
+
+Reference
+---------
+Asuncion, Welling, Smyth, Teh, "On smoothing and inference for topic models", UAI 2009, arXiv:1205.2662 (CVB0, which
+leaves a token's own share out).
 """
 
 from typing import Any
@@ -114,41 +128,61 @@ def _fit_theta(
     counts: NDArray[np.float32],
     prior: np.float32,
     n_steps: int,
-    shares: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    others: NDArray[np.float32],
     gains: NDArray[np.float32],
 ) -> None:
-    """Take EM steps for one document; on return ``shares[:n]`` are the words' probabilities under the new theta."""
+    """Take steps for one document; on return ``inverse`` and ``others`` are those of :func:`_weigh` at the new theta."""
     k_topics = state.shape[0]
-    for step in range(n_steps + 1):
-        for i in range(n):
-            shares[i] = np.float32(1e-20)
+    zero = np.float32(0.0)
+    for step in range(n_steps):
+        _weigh(state, n, by_topic, prior, inverse, others)
         for k in range(k_topics):
-            weight = state[k]
-            for i in range(n):
-                shares[i] += weight * by_topic[k, i]
-        if step == n_steps:
-            return
-        for k in range(k_topics):
-            gains[k] = np.float32(0.0)
+            gains[k] = zero
         for i in range(n):
-            ratio = counts[i] / shares[i]
+            ratio, own = counts[i] * inverse[i], zero
+            if step > 0:
+                ratio, own = counts[i] / others[i], inverse[i]
             for k in range(k_topics):
-                gains[k] += ratio * by_word[i, k]
-        change = np.float32(0.0)
-        total = np.float32(0.0)
+                probability = by_word[i, k]
+                rest = state[k] - state[k] * probability * own
+                gains[k] += ratio * (max(rest, prior) if step > 0 else rest) * probability
+        change, total = zero, zero
         for k in range(k_topics):
-            new = prior + state[k] * gains[k]
+            new = prior + gains[k]
             change += abs(new - state[k])
             total += new
             state[k] = new
         if step > 0 and change < _TOLERANCE * total:
-            for i in range(n):
-                shares[i] = np.float32(1e-20)
-            for k in range(k_topics):
-                weight = state[k]
-                for i in range(n):
-                    shares[i] += weight * by_topic[k, i]
-            return
+            break
+    _weigh(state, n, by_topic, prior, inverse, others)
+
+
+@kernel()
+def _weigh(
+    state: Any,
+    n: int,
+    by_topic: NDArray[np.float32],
+    prior: np.float32,
+    inverse: NDArray[np.float32],
+    others: NDArray[np.float32],
+) -> None:
+    """Weigh each word: ``1 / (theta . phi_w)``, and the same product with the word's own share left out of theta."""
+    k_topics = state.shape[0]
+    for i in range(n):
+        inverse[i] = np.float32(1e-20)
+        others[i] = np.float32(1e-20)
+    for k in range(k_topics):
+        weight = state[k]
+        for i in range(n):
+            inverse[i] += weight * by_topic[k, i]
+    for i in range(n):
+        inverse[i] = np.float32(1.0) / inverse[i]
+    for k in range(k_topics):
+        weight = state[k]
+        for i in range(n):
+            probability = by_topic[k, i]
+            others[i] += max(weight - weight * probability * inverse[i], prior) * probability
 
 
 @kernel()
@@ -171,7 +205,8 @@ def _round(
     n_words, k_topics = topics.shape
     by_word = np.empty((room, k_topics), np.float32)
     by_topic = np.empty((k_topics, room), np.float32)
-    shares = np.empty(room, np.float32)
+    inverse = np.empty(room, np.float32)
+    others = np.empty(room, np.float32)
     gains = np.empty(k_topics, np.float32)
     slot_of = np.full(n_words, -1, np.int64)
     seen = np.empty(room, np.int64)
@@ -189,7 +224,8 @@ def _round(
                     by_word[i, k] = row[k]
                     by_topic[k, i] = row[k]
             state = theta[document]
-            _fit_theta(state, n, by_word, by_topic, counts[begin : begin + n], prior, n_steps, shares, gains)
+            own = counts[begin : begin + n]
+            _fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
             for i in range(n):
                 word = words[begin + i]
                 slot = slot_of[word]
@@ -200,9 +236,11 @@ def _round(
                     n_seen += 1
                     for k in range(k_topics):
                         values[slot * k_topics + k] = 0.0
-                scale = weights[word] * np.sqrt(np.float64(counts[begin + i])) / np.float64(shares[i])
+                scale = weights[word] * np.sqrt(np.float64(counts[begin + i])) / np.float64(others[i])
                 for k in range(k_topics):
-                    values[slot * k_topics + k] += scale * np.float64(state[k] * by_word[i, k])
+                    probability = by_word[i, k]
+                    rest = max(state[k] - state[k] * probability * inverse[i], prior)
+                    values[slot * k_topics + k] += scale * np.float64(rest * probability)
         place_l2(values, n_seen * k_topics, bits, True, placed)
         for slot in range(n_seen):
             word = seen[slot]
