@@ -59,7 +59,7 @@ def responsibilities(theta, row, prior, *, own_left_out):
 
 
 def em_theta(document, theta, topics, prior, n_steps):
-    """theta_k <- alpha + sum_w c_w r_wk, until it changes by less than a hundredth; from step 2 on without own shares."""
+    """theta_k <- alpha + sum_w c_w r_wk until it changes by less than 1 %; own shares left out from step 2 on."""
     theta = np.array(theta, dtype=float)
     for step in range(n_steps):
         new = np.full(len(theta), prior)

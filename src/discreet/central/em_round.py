@@ -132,7 +132,7 @@ def _fit_theta(
     others: NDArray[np.float32],
     gains: NDArray[np.float32],
 ) -> None:
-    """Take steps for one document; on return ``inverse`` and ``others`` are those of :func:`_weigh` at the new theta."""
+    """Take steps for one document; ``inverse`` and ``others`` are then those of :func:`_weigh` at the new theta."""
     k_topics = state.shape[0]
     zero = np.float32(0.0)
     for step in range(n_steps):
