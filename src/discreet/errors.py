@@ -2,13 +2,73 @@
 
 Every message says what was expected, what came, and the next call to make. All of them are also
 ``ValueError``, so code written for scikit-learn's errors keeps working.
+
+A message is made of parts: text, parameters at fault, and values proposed for parameters. In Python they read as the
+parameters are called there; a front that calls them otherwise, as the command line does, asks for :meth:`told`.
 """
 
-__all__ = ["BudgetExceeded", "CorpusError", "DiscreetError", "ParameterError", "PrivacyError", "ReleaseError"]
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = [
+    "BudgetExceeded",
+    "CorpusError",
+    "DiscreetError",
+    "Parameter",
+    "ParameterError",
+    "PrivacyError",
+    "Proposal",
+    "ReleaseError",
+]
+
+
+class Parameter(NamedTuple):
+    """A parameter at fault, named in a message."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Proposal(NamedTuple):
+    """A parameter that a message proposes to set; ``...`` leaves its value open."""
+
+    name: str
+    value: Any = ...
+
+    def __str__(self) -> str:
+        return f"{self.name}=" if self.value is ... else f"{self.name}={self.value!r}"
+
+
+Part = str | Parameter | Proposal
 
 
 class DiscreetError(ValueError):
-    """Base of every error that this library raises on purpose."""
+    """Base of every error that this library raises on purpose.
+
+    Parameters
+    ----------
+    *parts : str, Parameter or Proposal
+        The message, from left to right.
+    """
+
+    args: tuple[Part, ...]
+
+    def __init__(self, *parts: Part) -> None:
+        super().__init__(*parts)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters at fault, in the order of the message."""
+        return tuple(dict.fromkeys(part.name for part in self.args if isinstance(part, Parameter)))
+
+    def told(self, name: Callable[[Parameter | Proposal], str]) -> str:
+        """Return the message with each parameter called as ``name`` calls it."""
+        return "".join(part if isinstance(part, str) else name(part) for part in self.args)
+
+    def __str__(self) -> str:
+        return self.told(str)
 
 
 class ParameterError(DiscreetError):

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import CorpusError, ParameterError
+from discreet._validate import collect, whole
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
 __all__ = ["Documents", "check_prior", "check_topics", "read_documents"]
 
@@ -91,9 +92,19 @@ def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
 
 def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float64]:
     """Return a prior, one positive number or one for each topic, as an array of shape (n_topics,)."""
-    values = np.asarray(prior, dtype=np.float64)
+    try:
+        values = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(Parameter(name), f" must be numbers, but is {prior!r}.") from None
     if values.shape not in ((), (n_topics,)):
-        raise ParameterError(f"{name} must be a number or {n_topics} numbers, but has shape {values.shape}.")
+        raise ParameterError(
+            Parameter(name), f" must be a number or {n_topics} numbers, but has shape {values.shape}."
+        )
     if not np.isfinite(values).all() or not (values > 0).all():
-        raise ParameterError(f"{name} must be positive and finite, but is {prior!r}.")
+        raise ParameterError(Parameter(name), f" must be positive and finite, but is {prior!r}.")
     return np.ascontiguousarray(np.broadcast_to(values, (n_topics,)))
+
+
+def faults_of_prior(name: str, prior: ArrayLike, n_topics: Any) -> list[DiscreetError]:
+    """Return what :func:`check_prior` would raise; nothing where the number of topics is itself at fault."""
+    return collect(lambda: check_prior(name, prior, n_topics)) if whole().holds(n_topics) else []

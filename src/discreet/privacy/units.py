@@ -5,11 +5,11 @@ corpora may differ (the relation). :class:`Guarantee` cannot be made without the
 """
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import PrivacyError
+from discreet._validate import is_number
+from discreet.errors import Parameter, PrivacyError
 
 __all__ = ["NEIGHBORING", "PRIVACY_UNITS", "Guarantee", "check_delta", "check_epsilon", "check_unit"]
 
@@ -27,10 +27,11 @@ _WHOSE = {
 
 def check_epsilon(epsilon: Any) -> float:
     """Return epsilon as a float; ``PrivacyError`` unless it is a positive number or infinity."""
-    if not _is_number(epsilon) or not epsilon > 0:
+    if not is_number(epsilon) or not epsilon > 0:
         raise PrivacyError(
-            f"epsilon must be a positive number (or inf for no privacy), but is {epsilon!r}; "
-            "see `discreet budget` for what a value means."
+            Parameter("epsilon"),
+            f" must be a positive number (or inf for no privacy), but is {epsilon!r}; "
+            "see `discreet budget` for what a value means.",
         )
     return float(epsilon)
 
@@ -51,15 +52,17 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
         Unless delta lies strictly between 0 and 1, and is at most 1 / ``n_units_lower_bound`` where that is
         given.
     """
-    if not _is_number(delta) or not 0 < delta < 1:
+    if not is_number(delta) or not 0 < delta < 1:
         raise PrivacyError(
-            f"delta must lie strictly between 0 and 1, but is {delta!r}; Gaussian noise needs a delta, "
-            "and 1e-6 is a usual choice."
+            Parameter("delta"),
+            f" must lie strictly between 0 and 1, but is {delta!r}; Gaussian noise needs a delta, "
+            "and 1e-6 is a usual choice.",
         )
     if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:
         raise PrivacyError(
-            f"delta must be at most 1 over the number of units, 1/{n_units_lower_bound}, but is {delta}: "
-            "publishing one unit at random would satisfy it; lower delta."
+            Parameter("delta"),
+            f" must be at most 1 over the number of units, 1/{n_units_lower_bound}, but is {delta}: "
+            "publishing one unit at random would satisfy it; lower delta.",
         )
     return float(delta)
 
@@ -68,10 +71,13 @@ def check_unit(privacy_unit: Any, neighboring: Any) -> None:
     """Raise ``PrivacyError`` unless unit and relation are ones that a guarantee can name."""
     if privacy_unit not in PRIVACY_UNITS:
         raise PrivacyError(
-            f"privacy_unit must be one of {', '.join(PRIVACY_UNITS)}, but is {privacy_unit!r}."
+            Parameter("privacy_unit"),
+            f" must be one of {', '.join(PRIVACY_UNITS)}, but is {privacy_unit!r}.",
         )
     if neighboring not in NEIGHBORING:
-        raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
+        raise PrivacyError(
+            Parameter("neighboring"), f" must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -98,9 +104,9 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         check_unit(self.privacy_unit, self.neighboring)
-        if not (_is_number(self.epsilon) and self.epsilon >= 0):
+        if not (is_number(self.epsilon) and self.epsilon >= 0):
             raise PrivacyError(f"a guarantee needs an epsilon that is not negative, but got {self.epsilon}.")
-        if not (_is_number(self.delta) and 0 <= self.delta < 1):
+        if not (is_number(self.delta) and 0 <= self.delta < 1):
             raise PrivacyError(f"a guarantee needs a delta from 0 to 1, but got {self.delta}.")
 
     def in_words(self) -> str:
@@ -119,10 +125,6 @@ class Guarantee:
             + (f" and adds at most {self.delta:g} to it." if self.delta else ".")
             + (f" Found by {self.accountant}." if self.accountant else "")
         )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and type(value) is not bool
 
 
 def _round_up(epsilon: float) -> str:

@@ -1,6 +1,5 @@
 """Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
 
-import numbers
 from typing import Any, Literal
 
 import numpy as np
@@ -10,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet.errors import CorpusError, ParameterError
-from discreet.lda.documents import check_prior, read_documents
+from discreet._validate import ANYTHING, RANDOM, THREADS, Checked, choice, number, rules, whole
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.lda.documents import check_prior, faults_of_prior, read_documents
 from discreet.lda.gibbs import means as mean_counts
 from discreet.lda.gibbs.chains import chain
 from discreet.lda.gibbs.counter_stream import new_seed
@@ -22,15 +22,13 @@ __all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
 #: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
 MOST_EXACT_TOPICS = 3000
 
-_SAMPLERS = ("auto", "live", "frozen", "mh")
 
-
-class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
 
     Parameters
     ----------
-    n_topics : int
+    n_topics : int, default 20
         Number of topics, 1 to 65,536.
     doc_topic_prior : float or array of shape (n_topics,), default 0.1
         alpha, positive.
@@ -96,9 +94,19 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     seed_: int
     n_features_in_: int
 
+    _constraints = rules(
+        n_topics=whole(1, MOST_TOPICS),
+        doc_topic_prior=ANYTHING,  # see _faults
+        topic_word_prior=number(above=0),
+        n_sweeps=whole(),
+        sampler=choice("auto", "live", "frozen", "mh"),
+        random_state=RANDOM,
+        n_jobs=THREADS,
+    )
+
     def __init__(
         self,
-        n_topics: int,
+        n_topics: int = 20,
         *,
         doc_topic_prior: ArrayLike = 0.1,
         topic_word_prior: float = 0.01,
@@ -132,7 +140,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         ParameterError, CorpusError
             Names all parameters that are out of range; or the first row where X is not what it should be.
         """
-        alpha, beta = self._check_parameters()
+        alpha, beta = self._priors()
         tokens = self._read(X, reset=True)
         self.seed_ = new_seed(self.random_state)
         self.sampler_ = self._choose(self.sampler)
@@ -142,7 +150,7 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def partial_fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
         """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
-        alpha, beta = self._check_parameters()
+        alpha, beta = self._priors()
         fresh = not hasattr(self, "topic_word_counts_")
         tokens = self._read(X, reset=fresh)
         before = None
@@ -151,8 +159,9 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         else:
             if len(self.topic_word_counts_) != len(alpha):
                 raise ParameterError(
-                    f"n_topics is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
-                    "call fit to begin anew."
+                    Parameter("n_topics"),
+                    f" is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
+                    "call fit to begin anew.",
                 )
             before = aligned_zeros((tokens.n_words, padded(len(alpha))), np.int32)
             before[:, : len(alpha)] = self.topic_word_counts_.T
@@ -205,6 +214,12 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
         return tags
 
+    def _priors(self) -> tuple[NDArray[np.float64], float]:
+        """Check all parameters, and return alpha and beta."""
+        self._check_parameters()
+        alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
+        return alpha, float(self.topic_word_prior)
+
     def _choose(self, sampler: str) -> str:
         if sampler != "auto":
             return sampler
@@ -249,24 +264,5 @@ class GibbsLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         return tokens
 
-    def _check_parameters(self) -> tuple[NDArray[np.float64], float]:
-        faults: list[str] = []
-        for name, most in (("n_topics", MOST_TOPICS), ("n_sweeps", None)):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or int(value) < 1 or (most and int(value) > most):
-                limit = f"from 1 to {most}" if most else "of at least 1"
-                faults.append(f"{name} must be a whole number {limit}, but is {value!r}.")
-        if not isinstance(self.topic_word_prior, numbers.Real) or not 0 < self.topic_word_prior < np.inf:
-            faults.append(f"topic_word_prior must be positive and finite, but is {self.topic_word_prior!r}.")
-        if self.sampler not in _SAMPLERS:
-            faults.append(f"sampler must be one of {', '.join(_SAMPLERS)}, but is {self.sampler!r}.")
-        alpha = np.empty(0)
-        if not faults:
-            try:
-                alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
-                count_threads(self.n_jobs)
-            except ParameterError as error:
-                faults.append(str(error))
-        if faults:
-            raise ParameterError(" ".join(faults))
-        return alpha, float(self.topic_word_prior)
+    def _faults(self) -> list[DiscreetError]:
+        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]

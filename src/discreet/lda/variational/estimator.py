@@ -15,15 +15,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet.errors import CorpusError, ParameterError
-from discreet.lda.documents import Documents, check_prior, read_documents
-from discreet.lda.variational.settings import check_parameters, choose_seed
+from discreet._validate import (
+    ANYTHING,
+    CALLBACK,
+    RANDOM,
+    THREADS,
+    Checked,
+    Rule,
+    number,
+    optional,
+    rules,
+    whole,
+)
+from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_documents
+from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.variational.svi import Batch, State, bound, infer, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]
 
 
-class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
 
     Parameters
@@ -89,6 +101,24 @@ class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     True
     """
 
+    _constraints = rules(
+        n_topics=whole(),
+        doc_topic_prior=ANYTHING,  # see _faults
+        topic_word_prior=number(above=0),
+        max_iter=whole(),
+        tol=number(least=0),
+        batch_size=optional(whole()),
+        learning_offset=number(least=0),
+        learning_decay=number(above=0.5, most=1),  # at 0.5 it would not settle
+        total_documents=optional(whole()),
+        max_doc_update_iter=whole(),
+        mean_change_tol=number(least=0),
+        init=Rule('"random" or an array', lambda value: not isinstance(value, str) or value == "random"),
+        random_state=RANDOM,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -146,9 +176,9 @@ class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         CorpusError
             X is negative, not finite, or not a matrix.
         """
-        check_parameters(self)
+        self._check_parameters()
         documents = self._read(X, reset=True)
-        self.seed_ = choose_seed(self.random_state)
+        self.seed_ = _seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
         state = self._start(documents, rng)
         settings = self._settings()
@@ -191,11 +221,11 @@ class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         VariationalLDA
             This estimator.
         """
-        check_parameters(self)
+        self._check_parameters()
         first_call = not hasattr(self, "_state")
         documents = self._read(X, reset=first_call)
         if first_call:
-            self.seed_ = choose_seed(self.random_state)
+            self.seed_ = _seed(self.random_state)
             self.n_documents_seen_ = self.n_iter_ = 0
             state = self._start(documents, np.random.default_rng(self.seed_))
         else:
@@ -258,6 +288,9 @@ class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise CorpusError("the documents hold no token: there is nothing to be perplexed by.")
         return float(np.exp(-bound(self._state, documents, **self._settings()) / n_tokens))
 
+    def _faults(self) -> list[DiscreetError]:
+        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -305,6 +338,12 @@ class VariationalLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         counts = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
         checked = validate_data(self, counts, accept_sparse="csr", dtype=np.float64, reset=reset)
         return read_documents(checked)
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return new_seed(random_state)
 
 
 def _means(state: State) -> NDArray[np.float64]:

@@ -1,0 +1,194 @@
+"""What parameters must be: rules as data that stand next to a signature, and all faults of a call in one error.
+
+An estimator names the rule of each of its parameters in ``_constraints``; what several parameters must be together is
+said in an ``_faults`` of its own, after those of ``super()``. A function calls :func:`check`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeGuard
+
+import numpy as np
+
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
+
+__all__ = [
+    "ANYTHING",
+    "CALLBACK",
+    "FLAG",
+    "RANDOM",
+    "SEED",
+    "THREADS",
+    "Checked",
+    "Rule",
+    "check",
+    "choice",
+    "collect",
+    "faults_of",
+    "is_number",
+    "is_whole",
+    "number",
+    "optional",
+    "refuse",
+    "rules",
+    "whole",
+]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A test of one value, and the words that follow "must be" where it fails."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether this is a whole number of any kind; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether this is a real number of any kind, infinite ones among them; NaN, True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def whole(least: int = 1, most: int | None = None) -> Rule:
+    """A whole number from ``least`` to ``most``."""
+    if most is not None:
+        words = f"a whole number from {least} to {most}"
+    else:
+        words = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
+    return Rule(
+        words, lambda value: is_whole(value) and least <= value <= (math.inf if most is None else most)
+    )
+
+
+def number(
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float = math.inf,
+    most: float | None = None,
+) -> Rule:
+    """A real number within limits; finite, unless ``most`` is inf."""
+
+    def holds(value: Any) -> bool:
+        return (
+            is_number(value)
+            and (above is None or value > above)
+            and (least is None or value >= least)
+            and (value < below if most is None else value <= most)
+        )
+
+    sides: list[str] = []
+    if above is not None:
+        sides.append("positive" if above == 0 and most is None and below == math.inf else f"above {above:g}")
+    if least is not None:
+        sides.append(f"at least {least:g}")
+    if most is not None:
+        sides += [f"at most {most:g}"] if math.isfinite(most) else []
+    else:
+        sides.append("finite" if below == math.inf else f"below {below:g}")
+    return Rule(f"{' and '.join(sides)}", holds)
+
+
+def choice(*values: str) -> Rule:
+    """One of a few words."""
+    quoted = [f'"{value}"' for value in values]
+    words = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return Rule(words, lambda value: isinstance(value, str) and value in values)
+
+
+def optional(rule: Rule) -> Rule:
+    """None, or what another rule says."""
+    return Rule(f"None or {rule.words}", lambda value: value is None or rule.holds(value))
+
+
+ANYTHING = Rule("anything", lambda value: True)
+CALLBACK = optional(Rule("callable", callable))
+FLAG = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
+#: Of randomness that promises nothing, as scikit-learn takes it.
+RANDOM = Rule(
+    "None, a whole number of at least 0, or a generator",
+    lambda value: SEED.holds(value) or isinstance(value, np.random.Generator | np.random.RandomState),
+)
+#: Of randomness that a promise rests on.
+SEED = Rule(
+    "None (secure randomness) or a whole number of at least 0",
+    lambda value: value is None or (is_whole(value) and value >= 0),
+)
+THREADS = Rule(
+    "None or a whole number other than 0 (-1: all cores)",
+    lambda value: value is None or (is_whole(value) and value != 0),
+)
+
+
+def rules(before: Mapping[str, Rule] | None = None, /, **each: Rule) -> Mapping[str, Rule]:
+    """Return the rules of a signature: those of ``before`` and these, by the names of the parameters."""
+    return MappingProxyType({**(before or {}), **each})
+
+
+def faults_of(values: Mapping[str, Any], constraints: Mapping[str, Rule]) -> list[DiscreetError]:
+    """Return an error for each value that breaks its rule; nothing is raised."""
+    return [
+        ParameterError(Parameter(name), f" must be {rule.words}, but is {values[name]!r}.")
+        for name, rule in constraints.items()
+        if not rule.holds(values[name])
+    ]
+
+
+def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:
+    """Call each check, and return what they raise on purpose."""
+    faults: list[DiscreetError] = []
+    for each in checks:
+        try:
+            each()
+        except DiscreetError as fault:
+            faults.append(fault)
+    return faults
+
+
+def refuse(faults: Iterable[DiscreetError]) -> None:
+    """Raise one error that tells all faults, those of the promise first; or nothing where there are none.
+
+    Raises
+    ------
+    PrivacyError
+        Where one of the faults touches the promise.
+    ParameterError
+        Otherwise.
+    """
+    ordered = sorted(faults, key=lambda fault: not isinstance(fault, PrivacyError))
+    if not ordered:
+        return
+    parts = [part for fault in ordered for part in (*fault.args, " ")]
+    kind = PrivacyError if isinstance(ordered[0], PrivacyError) else ParameterError
+    raise kind(*parts[:-1])
+
+
+def check(**arguments: tuple[Any, Rule]) -> None:
+    """Refuse the arguments that break their rule, all in one ``ParameterError``: ``check(size=(size, whole()))``."""
+    refuse(
+        faults_of(
+            {name: value for name, (value, _) in arguments.items()},
+            {name: rule for name, (_, rule) in arguments.items()},
+        )
+    )
+
+
+class Checked:
+    """Base of estimators whose parameters have rules."""
+
+    _constraints: ClassVar[Mapping[str, Rule]]
+
+    def _faults(self) -> list[DiscreetError]:
+        """Return all that is wrong with the parameters. Looks at no data."""
+        return faults_of({name: getattr(self, name) for name in self._constraints}, self._constraints)
+
+    def _check_parameters(self) -> None:
+        """Raise one error that tells all that is wrong with the parameters."""
+        refuse(self._faults())
