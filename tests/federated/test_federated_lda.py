@@ -79,7 +79,7 @@ def test_without_privacy_the_twin_says_so():
         ({"mechanism": "rrp", "epsilon": 0.0}, PrivacyError),
         ({"mechanism": "rrp", "epsilon": math.nan}, PrivacyError),
         ({"mechanism": "aggregate", "epsilon": 1.0}, PrivacyError),
-        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 2}, ParameterError),
+        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 3}, ParameterError),
         ({"mechanism": "bits", "epsilon": 1.0, "n_rounds": 2}, ParameterError),
         ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 2, "reports_per_token": 3}, ParameterError),
         ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 0}, ParameterError),

@@ -199,7 +199,8 @@ def test_the_release_names_the_unit_that_is_kept(mechanism):
     card = model.release_.card()
     assert "whole report" not in card
     if mechanism == "rrp":
-        assert "the word and topic that stand behind any one token's reports" in card
+        assert "any one pair of topic and word as it was drawn, given all other topics drawn" in card
+        assert "token's" not in card
     if mechanism == "bits":  # how many documents came is exact, and no number of words
         assert "number of words | not released" in card
         assert model.release_.configuration["documents_reported"] == 400

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.shared_noise import add_share, share_of_noise
+from discreet.federated.secure_aggregation.shared_noise import add_share, check_tolerated, share_of_noise
 from discreet.privacy import SecureStream
 
 
@@ -55,3 +55,85 @@ def test_noise_too_fine_for_the_proof_is_refused():
     with pytest.raises(ParameterError):
         share_of_noise(100.0, 0)
     assert share_of_noise(0, 3) == 0
+
+
+def _lost(noise_multiplier, left):
+    """Epsilon at delta 1e-6 of a Gaussian of which the share ``left`` of the variance is unknown to the adversary."""
+    from scipy.optimize import brentq
+    from scipy.stats import norm
+
+    mu = 1 / (noise_multiplier * math.sqrt(left))
+
+    def beyond(e):
+        return norm.cdf(-e / mu + mu / 2) - math.exp(e) * norm.cdf(-e / mu - mu / 2) - 1e-6
+
+    return brentq(beyond, 0, 200)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize(("n", "tolerated"), [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (6, 0), (6, 2), (7, 6)])
+def test_any_silos_that_see_the_result_lose_no_more_than_is_told(n, tolerated, epsilon):
+    """All coalitions, all sets of missing silos: what is left after their own noise is taken out keeps epsilon."""
+    from discreet.federated import init_server
+    from discreet.federated.sum_round import counted_on, deviation, noise_multiplier
+
+    sizes = {"n_clients": n, "n_topics": 2, "n_words": 50, "n_rounds": 1, "tolerated": tolerated}
+    state = init_server("aggregate", epsilon=epsilon, delta=1e-6, **sizes)
+    total = deviation(state, "pairs")
+    share = share_of_noise(total, counted_on(state))
+    z = noise_multiplier(state)
+    for missing in range(tolerated + 1):
+        for coalition in range(n - missing):  # the silo with the document is there, and not one of them
+            left = float((n - missing - coalition) * share**2 / total**2)
+            if missing + coalition <= tolerated + 1:
+                assert left >= 1
+                assert _lost(z, left) <= epsilon * (1 + 1e-9)
+    # One share less would be too few: nothing is wasted, unless each brings all.
+    if counted_on(state) > 1:
+        assert float((counted_on(state) - 1) * share**2 / total**2) < 1
+
+
+def test_two_silos_lose_more_to_each_other_where_the_result_was_to_stay_with_the_server():
+    from discreet.federated import init_server
+    from discreet.federated.sum_round import counted_on, deviation, noise_multiplier
+
+    sizes = {"n_clients": 2, "n_topics": 2, "n_words": 50, "n_rounds": 1, "epsilon": 2.0, "delta": 1e-6}
+    hidden = init_server("aggregate", silos_see_result=False, **sizes)
+    total = deviation(hidden, "pairs")
+    share = share_of_noise(total, counted_on(hidden))
+    assert _lost(noise_multiplier(hidden), float(2 * share**2 / total**2)) == pytest.approx(2.0, rel=1e-6)
+    assert _lost(noise_multiplier(hidden), float(share**2 / total**2)) == pytest.approx(2.93, abs=0.005)
+    seen = init_server("aggregate", **sizes)
+    assert counted_on(seen) == 1
+
+
+@pytest.mark.parametrize("bad", [-1, 2.0, True, 4, 5, "1", None])
+def test_tolerated_that_would_lower_the_noise_is_refused(bad):
+    with pytest.raises(ParameterError, match="tolerated"):
+        check_tolerated(4, bad, silos_see_result=True)
+
+
+def test_half_of_the_silos_may_be_missing_only_where_each_brings_all_noise():
+    with pytest.raises(ParameterError, match="below half"):
+        check_tolerated(6, 3, silos_see_result=True)
+    check_tolerated(6, 4, silos_see_result=True)
+    with pytest.raises(ParameterError, match="below half"):
+        check_tolerated(6, 4, silos_see_result=False)
+    check_tolerated(2, 1, silos_see_result=True)
+    with pytest.raises(ParameterError, match="silos_see_result"):
+        check_tolerated(3, 1, silos_see_result="no")
+
+
+def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
+    """Each silo's vector has all the noise by itself, without the other's: measured on what is sent."""
+    from discreet.federated import FederatedLDA
+    from discreet.federated.sum_round import counted_on, deviation
+
+    empty = np.zeros((1, 40), int)
+    model = FederatedLDA(
+        2, mechanism="aggregate", epsilon=1.0, delta=1e-6, tolerated=1, allow_unlearnable=True, random_state=0
+    ).fit([empty, empty])
+    state = model.state_
+    assert counted_on(state) == 1
+    pairs = state.sums["total"][41:]
+    assert np.std(pairs) == pytest.approx(math.sqrt(2) * float(deviation(state, "pairs")), rel=0.1)

@@ -1,5 +1,6 @@
 """Slow, obvious twins of the federated room."""
 
+import itertools
 import math
 
 
@@ -79,3 +80,38 @@ def slow_zipf_edge(delta, gamma):
     """Tail probability of one rank less that of the next."""
     rank = (1 / delta) ** (1 / gamma)
     return rank**-gamma - (rank + 1) ** -gamma
+
+
+def report_laws(phi, counts, epsilon, shares):
+    """P(cell) of one report for each word, for a document with these topic shares; phi and shares are lists.
+
+    Noise is even over all pairs and the padding cell, eta the least that keeps epsilon.
+    """
+    n_topics, n_words = len(phi), len(phi[0])
+    cells = n_topics * n_words + 1
+    eta = 1 / (1 + (math.exp(epsilon) - 1) / cells)
+    laws = []
+    for word in range(n_words):
+        weights = [shares[k] * phi[k][word] for k in range(n_topics)]
+        law = [eta / cells] * cells
+        for k in range(n_topics):
+            law[k * n_words + word] += (1 - eta) * weights[k] / sum(weights)
+        laws.append(law)
+    return laws
+
+
+def multiset_law(one, others, n):
+    """P(how often each cell is reported) by one report drawn from `one` and n drawn from `others`, in no order."""
+    found = {}
+    for counts in itertools.product(range(n + 2), repeat=len(one)):
+        if sum(counts) != n + 1:
+            continue
+        total = 0.0
+        for cell, times in enumerate(counts):
+            if not times:
+                continue
+            rest = [k - (place == cell) for place, k in enumerate(counts)]
+            ways = math.factorial(n) / math.prod(math.factorial(k) for k in rest)
+            total += one[cell] * ways * math.prod(p**k for p, k in zip(others, rest, strict=True))
+        found[counts] = total
+    return found

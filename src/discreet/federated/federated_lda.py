@@ -34,14 +34,17 @@ class FederatedLDA(BaseEstimator):
         report of each document's words, once. "aggregate": moments summed over silos by secure aggregation, with
         noise that the silos bring together; by far the most topics for a promise about whole documents.
     epsilon, delta : float
-        The promise: for all reports of one token together ("rrp"), for one replaced word ("bits"), for one whole
-        document added or removed ("aggregate", the only one that uses delta).
+        The promise: for all reports of one (topic, word) pair together, given all drawn topics ("rrp"), for one
+        replaced word ("bits"), for one whole document added or removed ("aggregate", the only one that uses delta).
     n_rounds : int, default 1
         Of "rrp"; the others have one.
     reports_per_token : int, default 1
         "rrp": in how many rounds each token is reported, each time with ``epsilon / reports_per_token``.
     tolerated : int, default 0
-        "aggregate": how many silos may drop out (or collude with the server); below half of them.
+        "aggregate": how many silos may drop out, or be in league with the server; below half of them, or all but one.
+    silos_see_result : bool, default True
+        "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
+        much that the others' is enough. False only where the result stays with the server.
     density : float, default 0.02
         "bits": public guess of the share of the vocabulary that a document has.
     allow_unlearnable : bool, default False
@@ -86,6 +89,7 @@ class FederatedLDA(BaseEstimator):
         n_rounds: int = 1,
         reports_per_token: int = 1,
         tolerated: int = 0,
+        silos_see_result: bool = True,
         density: float = 0.02,
         allow_unlearnable: bool = False,
         random_state: int | None = None,
@@ -98,6 +102,7 @@ class FederatedLDA(BaseEstimator):
         self.n_rounds = n_rounds
         self.reports_per_token = reports_per_token
         self.tolerated = tolerated
+        self.silos_see_result = silos_see_result
         self.density = density
         self.allow_unlearnable = allow_unlearnable
         self.random_state = random_state
@@ -131,6 +136,7 @@ class FederatedLDA(BaseEstimator):
             delta=self.delta,
             reports_per_token=self.reports_per_token,
             tolerated=self.tolerated,
+            silos_see_result=self.silos_see_result,
             density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
@@ -198,9 +204,12 @@ def make_release(
     }
     if state.mechanism == "rrp":
         settings["reports_per_token"] = state.reports_per_token
-        settings["promise_is_for"] = "one token's pair; a document of n tokens may lose n times as much"
+        settings["promise_is_for"] = (
+            "one pair, given all topics; a change of one word of a document of n tokens may lose n times as much"
+        )
     if state.mechanism == "aggregate":
         settings["dropouts_tolerated"] = state.tolerated
+        settings["promise_holds_towards_silos"] = state.silos_see_result
     if state.mechanism == "bits" and result:
         settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
     if "learnable" in result:

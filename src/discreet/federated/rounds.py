@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.account import MESSAGES, Account
+from discreet.federated.secure_aggregation.shared_noise import check_tolerated
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["MECHANISMS", "Refusal", "State", "Update", "client_update", "init_server", "server_step"]
@@ -37,6 +38,7 @@ _TERMS = (
     "reports_per_token",
     "most_reports",
     "tolerated",
+    "silos_see_result",
     "density",
 )
 
@@ -78,14 +80,17 @@ class State:
     round : int
         Rounds done; the round that is asked for now.
     epsilon, delta : float
-        The promise: of one token's reports together ("rrp"), of one replaced word ("bits"), of one document
-        ("aggregate").
+        The promise: of one pair's reports together, given all topics ("rrp"), of one replaced word ("bits"), of one
+        document ("aggregate").
     reports_per_token : int
         "rrp": in how many rounds each token is reported.
     most_reports : int
         Largest number of reports that a client may send in a round.
     tolerated : int
-        "aggregate": how many clients may drop out (or collude).
+        "aggregate": how many clients may drop out, or be in league with the server.
+    silos_see_result : bool
+        "aggregate": whether silos see the topics. Then each brings more noise, so that the promise also holds towards
+        them, who know their own.
     density : float
         "bits": public guess of the share of all words that a document has.
     seed : int
@@ -110,6 +115,7 @@ class State:
     reports_per_token: int = 1
     most_reports: int = 1 << 20
     tolerated: int = 0
+    silos_see_result: bool = True
     density: float = 0.02
     seed: int = 0
     allow_unlearnable: bool = False
@@ -147,8 +153,8 @@ def init_server(
     seed : int
         Of the starting topics. Public.
     **options
-        ``reports_per_token``, ``most_reports``, ``tolerated`` (clients that may drop out), ``density``; see
-        :class:`State`.
+        ``reports_per_token``, ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``,
+        ``density``; see :class:`State`.
     """
     if mechanism not in MECHANISMS:
         raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, but is {mechanism!r}.")
@@ -169,10 +175,7 @@ def init_server(
     tolerated = options.get("tolerated", 0)
     if mechanism == "aggregate":
         n_rounds = MESSAGES
-        if not 0 <= tolerated < n_clients / 2:
-            raise ParameterError(
-                f"tolerated must be below half of {n_clients} clients, but is {tolerated!r}."
-            )
+        check_tolerated(n_clients, tolerated, silos_see_result=options.get("silos_see_result", True))
     rng = np.random.default_rng(seed)
     topics = rng.gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)

@@ -13,8 +13,9 @@ Guarantee
 *Unit, neighbours*: one document, added or removed, in any silo. *Released*: the three sums, and whatever is computed
 from them. *Sensitivity*: 1 in L2 for each, because :math:`n \lfloor 2^{18} / \sqrt n \rfloor^2 \le 4^{18}`, in whole
 numbers. *Event*: one Gaussian event of noise multiplier z, of whose precision the three use shares that add up to 1.
-*Against whom*: whoever sees the sum, the server included, as long as it follows the protocol and at most ``tolerated``
-clients drop out or collude.
+*Against whom*: the server as long as it follows the protocol, with up to ``tolerated`` silos in league (fewer by those
+that are missing); and, with ``silos_see_result``, any ``tolerated`` + 1 silos that see the result, who know their own
+noise. The proof is in :mod:`~discreet.federated.secure_aggregation.shared_noise`.
 """
 
 import math
@@ -35,7 +36,13 @@ from discreet.federated.secure_aggregation.masks import (
     unmask,
 )
 from discreet.federated.secure_aggregation.secret_shares import SHARE_BYTES
-from discreet.federated.secure_aggregation.shared_noise import KEPT_BACK, add_share, share_of_noise
+from discreet.federated.secure_aggregation.shared_noise import (
+    KEPT_BACK,
+    add_share,
+    check_tolerated,
+    share_of_noise,
+    shares_counted_on,
+)
 from discreet.lda.moments.fit import fit_topics
 from discreet.lda.moments.noisy import learnable_directions, moments_of_sums
 from discreet.privacy.accounting import events
@@ -66,11 +73,16 @@ def noise_multiplier(state: Any) -> float:
     return noise_multiplier_for(state.epsilon, state.delta * (1 - KEPT_BACK))
 
 
+def counted_on(state: Any) -> int:
+    """Return how many silos' noise is enough for the promise."""
+    return shares_counted_on(state.n_clients, state.tolerated, silos_see_result=state.silos_see_result)
+
+
 def _sizes(n_words: int) -> dict[str, int]:
     return {"count": 1, "unigram": n_words, "pairs": n_words * (n_words - 1) // 2}
 
 
-def _deviation(state: Any, part: str) -> Fraction:
+def deviation(state: Any, part: str) -> Fraction:
     """Standard deviation of the noise in a part's sum, in lattice steps."""
     noise = Fraction(noise_multiplier(state)) * (1 << BITS)
     return noise * Fraction(1 / math.sqrt(_SHARES[part] * float(_ROUNDING)))
@@ -106,6 +118,7 @@ def contributions(corpus: Any) -> NDArray[np.int64]:
 
 def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> NDArray[Any]:
     """Return the client's next message; the cost is booked before the third, which alone reads the corpus."""
+    check_tolerated(state.n_clients, state.tolerated, silos_see_result=state.silos_see_result)
     threshold = state.n_clients - state.tolerated
     if state.round == 0:
         account.masker = Masker(account.client, stream)
@@ -116,7 +129,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
             "this client has no part in the sum: its key did not come in time; wait for a new sum."
         )
     if state.round == 1:
-        sealed = masker.share_out(secret.keys, threshold)
+        sealed = masker.share_out(secret.keys, threshold, noise_in_each=counted_on(state) == 1)
         return np.frombuffer(b"".join(sealed[other] for other in sorted(sealed)), np.uint8).reshape(
             -1, SEALED_BYTES
         )
@@ -126,7 +139,7 @@ def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> 
         account.book(event, state.round, "masked sum of moments", reproducible=stream.reproducible)
         values, place = contributions(read_corpus_now(corpus)), 0
         for part, size in _sizes(state.n_words).items():
-            share = share_of_noise(_deviation(state, part), threshold)
+            share = share_of_noise(deviation(state, part), counted_on(state))
             own = slice(place, place + size)
             values[own] = add_share(values[own], share, stream.spawn(f"noise of {part}"))
             place += size
@@ -199,12 +212,10 @@ def combine(state: Any, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.floa
 
 def _topics(state: Any, total: NDArray[np.int64], n_vectors: int) -> tuple[NDArray[np.float64], Any]:
     sums, noises, place = {}, {}, 0
-    more = math.sqrt(
-        n_vectors / (state.n_clients - state.tolerated)
-    )  # more clients, more noise than promised
+    more = math.sqrt(n_vectors / counted_on(state))  # more shares in the sum than are counted on
     for part, size in _sizes(state.n_words).items():
         sums[part] = total[place : place + size] / 2.0**BITS
-        noises[part] = float(_deviation(state, part)) / 2.0**BITS * more
+        noises[part] = float(deviation(state, part)) / 2.0**BITS * more
         place += size
     n = max(float(sums["count"][0]), 1.0)
     # A document adds at most 1 to each cell; noise beyond 20 deviations does not happen.

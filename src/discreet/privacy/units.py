@@ -21,7 +21,10 @@ _WHOSE = {
     "author": "all documents of any one author",
     "word": "the word of any one token (lengths are public)",
     "report": "any one person's whole report",
-    "pair": "the word and topic that stand behind any one token's reports (the token's document is not covered)",
+    "pair": (
+        "any one pair of topic and word as it was drawn, given all other topics drawn (neither the token nor its "
+        "document is covered)"
+    ),
 }
 
 

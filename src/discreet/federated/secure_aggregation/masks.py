@@ -141,11 +141,16 @@ class Masker:
         """Digest of b, so that wrong shares of it are noticed; sent with the key."""
         return _digest(self._own)
 
-    def share_out(self, keys: Mapping[int, bytes], threshold: int) -> dict[int, bytes]:
-        """Second message: for each client, its shares of this client's secrets, readable by it alone."""
+    def share_out(
+        self, keys: Mapping[int, bytes], threshold: int, *, noise_in_each: bool = False
+    ) -> dict[int, bytes]:
+        """Second message: for each client, its shares of this client's secrets, readable by it alone.
+
+        With ``noise_in_each``, which says that each vector alone keeps the promise, the threshold may be below half.
+        """
         if self._keys or keys.get(self.client) != self.public_key or len(set(keys.values())) != len(keys):
             raise PrivacyError("the list of keys is wrong or came twice; start the sum anew.")
-        if not len(keys) / 2 < threshold <= len(keys):
+        if not (0 if noise_in_each else len(keys) / 2) < threshold <= len(keys):
             raise ParameterError(
                 f"threshold must be above half of {len(keys)} clients and at most all, but is {threshold!r}."
             )

@@ -1,7 +1,24 @@
-r"""Noise that clients bring together: enough of it if only ``threshold`` of them are left.
+r"""Noise that silos bring together: enough of it beside what an adversary knows.
 
-Each of the clients adds :math:`\mathrm{round}(\mathcal N(0, s^2))` to each integer of its sum, with
-:math:`s^2 = S^2 / T`, T the least number of vectors that are ever added up; :math:`S` is what the promise takes.
+Each of n silos adds :math:`\mathrm{round}(\mathcal N(0, s^2))` to each integer of its sum, with
+:math:`s^2 = S^2 / T`; :math:`S` is what the promise takes, T the number of shares that are counted on
+(:func:`shares_counted_on`).
+
+Against whom T shares are enough
+--------------------------------
+Whoever took part knows its own vector, noise included, and takes it out of a sum that it sees. Let A be the silos
+of the adversary, and v the silo with the document in question, not one of them. The sum of m vectors less those of A
+is a sum over the others: their documents, and their noise. Those are m - \|A\| silos, and never fewer than one, for
+v is one of them or its document is not in the sum. So the noise that is left has variance
+:math:`\max(1, m - |A|) s^2` at least, and that is :math:`S^2` or more
+
+* with :math:`T = n - t`, wherever \|A\| and the missing, n - m, are t at most together. That is enough towards
+  the server and up to t silos (fewer by those that are missing), as long as no other silo sees the result;
+* with :math:`T = \max(1, n - t - 1)`, wherever they are t + 1 at most: also towards any silo that sees the result,
+  and t more in league with it. Two silos then add all the noise each. (With T = n they would be promised
+  epsilon 2 and lose 2.93 to each other, at delta 1e-6.)
+
+Where T = 1, each vector has all the noise, and the promise holds against all others and the server together.
 
 Proof that a sum of m >= T rounded Gaussians is as good as one Gaussian of variance m s^2
 ----------------------------------------------------------------------------------------
@@ -22,6 +39,7 @@ part of delta (one billionth of it) that is kept back for it. A smaller s is ref
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,30 +48,64 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["KEPT_BACK", "add_share", "share_of_noise"]
+__all__ = ["KEPT_BACK", "add_share", "check_tolerated", "share_of_noise", "shares_counted_on"]
 
 #: Part of delta for the distance between the sum of rounded Gaussians and one Gaussian.
 KEPT_BACK = 1e-9
 _LEAST = 16
 
 
-def share_of_noise(deviation: float | Fraction, threshold: int) -> Fraction:
-    """Return s, each client's standard deviation: threshold * s^2 is at least deviation^2, exactly.
+def shares_counted_on(n_silos: int, tolerated: int, *, silos_see_result: bool) -> int:
+    """Return T: how many silos' noise is there beside what an adversary knows. See the module for the proof.
+
+    Parameters
+    ----------
+    n_silos : int
+    tolerated : int
+        Silos that may be missing, or in league with whom the promise is against.
+    silos_see_result : bool
+        Whether any silo sees the sum, or what is computed from it.
+    """
+    return max(1, n_silos - tolerated - bool(silos_see_result))
+
+
+def check_tolerated(n_silos: int, tolerated: Any, *, silos_see_result: Any) -> None:
+    """Refuse settings under which a sum of fewer than half of the silos would show less noise than is promised."""
+    if not isinstance(silos_see_result, bool | np.bool_):
+        raise ParameterError(f"silos_see_result must be True or False, but is {silos_see_result!r}.")
+    if (
+        isinstance(tolerated, bool)
+        or not isinstance(tolerated, int | np.integer)
+        or not 0 <= tolerated < n_silos
+    ):
+        raise ParameterError(
+            f"tolerated must be a whole number from 0 to below the {n_silos} clients, but is {tolerated!r}."
+        )
+    counted_on = shares_counted_on(n_silos, int(tolerated), silos_see_result=bool(silos_see_result))
+    if 2 * tolerated >= n_silos and counted_on > 1:
+        raise ParameterError(
+            f"tolerated must be below half of {n_silos} clients (or so many that each brings all the noise: "
+            f"{n_silos - 1}), but is {tolerated}."
+        )
+
+
+def share_of_noise(deviation: float | Fraction, counted_on: int) -> Fraction:
+    """Return s, each silo's standard deviation: counted_on * s^2 is at least deviation^2, exactly.
 
     Parameters
     ----------
     deviation : float or Fraction
         S: standard deviation that the sum must have, in lattice steps. 0: no noise.
-    threshold : int
-        Least number of vectors in a sum.
+    counted_on : int
+        T: shares of noise that must add up to it.
     """
-    if threshold < 1:
-        raise ParameterError(f"threshold must be at least 1, but is {threshold}.")
+    if counted_on < 1:
+        raise ParameterError(f"counted_on must be at least 1, but is {counted_on}.")
     exact = Fraction(deviation)
     if exact == 0:
         return exact
-    share = Fraction(float(exact) / math.sqrt(threshold))
-    while share * share * threshold < exact * exact:
+    share = Fraction(float(exact) / math.sqrt(counted_on))
+    while share * share * counted_on < exact * exact:
         share *= 1 + Fraction(1, 10**15)
     if share < _LEAST:
         raise PrivacyError(
