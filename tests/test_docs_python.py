@@ -1,0 +1,142 @@
+"""Every block of Python in README and docs runs, page by page from top to bottom, on data of the size it speaks of.
+
+A page may use names it does not make (``texts``, ``counts``, a file of its reader's): they stand in ``GIVEN``.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from discreet import Corpus, PrivateLDA, Release, VariationalLDA
+from discreet.corpus import write_corpus
+from discreet.local import BitChannel, ReportMemo
+from discreet.privacy import SecureStream
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+WORDS = [f"{stem}{i}" for stem in ("ward", "night", "fever", "ticket", "train") for i in "abcdefgh"]
+
+
+def some_counts(n_documents: int = 3000, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(5, size=(n_documents, 1))
+    return rng.poisson(np.where(np.arange(40) // 8 == topic, 1.3, 0.05)).astype(np.int32)
+
+
+def some_texts(n_documents: int = 3000) -> list[str]:
+    return [" ".join(np.repeat(WORDS, row)) for row in some_counts(n_documents)]
+
+
+def train(counts: Any, seed: int) -> np.ndarray:
+    return VariationalLDA(3, max_iter=5, random_state=seed).fit(counts).topic_word_
+
+
+def notes(folder: Path) -> None:
+    with (folder / "notes.jsonl").open("w") as file:
+        for number, text in enumerate(some_texts()):
+            ward = "abc"[number % 3]
+            file.write(json.dumps({"body": text, "patient": f"p{number // 2}", "ward": ward}) + "\n")
+
+
+def reports(folder: Path, channel: BitChannel) -> None:
+    memo, stream = ReportMemo(), SecureStream()
+    with (folder / "reports.bin").open("wb") as file:
+        for row, counted in enumerate(some_counts(4000)):
+            made = memo.report(channel, np.flatnonzero(counted), WORDS, stream, name=str(row))
+            file.write(made.to_bytes())
+
+
+def readme(folder: Path) -> dict[str, Any]:
+    notes(folder)
+    reports(folder, BitChannel.symmetric(4.0))
+    return {"texts": some_texts(6000), "words": WORDS}
+
+
+def attacked(_: Path) -> dict[str, Any]:
+    corpus = Corpus(some_counts(200), WORDS)
+    return {
+        "train": train,
+        "corpus": corpus,
+        "labels": np.argmax(some_counts(200)[:, ::8], 1) % 2,
+        "run_with_the_unit": lambda run: float(np.random.default_rng(run).normal(0.1)),
+        "run_without_it": lambda run: float(np.random.default_rng(run + 10**6).normal()),
+    }
+
+
+def corpora(folder: Path) -> dict[str, Any]:
+    notes(folder)
+    whole = Corpus(some_counts(300), WORDS)
+    write_corpus(whole, folder / "docword.kos.txt.gz")
+    return {
+        "list_of_str": some_texts(30),
+        "counts": whole.counts,
+        "vocabulary": WORDS,
+        "owners": np.arange(300) // 3,
+        "frame": pd.DataFrame({"body": some_texts(30), "patient": [f"p{i // 2}" for i in range(30)]}),
+        "words": WORDS[:5],
+        "rows": [0, 2, 4],
+    }
+
+
+def local(_: Path) -> dict[str, Any]:
+    channel = BitChannel.symmetric(3.0)
+    rng = np.random.default_rng(2)
+    present = (rng.random((3000, 1000)) < 0.02).astype(np.int32)
+    present[:, :40] |= (some_counts() > 0).astype(np.int32)
+    rows = channel.reports(present, SecureStream(1))
+    return {
+        "channel": channel,
+        "reports": rows,
+        "monday": rows[:1000],
+        "tuesday": rows[1000:],
+        "withdrawn": rows[:9],
+    }
+
+
+def released(_: Path) -> dict[str, Any]:
+    model = PrivateLDA(5, epsilon=4.0, random_state=0).fit(some_counts())
+    return {"model": model, "Release": Release}
+
+
+GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "README.md": readme,
+    "audit-more.md": attacked,
+    "audit.md": attacked,
+    "choosing.md": lambda _: {"public_counts": some_counts(300)},
+    "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3]},
+    "corpora.md": corpora,
+    "federated.md": lambda _: {
+        name: sp.csr_matrix(some_counts(2000, seed))
+        for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
+    },
+    "local.md": local,
+    "quick-start.md": lambda folder: notes(folder) or {},
+    "releases.md": released,
+    "vocabulary.md": lambda _: {"texts": some_texts()},
+    "word-level.md": lambda _: {"counts": some_counts(300)},
+}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.name
+)
+@pytest.mark.filterwarnings("default")
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = GIVEN.get(page.name, lambda _: {})(tmp_path)
+    ran = 0
+    for number, code in enumerate(BLOCK.findall(page.read_text()), 1):
+        if "federated.flower" in code and find_spec("flwr") is None:
+            continue
+        exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+        ran += 1
+    assert ran > 0
