@@ -5,9 +5,11 @@ A page may use names it does not make (``texts``, ``counts``, a file of its read
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -132,11 +134,13 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
 @pytest.mark.filterwarnings("default")
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = GIVEN.get(page.name, lambda _: {})(tmp_path)
+    module = ModuleType("page_of_the_docs")  # classes of a page must have a home, to be copied and compared
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    vars(module).update(GIVEN.get(page.name, lambda _: {})(tmp_path))
     ran = 0
     for number, code in enumerate(BLOCK.findall(page.read_text()), 1):
         if "federated.flower" in code and find_spec("flwr") is None:
             continue
-        exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+        exec(compile(code, f"{page.name}, block {number}", "exec"), vars(module))
         ran += 1
     assert ran > 0

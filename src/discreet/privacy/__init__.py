@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.privacy.noise.gaussian import rounded_gaussian
     from discreet.privacy.noise.laplace import discrete_laplace
     from discreet.privacy.noise.stream import SecureStream
+    from discreet.privacy.row_sums import sum_rows
     from discreet.privacy.testing.battery import check_private_estimator
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
@@ -59,6 +60,7 @@ _HOMES = {
     "learnability": "discreet.privacy.accounting.explain",
     "noise_multiplier_for": "discreet.privacy.accounting.totals",
     "rounded_gaussian": "discreet.privacy.noise.gaussian",
+    "sum_rows": "discreet.privacy.row_sums",
 }
 
 __all__ = [
@@ -89,6 +91,7 @@ __all__ = [
     "learnability",
     "noise_multiplier_for",
     "rounded_gaussian",
+    "sum_rows",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.privacy", _HOMES)

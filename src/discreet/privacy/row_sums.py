@@ -1,0 +1,108 @@
+"""Bounded sums of sparse rows: one unit a row, each placed on the lattice by itself, all added up in int64.
+
+The fast way to what :meth:`~discreet.privacy.Bound.sum` does row by row; the proof is that of
+:mod:`discreet.privacy.bound`, for every row passes the same ``place_l2`` or ``place_l1``, once, before the sum.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet._kernels import kernel
+from discreet._threads import count_threads, pieces, share_out
+from discreet.errors import PrivacyError
+from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
+
+__all__ = ["sum_rows"]
+
+
+def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | None = None) -> BoundedSum:
+    """Bound each row of a matrix, then add the rows up.
+
+    Parameters
+    ----------
+    rows : sparse matrix or array of shape (n_units, n_columns)
+        What each unit contributes: one row a unit. Add up what belongs to one author before.
+    bound : Bound
+        What a unit may contribute, and the lattice.
+    normalise : bool, default False
+        Scale short rows up to the bound, too.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. The sum is the same for any number.
+
+    Returns
+    -------
+    BoundedSum
+        Of shape (n_columns,). Private: give it to a mechanism.
+
+    Raises
+    ------
+    PrivacyError
+        Where ``rows`` is not a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.privacy import Bound, sum_rows
+    >>> sum_rows(np.eye(3), Bound(bits=4)).values
+    array([16, 16, 16])
+    """
+    matrix: Any = sp.csr_matrix(rows, dtype=np.float64)
+    if matrix.shape != np.shape(rows):
+        raise PrivacyError(
+            f"expected a matrix with one row a unit, but got an array of shape {np.shape(rows)}."
+        )
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    values = matrix.data / bound.contribution_bound
+    widest = int(np.diff(matrix.indptr).max(initial=1))
+
+    def work(span: tuple[int, int]) -> NDArray[np.int64]:
+        out = np.zeros(matrix.shape[1], np.int64)
+        _sum_rows(
+            matrix.indptr,
+            matrix.indices,
+            values,
+            *span,
+            widest,
+            bound.bits,
+            bound.norm == "l2",
+            normalise,
+            out,
+        )
+        return out
+
+    n_threads = count_threads(n_jobs)
+    total = np.zeros(matrix.shape[1], np.int64)
+    for part in share_out(work, pieces(matrix.indptr, n_threads), n_threads):
+        total += part
+    return BoundedSum(total, bound)
+
+
+@kernel()
+def _sum_rows(
+    indptr: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[np.float64],
+    low: int,
+    high: int,
+    widest: int,
+    bits: int,
+    euclidean: bool,
+    normalise: bool,
+    out: NDArray[np.int64],
+) -> None:
+    row, placed = np.empty(widest, np.float64), np.empty(widest, np.int64)
+    for unit in range(low, high):
+        begin, n = indptr[unit], indptr[unit + 1] - indptr[unit]
+        for i in range(n):
+            row[i] = values[begin + i]
+        if euclidean:
+            place_l2(row, n, bits, normalise, placed)
+        else:
+            place_l1(row, n, bits, normalise, placed)
+        for i in range(n):
+            out[columns[begin + i]] += placed[i]

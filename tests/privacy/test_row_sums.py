@@ -1,0 +1,66 @@
+"""Sums of sparse rows: the same integers as row by row, for any number of threads, and each row bounded by itself."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import PrivacyError
+from discreet.privacy import Bound, sum_rows
+
+
+def matrix(seed, n=60, width=30):
+    rng = np.random.default_rng(seed)
+    return sp.random(
+        n,
+        width,
+        0.3,
+        "csr",
+        random_state=rng,
+        data_rvs=lambda k: rng.normal(size=k) * 10.0 ** rng.integers(-3, 4),
+    )
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["l2", "l1"]),
+    st.booleans(),
+    st.floats(0.01, 100),
+    st.integers(1, 20),
+)
+def test_equals_the_sum_row_by_row(seed, norm, normalise, size, bits):
+    bound = Bound(norm, contribution_bound=size, bits=bits)
+    rows = matrix(seed)
+    slow = bound.sum(rows.toarray(), normalise=normalise)
+    assert np.array_equal(sum_rows(rows, bound, normalise=normalise).values, slow.values)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["l2", "l1"]), st.booleans())
+def test_one_row_moves_the_sum_by_no_more_than_the_sensitivity(seed, norm, normalise):
+    bound = Bound(norm, bits=10)
+    rows = matrix(seed)
+    moved = (
+        sum_rows(rows, bound, normalise=normalise).values
+        - sum_rows(rows[1:], bound, normalise=normalise).values
+    )
+    length = int((moved**2).sum()) if norm == "l2" else int(np.abs(moved).sum())
+    assert length <= bound.sensitivity ** (2 if norm == "l2" else 1)
+
+
+def test_threads_duplicates_and_odd_values_change_nothing():
+    bound, rows = Bound(), matrix(3, 5000)
+    one = sum_rows(rows, bound).values
+    assert np.array_equal(sum_rows(rows, bound, n_jobs=3).values, one)
+    twice = sp.csr_matrix((np.r_[1.0, 1.0], np.array([2, 2]), np.array([0, 2])), shape=(1, 4))
+    assert np.array_equal(sum_rows(twice, bound).values, [0, 0, 2**14, 0])
+    assert twice.nnz == 2  # the caller's matrix is as it was
+    assert not sum_rows(np.array([[np.nan, 1.0], [np.inf, 1.0]]), bound).values.any()
+    assert sum_rows(np.zeros((0, 3)), bound).values.tolist() == [0, 0, 0]
+
+
+def test_what_is_no_matrix_is_refused():
+    with pytest.raises(PrivacyError, match="one row a unit"):
+        sum_rows(np.ones(3), Bound())
