@@ -1,5 +1,7 @@
 """The channel of bits: exact losses, exact coins, both told as they are."""
 
+import dataclasses
+import itertools
 import math
 from fractions import Fraction
 
@@ -31,10 +33,9 @@ def test_losses_are_the_enumerated_ones(channel):
     most = V if channel.limit else L
     laws = laws_of(channel, most)
     documents = list(laws)
-    small = [d for d in documents if len(d) <= L]
     told = channel.guarantees(V)
-    added = [(a, b) for a in small for b in small if len(a ^ b) == 1]
-    replaced = [(a, b) for a in small for b in small if len(a) == len(b) and len(a ^ b) == 2]
+    added = [(a, b) for a in documents for b in documents if len(a ^ b) == 1]
+    replaced = [(a, b) for a in documents for b in documents if len(a) == len(b) and len(a ^ b) == 2]
     everything = [(a, b) for a in documents for b in documents if a != b]
     found = (
         naive.worst_loss(laws, added),
@@ -61,6 +62,56 @@ def test_losses_are_the_enumerated_ones(channel):
         assert whole == pytest.approx(V * abs(math.log(channel.p / channel.q)), abs=1e-9) or (
             whole == pytest.approx(V * abs(math.log((1 - channel.q) / (1 - channel.p))), abs=1e-9)
         )
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_an_added_word_may_take_the_place_of_a_kept_one(limit, epsilon):
+    """Documents of every size up to twice the limit, each beside itself and one word more."""
+    n_words = 2 * limit
+    channel = BitChannel.for_document(epsilon, limit, 1000)
+    laws = {
+        frozenset(range(size)): naive.law(range(size), n_words, channel.p, channel.q, limit)
+        for size in range(n_words + 1)
+    }
+    sizes = list(laws)
+    losses = [naive.worst_loss(laws, [pair]) for pair in itertools.pairwise(sizes)]
+    told = channel.guarantees(n_words)
+    assert losses.index(max(losses)) == limit  # a document that is just full, and a word more
+    assert max(losses) <= told.word_added_or_removed == pytest.approx(max(losses), rel=1e-12)
+    assert max(losses) > max(losses[:limit]) + 1e-5  # what one bit tells is not enough
+    whole = naive.worst_loss(laws, itertools.combinations(sizes, 2))
+    assert whole <= told.document
+    # Where no text can be longer than what is kept, nothing is ever displaced.
+    short = channel.guarantees(limit)
+    assert short.word_added_or_removed == pytest.approx(max(losses[:limit]), rel=1e-12)
+
+
+def test_the_loss_of_an_added_word_is_told_wherever_losses_are():
+    channel = BitChannel.for_document(8.0, 4, 1000)
+    told = channel.guarantees(1000)
+    assert told.word_added_or_removed == pytest.approx(1.810, abs=5e-4)
+    assert told.document_without_limit == pytest.approx(
+        1428, abs=0.5
+    )  # of all bits, had no word been left out
+    assert "one word added or removed: 1.811;" in told.in_words()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-6, 20), st.floats(1e-4, 0.9), st.integers(1, 50))
+def test_told_losses_lie_just_above_the_exact_ones(epsilon, density, limit):
+    import mpmath
+
+    mpmath.mp.dps = 60
+    channel = dataclasses.replace(BitChannel.for_replacement(epsilon, density), limit=limit)
+    p, q = (mpmath.mpf(x.numerator) / x.denominator for x in (channel.p, channel.q))
+    one, both = max(mpmath.log(p / q), mpmath.log((1 - q) / (1 - p))), p / q * (1 - q) / (1 - p)
+    exact = (max(one, mpmath.log((1 + limit * both) / (limit + 1))), mpmath.log(both))
+    told = channel.guarantees(limit + 1)
+    for found, least in zip(told[:2], exact, strict=True):
+        assert least <= found <= least * (1 + 1e-14)
+    for found, least in ((told.document, limit * exact[1]), (told.document_without_limit, (limit + 1) * one)):
+        assert min(least, (limit + 1) * one) <= found <= least * (1 + 1e-14)
 
 
 @settings(max_examples=200, deadline=None)

@@ -12,8 +12,9 @@ from tests.naive import local as naive
 
 from discreet import LocalLDA, Release
 from discreet.errors import CorpusError, ParameterError
-from discreet.local import Moments
+from discreet.local import BitChannel, Moments
 from discreet.local.promise import losses
+from discreet.privacy import SecureStream
 
 
 def channel(epsilon):
@@ -115,14 +116,26 @@ def test_losses_are_never_below_the_true_ones_and_know_the_limit():
         found = losses(channel(epsilon), 1000)
         assert found.word_added_or_removed >= epsilon * (1 - 1e-12)
         assert found.word_replaced == pytest.approx(2 * epsilon)
-        assert found.document == pytest.approx(1000 * epsilon)
+        assert found.whole_report == pytest.approx(1000 * epsilon)
     limited = SimpleNamespace(p=0.7, q=0.2, limit=3)
     found = losses(limited, 1000)
     assert found.document == pytest.approx(3 * found.word_replaced)
     assert found.document_words == 3
-    assert losses(limited, 2).document == pytest.approx(2 * found.word_added_or_removed)
+    assert found.word_added_or_removed == pytest.approx(math.log((1 + 3 * 0.7 * 0.8 / 0.2 / 0.3) / 4))
+    assert losses(limited, 3).word_added_or_removed == pytest.approx(math.log(0.7 / 0.2))  # no text is longer
+    assert losses(limited, 2).document == pytest.approx(2 * math.log(0.7 / 0.2))
     exact = losses(SimpleNamespace(p=1.0, q=0.0), 5)
-    assert math.isinf(exact.document)
+    assert math.isinf(exact.whole_report)
+
+
+def test_a_release_of_limited_reports_tells_what_an_added_word_loses():
+    present, _ = blocks(5000)
+    of = BitChannel.for_document(60.0, 8, 45)
+    told = LocalLDA(2, channel=of, random_state=0).fit(of.reports(present, SecureStream(0))).release_
+    limit, each_way = 8, float(of.p / of.q * (1 - of.q) / (1 - of.p))
+    expected = math.log((1 + limit * each_way) / (limit + 1))
+    assert told.configuration["epsilon_one_word_added_or_removed"] == pytest.approx(expected)
+    assert told.configuration["epsilon_whole_report_replaced"] == pytest.approx(60.0, rel=1e-6)
 
 
 def test_exact_bits_are_the_twin_without_privacy():

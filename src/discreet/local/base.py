@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
-from discreet.local.promise import closed_ledger, losses
+from discreet.local.promise import closed_ledger, losses, settings_of
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
@@ -90,6 +90,7 @@ def make_release(
     from discreet._version import __version__
 
     found = losses(model.channel, len(words))
+    simulated = simulated or bool(getattr(model.channel, "reproducible", False))
     public = {
         "estimator": type(model).__name__,
         "algorithm": f"local, {model.inference}",
@@ -98,7 +99,7 @@ def make_release(
         "p": float(model.channel.p),
         "q": float(model.channel.q),
         "n_reports": int(n_reports),
-        **found.settings(),
+        **settings_of(found),
         **settings,
     }
     topic_word = topic_word / topic_word.sum(1, keepdims=True)

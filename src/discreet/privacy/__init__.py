@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         gdp_mu,
         noise_multiplier_for,
     )
-    from discreet.privacy.bit_channel import BitChannel, BitGuarantees
+    from discreet.privacy.bit_channel import BitChannel
+    from discreet.privacy.bit_guarantees import BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.histogram_bound import OneCellBound
     from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BitChannel": "discreet.privacy.bit_channel",
-    "BitGuarantees": "discreet.privacy.bit_channel",
+    "BitGuarantees": "discreet.privacy.bit_guarantees",
     "Bound": "discreet.privacy.bound",
     "BoundedSum": "discreet.privacy.bound",
     "Cost": "discreet.privacy.accounting.totals",

@@ -4,18 +4,10 @@ Bit t of the report is 1 with probability p where the document has word t, and w
 independently. Both are whole multiples of :math:`2^{-32}`, and a bit is 1 where a uniform 32-bit number lies below the
 multiple: the coins are exact, and another language draws the very same ones.
 
-Guarantee (local; each writer's own): for reports y and documents x, x' the bits' likelihood ratios multiply, so
-
-* one word added or removed: :math:`\epsilon_1 = \max(\ln p/q,\ \ln (1-q)/(1-p))`, one bit's largest ratio;
-* one word replaced by another: :math:`\epsilon_2 = \ln p/q + \ln (1-q)/(1-p)`, one bit each way;
-* a whole document of at most L words replaced by another such: :math:`L \epsilon_2`, at most L bits each way. With
-  ``limit`` = L the client keeps a random L words of a longer document; the report is then a mixture, and a ratio of
-  mixtures is at most the largest ratio of their parts;
-* a whole document without limit: :math:`V \epsilon_1`.
-
-The event is pure; nothing is composed here: a second report of the same document costs the same again (keep the first:
-:class:`discreet.local.ReportMemo`). The constructors round q up and p down, which makes every ratio smaller, and the
-losses told are rounded up.
+Guarantee (local; each writer's own): four losses of a report, with their proofs in
+:mod:`discreet.privacy.bit_guarantees`. The constructors round q up and p down, which makes every ratio of
+probabilities smaller. A second report of the same document costs the same again: keep the first
+(:class:`discreet.local.ReportMemo`).
 
 References
 ----------
@@ -26,45 +18,23 @@ estimation", USENIX Security 2017 (unequal p and q).
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.privacy.bit_guarantees import BitGuarantees, log_up, losses_of_bits, one_bit, one_bit_each_way
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
-__all__ = ["BitChannel", "BitGuarantees"]
+__all__ = ["BitChannel"]
 
 _ONE = 2**32
 #: Gives that many uniform 32-bit numbers.
 ReadWords = Callable[[int], NDArray[np.uint32]]
-
-
-class BitGuarantees(NamedTuple):
-    """The four losses of one report; none says enough alone, so they are always told together."""
-
-    word_added_or_removed: float
-    word_replaced: float
-    document: float | None
-    document_words: int | None
-    document_without_limit: float
-    n_words: int
-
-    def in_words(self) -> str:
-        """Return the four losses as one sentence."""
-        if self.document is None:
-            whole = "a whole document of at most L words replaced: L times the loss of one replaced word"
-        else:
-            whole = f"a whole document of at most {self.document_words} words replaced: {self.document:.4g}"
-        return (
-            "Local differential privacy of one report, epsilon for one word added or removed: "
-            f"{self.word_added_or_removed:.4g}; one word replaced by another: {self.word_replaced:.4g}; {whole}; "
-            f"a whole document without limit, {self.n_words} bits: {self.document_without_limit:.4g}."
-        )
 
 
 @dataclass(frozen=True)
@@ -77,11 +47,15 @@ class BitChannel:
         2^32 p and 2^32 q, 0 < q < p < 1.
     limit : int, optional
         Words of a document that the client keeps, drawn at random; all by default.
+    reproducible : bool, default False
+        Whether reports are known to have been made with a seed: whoever has it can take the noise off, and a release
+        made of them says so. Channels that differ in nothing else are equal.
     """
 
     p_threshold: int
     q_threshold: int
     limit: int | None = None
+    reproducible: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("p_threshold", "q_threshold"):
@@ -108,7 +82,7 @@ class BitChannel:
     @classmethod
     def symmetric(cls, epsilon: float) -> "BitChannel":
         """Flip bits with equal probability, q = 1 / (e^epsilon + 1): ``epsilon`` for one word added or removed."""
-        return cls._rounded(epsilon, _symmetric_rate(_finite(epsilon)), lambda c: c._one())
+        return cls._rounded(epsilon, _symmetric_rate(_finite(epsilon)), lambda c: one_bit(c.p, c.q))
 
     @classmethod
     def for_replacement(cls, epsilon: float, density: float, *, limit: int | None = None) -> "BitChannel":
@@ -139,7 +113,7 @@ class BitChannel:
             return (density * p * (1 - p) + (1 - density) * q * (1 - q)) / (p - q) ** 2
 
         best: Any = minimize_scalar(variance, bounds=(-epsilon / 2 - 12, 12 - epsilon / 2), method="bounded")
-        return cls._rounded(epsilon, rates(float(best.x)), lambda c: c._replaced(), limit)
+        return cls._rounded(epsilon, rates(float(best.x)), lambda c: one_bit_each_way(c.p, c.q), limit)
 
     @classmethod
     def for_document(cls, epsilon: float, limit: int, n_words: int) -> "BitChannel":
@@ -165,12 +139,12 @@ class BitChannel:
         cls,
         epsilon: float,
         rates: tuple[float, float],
-        loss: "Callable[[BitChannel], float]",
+        ratio: "Callable[[BitChannel], Fraction | None]",
         limit: int | None = None,
     ) -> "BitChannel":
         p, q = math.floor(rates[0] * _ONE), math.ceil(rates[1] * _ONE)
         p, q = min(p, _ONE - 1), max(q, 1)
-        while q < p and loss(cls(p, q)) > epsilon:  # a rounding of floats
+        while q < p and log_up(ratio(cls(p, q))) > epsilon:  # a rounding of floats
             p, q = p - 1, q + 1
         if q >= p:
             raise ParameterError(
@@ -178,18 +152,9 @@ class BitChannel:
             )
         return cls(p, q, limit)
 
-    def _one(self) -> float:
-        return max(_log_up(self.p / self.q), _log_up((1 - self.q) / (1 - self.p)))
-
-    def _replaced(self) -> float:
-        return _log_up(self.p / self.q * (1 - self.q) / (1 - self.p))
-
     def guarantees(self, n_words: int) -> BitGuarantees:
         """Return the four losses of a report of ``n_words`` bits."""
-        one, replaced = self._one(), self._replaced()
-        unlimited = _up(n_words * one)
-        whole = None if self.limit is None else min(_up(self.limit * replaced), unlimited)
-        return BitGuarantees(one, replaced, whole, self.limit, unlimited, n_words)
+        return losses_of_bits(self.p, self.q, self.limit, n_words)
 
     def report(
         self, words_or_row: Any, stream: SecureStream, *, n_words: int | None = None
@@ -288,12 +253,3 @@ def _presence(words_or_row: Any, n_words: int | None) -> NDArray[np.bool_]:
     present = np.zeros(n_words, bool)
     present[words.astype(np.int64)] = True
     return present
-
-
-def _log_up(ratio: Fraction) -> float:
-    """Return ln of a fraction above 1, rounded up."""
-    return _up(math.log(ratio.numerator) - math.log(ratio.denominator)) + 64 * math.ulp(1.0)
-
-
-def _up(value: float) -> float:
-    return value * (1 + 4 * math.ulp(1.0))

@@ -11,7 +11,15 @@ from typing import Any
 from discreet._validate import is_number
 from discreet.errors import Parameter, PrivacyError
 
-__all__ = ["NEIGHBORING", "PRIVACY_UNITS", "Guarantee", "check_delta", "check_epsilon", "check_unit"]
+__all__ = [
+    "NEIGHBORING",
+    "PRIVACY_UNITS",
+    "Guarantee",
+    "check_delta",
+    "check_epsilon",
+    "check_unit",
+    "round_up",
+]
 
 PRIVACY_UNITS = ("document", "author", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
@@ -122,15 +130,15 @@ class Guarantee:
             )
         how = "adding or removing" if self.neighboring == "add_or_remove_one" else "replacing"
         return (
-            f"Differential privacy with epsilon = {_round_up(self.epsilon)} and delta = {self.delta:g}, "
+            f"Differential privacy with epsilon = {round_up(self.epsilon)} and delta = {self.delta:g}, "
             f"unit: {self.privacy_unit} ({self.neighboring}). In words: {how} {whose} multiplies the probability of "
-            f"anything that could be released by at most exp({_round_up(self.epsilon)})"
+            f"anything that could be released by at most exp({round_up(self.epsilon)})"
             + (f" and adds at most {self.delta:g} to it." if self.delta else ".")
             + (f" Found by {self.accountant}." if self.accountant else "")
         )
 
 
-def _round_up(epsilon: float) -> str:
+def round_up(epsilon: float) -> str:
     """Write epsilon with four digits, never below its value."""
     shown = f"{epsilon:.4g}"
     if float(shown) < epsilon * (1 - 1e-9):
