@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.cli.app import run
-from discreet.local import BitChannel, LocalLDA, read_reports
+from discreet.local import BitChannel, LocalLDA, StreamingLocalLDA, read_reports
 
 WORDS = ["fever", "cough", "knee", "back", "sleep", "tired"]
 
@@ -69,6 +69,24 @@ def test_seeds_are_labelled(folder, capsys):
     assert "not for release" in capsys.readouterr().err
     assert perturb(folder, "--epsilon", "1", "--per", "word", "--seed", "1") == 0
     assert (folder / "reports.bin").read_bytes() == first
+    assert perturb(folder, "--epsilon", "1", "--per", "word") == 0
+    assert not read_reports(folder / "reports.bin")[0].reproducible
+
+
+@pytest.mark.parametrize("model", [LocalLDA, StreamingLocalLDA])
+def test_a_release_of_seeded_reports_is_not_for_release(tmp_path, model):
+    rng, lines = np.random.default_rng(0), []
+    for i in range(1500):
+        lines.append(json.dumps({"text": " ".join(rng.choice(WORDS[i % 2 * 3 : i % 2 * 3 + 3], 4))}) + "\n")
+    (tmp_path / "in.jsonl").write_text("".join(lines))
+    (tmp_path / "words.txt").write_text("".join(f"{word}\n" for word in WORDS))
+    found = []
+    for seed in ([], ["--seed", "5"]):
+        assert perturb(tmp_path, "--epsilon", "4", "--per", "word", *seed) == 0
+        channel, bits = read_reports(tmp_path / "reports.bin", vocabulary=WORDS)
+        release = model(1, channel=channel, allow_unlearnable=True, random_state=0).fit(bits).release_
+        found.append((release.determinism, "came from a seed" in release.guarantee))
+    assert found == [("secure", False), ("reproducible, not for release", True)]
 
 
 @pytest.mark.parametrize(

@@ -44,23 +44,27 @@ def build():
             present = [t in words for t in range(len(VOCABULARY))]
             bits = report(present, p, q, limit, source())
             number = raw[4 * used[0] : 4 * used[0] + 16]
-            head = struct.pack("<4sB3sIIII", b"DSCR", 1, bytes(3), len(bits), limit, p, q) + digest + number
             packed = np.packbits(np.array(bits, np.uint8), bitorder="little").tobytes()
-            vectors.append(
-                {
-                    "channel": {"p": p, "q": q, "limit": limit},
-                    "words": words,
-                    "random": raw.hex(),
-                    "report": (head + packed).hex(),
-                }
-            )
+            for seeded in (False, True):
+                form = struct.pack("<BB2s", 2, 1, bytes(2)) if seeded else struct.pack("<B3s", 1, bytes(3))
+                head = b"DSCR" + form + struct.pack("<IIII", len(bits), limit, p, q) + digest + number
+                vectors.append(
+                    {
+                        "channel": {"p": p, "q": q, "limit": limit},
+                        "words": words,
+                        "random": raw.hex(),
+                        "reproducible": seeded,
+                        "report": (head + packed).hex(),
+                    }
+                )
     return {"vocabulary": VOCABULARY, "reports": vectors, "texts": texts()}
 
 
 def texts():
     from discreet.corpus import Tokenizer
 
-    return [{"text": text, "tokens": Tokenizer()(text)} for text in TEXTS]
+    whole, cased = Tokenizer(), Tokenizer(lowercase=False)
+    return [{"text": text, "tokens": whole(text), "cased": cased(text)} for text in TEXTS]
 
 
 if __name__ == "__main__":

@@ -30,23 +30,68 @@ async function check(client, vectors) {
   for (const [i, one] of vectors.reports.entries()) {
     let at = 0;
     const random = bytes(one.random), randomBytes = (n) => random.subarray(at, at += n);
-    const made = await client.create({channel: one.channel, vocabulary: vectors.vocabulary, randomBytes});
+    const reproducible = one.reproducible;
+    const made = await client.create({channel: one.channel, vocabulary: vectors.vocabulary, randomBytes, reproducible});
     if (hex(await made.reportOfWords(one.words)) !== one.report) failed.push("report " + i);
   }
   for (const one of vectors.texts) {
     if (JSON.stringify(client.tokens(one.text)) !== JSON.stringify(one.tokens)) failed.push("text " + one.text);
+    if (JSON.stringify(client.tokens(one.text, false)) !== JSON.stringify(one.cased)) failed.push("cased " + one.text);
   }
   const channel = {p: 2576980378, q: 1717986918, limit: 3}, vocabulary = vectors.vocabulary;
+  const other = await client.create({channel, vocabulary, randomBytes: (n) => new Uint8Array(n)});
+  if ((await other.reportOfWords([1]))[4] !== 2) failed.push("coins that are not the device's own carry no mark");
   const kept = new Map();
   const storage = {getItem: (k) => kept.has(k) ? kept.get(k) : null, setItem: (k, v) => { kept.set(k, v); }};
   const first = await client.create({channel, vocabulary, storage});
   const report = hex(await first.report("fever and cold"));
+  if (report.slice(8, 12) !== "0100") failed.push("a mark on the device's own coins");
   const again = await client.create({channel, vocabulary, storage});
   if (hex(await again.report("Cold fever")) !== report) failed.push("asked twice");
   if (hex(await again.report("cough")) === report) failed.push("another document");
   const named = hex(await again.report("cough", "diary"));
   if (hex(await again.report("bone", "diary")) !== named) failed.push("named");
   if (JSON.stringify([...kept]).includes("fever")) failed.push("storage shows words");
+  // Another channel, or other words, ask for coins of their own: once is all that a document gives, unless told.
+  const refused = async (what, name, make, ask) => {
+    try { await ask(await client.create(make)); failed.push(what + " was not refused"); } catch (e) {
+      if (!(e instanceof RangeError) || !e.message.includes("budget of")) failed.push(what + ": " + e);
+    }
+  };
+  const near = {...channel, p: channel.p - 1}, fewer = vocabulary.slice(0, 5);
+  const diary = (c) => c.report("cough", "diary");
+  await refused("another channel", "diary", {channel: near, vocabulary, storage}, diary);
+  await refused("another limit", "diary", {channel: {...channel, limit: 2}, vocabulary, storage}, diary);
+  await refused("another vocabulary", "diary", {channel, vocabulary: fewer, storage}, diary);
+  await refused("no name", null, {channel: near, vocabulary, storage}, (c) => c.report("Cold fever"));
+  const once = first.guarantees().document, wider = {channel: near, vocabulary, storage, budget: 2 * once + .001};
+  await diary(await client.create(wider));
+  await refused("a third one", "diary", {...wider, channel: {...near, p: near.p - 1}}, diary);
+  if (hex(await diary(again)) !== named) failed.push("the first one is given as ever");
+  await refused("more than any", "x", {channel, vocabulary, storage, budget: once / 2}, (c) => c.report("cough", "x"));
+  let full = false;  // what a full storage does not keep is not handed out, and asking again later works
+  const small = new Map(), cramped = {
+    getItem: (k) => small.has(k) ? small.get(k) : null,
+    setItem: (k, v) => { if (full && v.startsWith("{")) throw new Error("full"); small.set(k, v); },
+  };
+  const tight = await client.create({channel, vocabulary, storage: cramped});
+  full = true;
+  try { await diary(tight); failed.push("handed out what was not booked"); } catch (e) {
+    if (e.message !== "full") throw e;
+  }
+  full = false;
+  if ((await diary(tight)).length !== 74) failed.push("asked again");
+  await refused("after a full storage", "diary", {channel: near, vocabulary, storage: cramped}, diary);
+  try {
+    await client.create({channel, vocabulary, storage, reproducible: true});
+    failed.push("kept seeded");
+  } catch (e) {
+    if (!(e instanceof RangeError)) failed.push(String(e));
+  }
+  const capital = await client.create({channel, vocabulary: ["Fever", "ab cd", "x", "cold"]});
+  if (JSON.stringify(capital.unreachable) !== '["Fever","ab cd","x"]') failed.push("words that cannot be found");
+  const cased = await client.create({channel, vocabulary: ["Fever", "cold"], lowercase: false});
+  if (cased.unreachable.length) failed.push("capitals");
   for (const bad of [{p: 1, q: 2}, {p: 1.5, q: 1}, {p: 4294967296, q: 1}, {}, {p: 2, q: 1, limit: -1}]) {
     try { await client.create({channel: bad, vocabulary}); failed.push("took " + JSON.stringify(bad)); } catch (e) {
       if (!(e instanceof RangeError)) failed.push(String(e));
@@ -58,7 +103,13 @@ async function check(client, vectors) {
   let ones = 0;
   for (const byte of (await coins.reportOfWords([])).subarray(72)) for (let b = 0; b < 8; b++) ones += (byte >> b) & 1;
   if (Math.abs(ones - 1600) > 155) failed.push("coins " + ones);
-  return {failed, guarantees: first.guarantees(), wire: report};
+  // The last one is for_document(8, 4, 1000).
+  const told = [];
+  for (const channel of [{p: 2576980378, q: 1717986918, limit: 3}, {p: 3221225472, q: 9, limit: 0},
+                         {p: 2162891444, q: 518479084, limit: 4}]) {
+    for (const n of [3, 1000]) told.push([channel, n, client.guarantees(channel, n)]);
+  }
+  return {failed, guarantees: told, wire: report};
 }
 """
 
@@ -71,7 +122,7 @@ def test_python_makes_the_vectors():
     vocabulary = VECTORS["vocabulary"]
     for vector in VECTORS["reports"]:
         told = vector["channel"]
-        channel = BitChannel(told["p"], told["q"], told["limit"] or None)
+        channel = BitChannel(told["p"], told["q"], told["limit"] or None, reproducible=vector["reproducible"])
         raw, at = bytes.fromhex(vector["random"]), [0]
 
         def read(n, raw=raw, at=at):
@@ -84,16 +135,20 @@ def test_python_makes_the_vectors():
         assert report.to_bytes().hex() == vector["report"]
     for text in VECTORS["texts"]:
         assert Tokenizer()(text["text"]) == text["tokens"]
+        assert Tokenizer(lowercase=False)(text["text"]) == text["cased"]
 
 
 def check_result(result):
     assert result["failed"] == []
-    told = BitChannel(2576980378, 1717986918, 3).guarantees(len(VECTORS["vocabulary"]))
-    found = result["guarantees"]
-    assert found["wordAddedOrRemoved"] == pytest.approx(told.word_added_or_removed, rel=1e-9)
-    assert found["wordReplaced"] == pytest.approx(told.word_replaced, rel=1e-9)
-    assert found["document"] == pytest.approx(told.document, rel=1e-9)
-    assert found["documentWithoutLimit"] == pytest.approx(told.document_without_limit, rel=1e-9)
+    for channel, n_words, found in result["guarantees"]:
+        told = BitChannel(channel["p"], channel["q"], channel["limit"] or None).guarantees(n_words)
+        assert found["wordAddedOrRemoved"] == pytest.approx(told.word_added_or_removed, rel=1e-9)
+        assert found["wordReplaced"] == pytest.approx(told.word_replaced, rel=1e-9)
+        assert found["document"] == (
+            None if told.document is None else pytest.approx(told.document, rel=1e-9)
+        )
+        assert found["documentWithoutLimit"] == pytest.approx(told.document_without_limit, rel=1e-9)
+    assert len(result["guarantees"]) == 3 * 2
     assert Report.from_bytes(bytes.fromhex(result["wire"])).channel.limit == 3
 
 

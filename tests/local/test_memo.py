@@ -1,13 +1,16 @@
 """One report for each document, also where two programs, seeds or crashes come between."""
 
+import hmac
+import json
 import multiprocessing
 import os
 import stat
+from base64 import b64encode
 
 import pytest
 
 from discreet.cli.app import run
-from discreet.errors import PrivacyError
+from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream
 
@@ -73,6 +76,88 @@ def test_seeded_reports_are_not_kept_in_a_file(tmp_path):
         ask(memo, stream=SecureStream(1))
     assert len(memo) == 0
     assert ask(ReportMemo(), stream=SecureStream(1)) == ask(ReportMemo(), stream=SecureStream(1))
+
+
+def test_another_channel_or_vocabulary_gets_no_second_report_of_a_document(tmp_path):
+    """A collector that moves p by 2^-32 each day would otherwise read the document out."""
+    path, stream = tmp_path / "kept.json", SecureStream()
+    memo = ReportMemo(path)
+    first = memo.report(CHANNEL, [3, 17], WORDS, stream, name="diary").to_bytes()
+    plain = memo.report(CHANNEL, [1, 2], WORDS, stream).to_bytes()
+    memo.save()
+    near = BitChannel(CHANNEL.p_threshold - 1, CHANNEL.q_threshold)
+    limited = BitChannel(CHANNEL.p_threshold, CHANNEL.q_threshold, 4)
+    memo = ReportMemo(path)
+    for channel, words in ((near, WORDS), (limited, WORDS), (CHANNEL, WORDS[::-1]), (CHANNEL, WORDS[:30])):
+        with pytest.raises(BudgetExceeded, match="above its budget of 20:") as refused:
+            memo.report(channel, [3], words, stream, name="diary")
+        assert "diary" not in str(refused.value)
+    with pytest.raises(BudgetExceeded):
+        memo.report(near, [2, 1], WORDS, stream)
+    assert len(memo) == 2
+    assert memo.report(CHANNEL, [9], WORDS, stream, name="diary").to_bytes() == first
+    assert memo.report(CHANNEL, [1, 2], WORDS, stream).to_bytes() == plain
+    memo.report(near, [3], WORDS, stream, name="another diary")  # of which nothing was told yet
+
+
+def test_files_of_before_there_were_budgets_count(tmp_path):
+    path, key = tmp_path / "kept.json", bytes(range(32))
+    report = ReportMemo().report(CHANNEL, [3], WORDS, SecureStream())
+    tag = [CHANNEL.p_threshold, CHANNEL.q_threshold, None, report.vocabulary.hex(), ["name", "diary"]]
+    mark = hmac.new(key, json.dumps(tag).encode(), "sha256").hexdigest()
+    kept = {mark: b64encode(report.to_bytes()).decode()}
+    path.write_text(json.dumps({"schema": "discreet.reports/1", "key": key.hex(), "reports": kept}))
+    memo = ReportMemo(path)
+    again = memo.report(CHANNEL, [5], WORDS, SecureStream(), name="diary")
+    assert again.to_bytes() == report.to_bytes()
+    with pytest.raises(BudgetExceeded):
+        memo.report(BitChannel.symmetric(0.4), [5], WORDS, SecureStream(), name="diary")
+
+
+def test_a_larger_budget_is_spent_report_by_report():
+    losses = [8.0, 4.0, 2.0]
+    memo, stream = ReportMemo(budget=14.0), SecureStream()
+    for loss in losses:
+        memo.report(BitChannel.for_document(loss, 4, 40), [1], WORDS, stream, name="diary")
+    with pytest.raises(BudgetExceeded, match="from 14 to 15, above its budget of 14:"):
+        memo.report(BitChannel.for_document(1.0, 4, 40), [1], WORDS, stream, name="diary")
+    with pytest.raises(BudgetExceeded, match="from 0 to 16,"):
+        memo.report(BitChannel.for_document(16.0, 4, 40), [1], WORDS, stream, name="another")
+    assert len(memo) == 3
+    for wrong in (0, -1.0, float("nan"), "much"):
+        with pytest.raises(PrivacyError):
+            ReportMemo(budget=wrong)
+
+
+def test_the_command_holds_to_the_budget(tmp_path, capsys):
+    (tmp_path / "words.txt").write_text("fever\ncough\nFlu\n")
+    (tmp_path / "in.jsonl").write_text('{"text": "fever and cough"}\n')
+
+    def ask(epsilon, *more):
+        return run(
+            [
+                *(
+                    "perturb",
+                    str(tmp_path / "in.jsonl"),
+                    "--vocabulary",
+                    str(tmp_path / "words.txt"),
+                    "--force",
+                ),
+                *("--out", str(tmp_path / "out.bin"), "--epsilon", epsilon, "--per", "word"),
+                *("--memory", str(tmp_path / "kept.json"), *more),
+            ]
+        )
+
+    assert ask("1") == 0
+    assert "1 word of the vocabulary" in capsys.readouterr().err  # Flu, which no lower-cased text has
+    sent = (tmp_path / "out.bin").read_bytes()
+    assert ask("1.5") == 2
+    assert "above its budget of 3:" in capsys.readouterr().err
+    assert (tmp_path / "out.bin").read_bytes() == sent
+    assert ask("1.5", "--budget", "7.5") == 0
+    assert (tmp_path / "out.bin").read_bytes() != sent
+    assert ask("1") == 0
+    assert (tmp_path / "out.bin").read_bytes() == sent
 
 
 def test_the_command_refuses_a_seed_with_a_memory(tmp_path, capsys):

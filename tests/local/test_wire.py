@@ -33,6 +33,33 @@ def test_bytes_hold_everything():
     assert raw[72] & 1 == report.bits[0]  # lowest bit first
 
 
+def test_a_report_made_with_a_seed_says_so(tmp_path):
+    memo, other = ReportMemo(), ReportMemo()
+    secure = memo.report(CHANNEL, [0], WORDS, SecureStream())
+    seeded = other.report(CHANNEL, [0], WORDS, SecureStream(5))
+    assert not secure.channel.reproducible
+    assert seeded.channel.reproducible
+    assert secure.to_bytes()[4:8] == bytes([1, 0, 0, 0])  # as ever: older readers and collectors take it
+    assert seeded.to_bytes()[4:8] == bytes([2, 1, 0, 0])  # older ones refuse it, as they should
+    assert Report.from_bytes(seeded.to_bytes()).channel.reproducible
+    assert seeded.channel == secure.channel == CHANNEL  # the same coins, known to somebody
+    path = tmp_path / "reports.bin"
+    for reports, expected in (([secure], False), ([secure, seeded], True), ([seeded, secure], True)):
+        write_reports(path, reports)
+        channel, bits = read_reports(path, vocabulary=WORDS)
+        assert channel == CHANNEL
+        assert channel.reproducible is expected
+        assert len(bits) == len(reports)
+
+
+@pytest.mark.parametrize("form", [(1, 1, 0, 0), (2, 0, 0, 0), (2, 2, 0, 0), (2, 1, 1, 0), (3, 0, 0, 0)])
+def test_marks_that_nobody_knows_are_refused(form):
+    raw = bytearray(some_report().to_bytes())
+    raw[4:8] = bytes(form)
+    with pytest.raises(CorpusError, match="version"):
+        Report.from_bytes(bytes(raw))
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_damaged_bytes_are_refused_or_another_report(data):

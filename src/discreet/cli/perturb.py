@@ -41,6 +41,12 @@ def perturb(
         Path | None,
         typer.Option(help="File of this device that keeps reports: the same document gets the same report."),
     ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Loss that --memory lets each document spend, over all channels; by default its first report's."
+        ),
+    ] = None,
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
@@ -54,7 +60,7 @@ def perturb(
     the reports promise is printed: all four losses, because none says enough alone.
     """
     from discreet.cli.display import console
-    from discreet.corpus import load_vocabulary, read_corpus
+    from discreet.corpus import Tokenizer, load_vocabulary, read_corpus
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
@@ -67,7 +73,9 @@ def perturb(
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
     channel = make_channel(epsilon, per, words, len(known))
-    memo, stream = ReportMemo(memory), SecureStream(seed)
+    if budget is not None and memory is None:
+        raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
+    memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
     counts = corpus.counts
     reports = [
         (memo if memory else ReportMemo()).report(
@@ -80,6 +88,13 @@ def perturb(
     say = console(quiet=quiet)
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
+    cut = Tokenizer()
+    never = sum(cut(word) != [word] for word in known)
+    if never:
+        say.print(
+            f"{never} word{'s' * (never > 1)} of the vocabulary can be in no text: words are found in lower case, "
+            "one by one, with two characters or more."
+        )
     if len(reports) > 1:
         say.print("Losses are per report: who writes several documents adds them up.")
     if seed is not None:

@@ -3,8 +3,8 @@
 // Works as <script> (global `discreetClient`), CommonJS (`require`) and from modules (globalThis.discreetClient).
 //
 //   const channel = {p: 3139872686, q: 1155094610, limit: 0};   // 2^32 p, 2^32 q, words to keep; 0: all
-//   const client = await discreetClient.create({channel, vocabulary: ["fever", "cough"]});
-//   await fetch("/reports", {method: "POST", body: await client.report(text)});
+//   const client = await discreetClient.create({channel, vocabulary: ["fever", "cough"], storage: localStorage});
+//   await fetch("/reports", {method: "POST", body: await client.report(entry.text, entry.id)});
 (function (root, make) {
   "use strict";
   const client = make();
@@ -13,7 +13,9 @@
 })(typeof globalThis === "object" ? globalThis : this, function () {
   "use strict";
 
-  const HEADER = 72, ONE = 4294967296;
+  // The bytes of a report, as discreet.local.wire has them: ASCII "DSCR", version and marks, two zeros, then these.
+  const AT = {bits: 8, limit: 12, p: 16, q: 20, vocabulary: 24, number: 56, packed: 72};
+  const MAGIC = [0x44, 0x53, 0x43, 0x52], PLAIN = [1, 0], SEEDED = [2, 1], ONE = 4294967296;
 
   function fail(message) { throw new RangeError("discreet: " + message); }
 
@@ -71,9 +73,14 @@
     return bits;
   }
 
-  // Words as discreet.corpus.Tokenizer has them by default: lower case, runs of two or more letters, digits or _.
-  function tokens(text) {
-    return text.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) || [];
+  // Words as discreet.corpus.Tokenizer has them: runs of two or more letters, digits or _, by default in lower case.
+  function tokens(text, lowercase = true) {
+    return (lowercase ? text.toLowerCase() : text).match(/[\p{L}\p{N}_]{2,}/gu) || [];
+  }
+
+  // Words of a vocabulary that no text cut that way can have: with capitals, of one letter, or of several words.
+  function unreachable(vocabulary, lowercase = true) {
+    return vocabulary.filter((word) => { const own = tokens(word, lowercase); return own.length !== 1 || own[0] !== word; });
   }
 
   async function digest(vocabulary) {
@@ -81,26 +88,28 @@
     return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
   }
 
-  function pack(channel, vocabularyDigest, number, bits) {
-    const raw = new Uint8Array(HEADER + Math.ceil(bits.length / 8)), view = new DataView(raw.buffer);
-    raw.set([0x44, 0x53, 0x43, 0x52, 1]);
-    view.setUint32(8, bits.length, true);
-    view.setUint32(12, channel.limit, true);
-    view.setUint32(16, channel.p, true);
-    view.setUint32(20, channel.q, true);
-    raw.set(vocabularyDigest, 24);
-    raw.set(number, 56);
-    for (let t = 0; t < bits.length; t++) raw[HEADER + (t >> 3)] |= bits[t] << (t & 7);
+  function pack(channel, vocabularyDigest, number, bits, reproducible = false) {
+    const raw = new Uint8Array(AT.packed + Math.ceil(bits.length / 8)), view = new DataView(raw.buffer);
+    raw.set([...MAGIC, ...(reproducible ? SEEDED : PLAIN)]);
+    view.setUint32(AT.bits, bits.length, true);
+    view.setUint32(AT.limit, channel.limit, true);
+    view.setUint32(AT.p, channel.p, true);
+    view.setUint32(AT.q, channel.q, true);
+    raw.set(vocabularyDigest, AT.vocabulary);
+    raw.set(number, AT.number);
+    for (let t = 0; t < bits.length; t++) raw[AT.packed + (t >> 3)] |= bits[t] << (t & 7);
     return raw;
   }
 
-  // The four losses of one report; they are always told together.
+  // The four losses of one report; they are always told together. Where only so many words of a text are kept, one
+  // added may displace another: see discreet.privacy.bit_guarantees for the proofs.
   function guarantees(channel, nWords) {
     const {p, q, limit} = checkChannel(channel);
     const present = Math.log(p) - Math.log(q), absent = Math.log(ONE - q) - Math.log(ONE - p);
     const one = Math.max(present, absent), replaced = present + absent;
+    const displaced = limit && limit < nWords ? Math.log((1 + limit * Math.exp(replaced)) / (limit + 1)) : 0;
     return {
-      wordAddedOrRemoved: one,
+      wordAddedOrRemoved: Math.max(one, displaced),
       wordReplaced: replaced,
       document: limit ? Math.min(limit * replaced, nWords * one) : null,
       documentWithoutLimit: nWords * one,
@@ -108,10 +117,22 @@
   }
 
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
-  async function create({channel, vocabulary, storage = null, prefix = "discreet:", randomBytes = secureBytes}) {
-    const checked = checkChannel(channel), about = await digest(vocabulary);
+  // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
+  // its first report, so that there is no second one. name: what a document is called, whatever it says by now.
+  // reproducible: whether somebody else knows the coins; then reports are marked, and not kept.
+  async function create({
+    channel, vocabulary, storage = null, prefix = "discreet:", budget = null, lowercase = true,
+    randomBytes = secureBytes, reproducible = randomBytes !== secureBytes,
+  }) {
+    const checked = checkChannel(channel), identity = await digest(vocabulary), about = hex(identity);
     const columns = new Map(vocabulary.map((word, t) => [word, t]));
     if (columns.size !== vocabulary.length) fail("the vocabulary repeats a word.");
+    if (budget !== null && !(budget > 0)) fail("budget must be null or positive, but is " + budget + ".");
+    if (storage && reproducible) fail("reports whose coins somebody knows must not be kept: leave out storage.");
+    const never = unreachable(vocabulary, lowercase);
+    if (never.length) console.warn("discreet: no text is ever found to have " + never.length + " words of the vocabulary");
+    const told = guarantees(checked, vocabulary.length);
+    const loss = told.document === null ? told.documentWithoutLimit : told.document;
     const memory = new Map(), place = storage || {
       getItem: (key) => memory.get(key) || null, setItem: (key, value) => { memory.set(key, value); },
     };
@@ -122,25 +143,43 @@
       place.setItem(prefix + "secret", hex(secureBytes(32)));
       return place.getItem(prefix + "secret");
     }
+    async function keyOf(...parts) {
+      const tag = new TextEncoder().encode(JSON.stringify([secret(), ...parts]));
+      return prefix + hex(new Uint8Array(await crypto.subtle.digest("SHA-256", tag)));
+    }
     async function reportOfWords(words, name) {
       for (const word of words) {
         if (!Number.isInteger(word) || word < 0 || word >= vocabulary.length) fail("a word's number is off.");
       }
-      const document = name === undefined ? Array.from(new Set(words)).sort((a, b) => a - b) : String(name);
-      const tag = JSON.stringify([secret(), checked.p, checked.q, checked.limit, hex(about), document]);
-      const key = prefix + hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(tag))));
-      const kept = place.getItem(key);
-      if (kept) return Uint8Array.from(atob(kept), (c) => c.charCodeAt(0));
-      const bits = randomise(checked, words, vocabulary.length, numbersFrom(randomBytes));
-      const raw = pack(checked, about, randomBytes(16), bits), text = btoa(String.fromCharCode(...raw));
-      place.setItem(key, text);
-      return raw;
+      const named = name !== undefined;
+      const document = named ? String(name) : Array.from(new Set(words)).sort((a, b) => a - b);
+      const key = await keyOf(checked.p, checked.q, checked.limit, about, document);
+      const account = await keyOf("spent", named ? "" : about, document);
+      // Nothing is waited for from here on, so that no other call comes between; what cannot be kept is not handed out.
+      const spent = JSON.parse(place.getItem(account) || "{}");
+      let kept = place.getItem(key);
+      if (!kept) {
+        refuse(Object.values(spent));
+        const bits = randomise(checked, words, vocabulary.length, numbersFrom(randomBytes));
+        const raw = pack(checked, identity, randomBytes(16), bits, reproducible);
+        kept = btoa(Array.from(raw, (byte) => String.fromCharCode(byte)).join(""));
+        place.setItem(key, kept);
+      }
+      if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: loss}));
+      return Uint8Array.from(atob(kept), (c) => c.charCodeAt(0));
+    }
+    function refuse(losses) {
+      const before = losses.reduce((a, b) => a + b, 0), most = budget === null ? (losses.length ? before : loss) : budget;
+      if (before + loss > most) {
+        fail("another report of this document would bring its loss from " + before.toPrecision(4) + " to " +
+          (before + loss).toPrecision(4) + ", above its budget of " + most.toPrecision(4) + ".");
+      }
     }
     function report(text, name) {
-      return reportOfWords(tokens(text).filter((t) => columns.has(t)).map((t) => columns.get(t)), name);
+      return reportOfWords(tokens(text, lowercase).filter((t) => columns.has(t)).map((t) => columns.get(t)), name);
     }
-    return {report, reportOfWords, guarantees: () => guarantees(checked, vocabulary.length)};
+    return {report, reportOfWords, unreachable: never, guarantees: () => told};
   }
 
-  return {create, randomise, tokens, pack, digest, guarantees, numbersFrom};
+  return {create, randomise, tokens, unreachable, pack, digest, guarantees, numbersFrom};
 });

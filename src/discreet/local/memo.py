@@ -7,6 +7,12 @@ with a key of the file's own), never words; it is for its owner alone (mode 0600
 What is kept is tied to the document as it is. A document that changes gets a new report, and the writer then stands
 behind two: for such documents give ``name``, and the first report stands for all versions.
 
+A collector that publishes another channel, or another vocabulary, asks for another report, with fresh coins: one that
+moves p by :math:`2^{-32}` each day would read the document out. So each document has a budget over all of its
+reports, by default what the first one loses. Which ones it has is found from the file: every kept report names its
+channel and vocabulary, and is looked up under the document's digest with them. A document without a name is known by
+the numbers of its words, so only within one vocabulary.
+
 Two programs that use one file at the same time cannot both make the first report of a document: the second one to
 save is refused, and has nothing that it may send.
 """
@@ -14,23 +20,42 @@ save is refused, and has nothing that it may send.
 import contextlib
 import hmac
 import json
+import math
 import os
 import secrets
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from discreet.errors import PrivacyError
+from discreet.errors import BudgetExceeded, PrivacyError, Proposal
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
 
 _SCHEMA = "discreet.reports/1"
+
+
+class _Form(NamedTuple):
+    """What a report is about, but for its document."""
+
+    channel: BitChannel
+    vocabulary: bytes
+    n_words: int
+
+    @classmethod
+    def of(cls, report: Report) -> "_Form":
+        return cls(report.channel, report.vocabulary, len(report.bits))
+
+    @property
+    def loss(self) -> float:
+        return self.channel.guarantees(self.n_words).whole_report
 
 
 class ReportMemo:
@@ -40,11 +65,17 @@ class ReportMemo:
     ----------
     path : path, optional
         File to keep them in; only in memory by default.
+    budget : float, optional
+        Privacy loss that may be spent on each document, summed over all its reports through different channels or
+        about different vocabularies; the loss of one is that of a whole document. By default that of its first
+        report, so that there is no second one.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, budget: float | None = None) -> None:
         self.path = None if path is None else Path(path)
+        self.budget = None if budget is None else check_epsilon(budget)
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
+        self._forms = set[_Form]()
         self._found: bytes | None = None
         if self.path is not None and self.path.exists():
             self._read(self.path)
@@ -78,6 +109,8 @@ class ReportMemo:
 
         Raises
         ------
+        BudgetExceeded
+            Where the document was reported before in another form, and one report more would exceed the budget.
         PrivacyError
             Where reports are kept in a file and ``stream`` was made from a seed: they would be sent some day as if
             nobody could draw their coins again.
@@ -86,15 +119,44 @@ class ReportMemo:
             raise PrivacyError(
                 f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
             )
-        digest = vocabulary_digest(vocabulary)
+        form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
         about = ["words", sorted({int(word) for word in words})] if name is None else ["name", name]
-        tag = [channel.p_threshold, channel.q_threshold, channel.limit, digest.hex(), about]
-        mark = hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
+        mark = self._mark(form, about)
         if mark not in self._kept:
+            self._refuse_more(form, about)
+            channel = replace(channel, reproducible=stream.reproducible)
             bits = channel.report(words, stream, n_words=len(vocabulary))
             number = stream.spawn("number").words(2).tobytes()
-            self._kept[mark] = b64encode(Report(channel, digest, number, bits).to_bytes()).decode()
+            self._keep(mark, Report(channel, form.vocabulary, number, bits))
         return Report.from_bytes(b64decode(self._kept[mark]))
+
+    def _mark(self, form: "_Form", about: list[Any]) -> str:
+        channel = form.channel
+        tag = [channel.p_threshold, channel.q_threshold, channel.limit, form.vocabulary.hex(), about]
+        return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
+
+    def _keep(self, mark: str, report: Report) -> None:
+        self._kept[mark] = b64encode(report.to_bytes()).decode()
+        self._forms.add(_Form.of(report))
+
+    def _refuse_more(self, form: "_Form", about: list[Any]) -> None:
+        """Raise where a report more would exceed the document's budget."""
+        earlier = [
+            other.loss
+            for other in self._forms
+            if (about[0] == "name" or other.vocabulary == form.vocabulary)
+            and self._mark(other, about) in self._kept
+        ]
+        spent = math.fsum(earlier)
+        budget = self.budget or (spent if earlier else form.loss)
+        if math.fsum([*earlier, form.loss]) > budget:
+            raise BudgetExceeded(
+                f"another report of this document would bring its loss from {spent:.4g} to {spent + form.loss:.4g}, "
+                f"above its budget of {budget:.4g}: it was reported before through another channel, or about other "
+                "words. Send that report again, or, if the writer agrees to lose more, give a larger ",
+                Proposal("budget"),
+                ".",
+            )
 
     def save(self) -> None:
         """Write the file, whole or not at all; reports that were not saved must not be sent.
@@ -137,8 +199,8 @@ class ReportMemo:
                 raise refused
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
-            for kept in self._kept.values():
-                Report.from_bytes(b64decode(kept, validate=True))
+            kept = [Report.from_bytes(b64decode(one, validate=True)) for one in self._kept.values()]
+            self._forms = {_Form.of(report) for report in kept}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise refused from None
         if len(self._key) != 32:

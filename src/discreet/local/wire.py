@@ -4,8 +4,10 @@
 bytes         length  content, numbers little-endian
 ============  ======  ==================================================================
 0 to 3        4       ``DSCR``
-4             1       version, 1
-5 to 7        3       zero
+4             1       version: 1, or 2 for a report with marks
+5             1       marks: 1 for a report made with a seed, whose noise whoever knows the seed can take off; zero in
+                      version 1
+6 to 7        2       zero
 8 to 11       4       V, bits of a report
 12 to 15      4       words that the client kept at most; 0: all
 16 to 23      4 + 4   2^32 p and 2^32 q
@@ -14,13 +16,14 @@ bytes         length  content, numbers little-endian
 72 on         V / 8   the bits, lowest bit of a byte first; unused bits zero
 ============  ======  ==================================================================
 
-A file of reports is one after the other, all of one channel and one vocabulary.
+A file of reports is one after the other, all of one channel and one vocabulary. What a browser sends is laid out in
+``discreet-client.js``; both are held to the vectors in ``tests/local/vectors.json``.
 """
 
 import os
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,11 +34,15 @@ from numpy.typing import NDArray
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["HEADER_BYTES", "Report", "read_reports", "vocabulary_digest", "write_reports"]
+__all__ = ["HEADER_BYTES", "NUMBER", "Report", "read_reports", "vocabulary_digest", "write_reports"]
 
-_HEADER = struct.Struct("<4sB3sIIII32s16s")
+_HEADER = struct.Struct("<4sBB2sIIII32s16s")
 HEADER_BYTES = _HEADER.size
-_MAGIC, _VERSION = b"DSCR", 1
+#: Where a report's number stands.
+NUMBER = slice(HEADER_BYTES - 16, HEADER_BYTES)
+_MAGIC = b"DSCR"
+_PLAIN, _MARKED = 1, 2
+_SEEDED = 1
 #: More words than anybody keeps pairs of; bounds what a header may ask for.
 _MOST_WORDS = 2**20
 
@@ -52,7 +59,7 @@ class Report:
     Parameters
     ----------
     channel : BitChannel
-        What randomised it.
+        What randomised it; ``channel.reproducible`` where its coins came from a seed.
     vocabulary : bytes
         :func:`vocabulary_digest` of the words, 32 bytes.
     number : bytes
@@ -70,8 +77,10 @@ class Report:
         """Return the wire form: 72 bytes and one bit a word."""
         channel = self.channel
         limit = channel.limit or 0
+        version, marks = (_MARKED, _SEEDED) if channel.reproducible else (_PLAIN, 0)
         head = _HEADER.pack(
-            *(_MAGIC, _VERSION, bytes(3), len(self.bits), limit, channel.p_threshold, channel.q_threshold),
+            *(_MAGIC, version, marks, bytes(2)),
+            *(len(self.bits), limit, channel.p_threshold, channel.q_threshold),
             *(self.vocabulary, self.number),
         )
         return head + np.packbits(self.bits, bitorder="little").tobytes()
@@ -90,12 +99,13 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
         raise CorpusError(
             f"a report begins with {HEADER_BYTES} bytes, but {len(raw) - start} came; it was cut off."
         )
-    magic, version, zeros, n_words, limit, p, q, vocabulary, number = _HEADER.unpack_from(raw, start)
+    magic, version, marks, zeros, n_words, limit, p, q, vocabulary, number = _HEADER.unpack_from(raw, start)
     if magic != _MAGIC:
         raise CorpusError("expected a report, which begins with DSCR, but something else came.")
-    if version != _VERSION or any(zeros):
+    if (version, marks) not in ((_PLAIN, 0), (_MARKED, _SEEDED)) or any(zeros):
         raise CorpusError(
-            f"expected a report of version {_VERSION}, but got {version}; use the client's own version."
+            f"expected a report of version {_PLAIN} or {_MARKED}, but got version {version} with marks {marks}; use "
+            "the client's own version."
         )
     if not 1 <= n_words <= _MOST_WORDS:
         raise CorpusError(f"a report has from 1 to {_MOST_WORDS} bits, but this one says {n_words}.")
@@ -103,7 +113,7 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
     if len(raw) < end:
         raise CorpusError(f"a report of {n_words} bits has {end - start} bytes, but {len(raw) - start} came.")
     try:
-        channel = BitChannel(p, q, limit or None)
+        channel = BitChannel(p, q, limit or None, reproducible=version == _MARKED)
     except ParameterError as error:
         raise CorpusError(f"the report's channel is none: {error}") from None
     packed = np.frombuffer(raw, np.uint8, end - start - HEADER_BYTES, start + HEADER_BYTES)
@@ -145,6 +155,8 @@ def read_reports(
     Returns
     -------
     channel : BitChannel
+        ``reproducible`` where one of the reports was made with a seed: a release made of them is then marked as not
+        for release.
     bits : array of shape (n_reports, n_words), uint8
         Repeated reports (same number) count once. What :meth:`discreet.LocalLDA.fit` takes.
 
@@ -157,6 +169,7 @@ def read_reports(
     found: list[Any] = []
     seen: set[bytes] = set()
     first: Report | None = None
+    seeded = False
     expected = None if vocabulary is None else vocabulary_digest(vocabulary)
     while start < len(raw):
         place = f"{os.fspath(path)}, report {len(seen) + 1}"
@@ -165,6 +178,7 @@ def read_reports(
         except CorpusError as error:
             raise CorpusError(f"{place}: {error}") from None
         first = first or report
+        seeded |= report.channel.reproducible
         if (report.channel, report.vocabulary, len(report.bits)) != (
             first.channel,
             first.vocabulary,
@@ -180,4 +194,4 @@ def read_reports(
             found.append(report.bits)
     if first is None:
         raise CorpusError(f"{os.fspath(path)} is empty: expected reports, as `discreet perturb` writes them.")
-    return first.channel, np.array(found, np.uint8)
+    return replace(first.channel, reproducible=seeded), np.array(found, np.uint8)

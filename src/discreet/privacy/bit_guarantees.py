@@ -23,8 +23,8 @@ mean of :math:`e^{-X}` is at least 1. Together with documents that are not full,
 .. math:: \max\Big(\epsilon_1,\ \ln \frac{1 + L e^{\epsilon_2}}{L + 1}\Big) .
 
 *A whole document of at most L words replaced by another such*: :math:`L \epsilon_2`, at most L bits each way. It holds
-for longer documents too where the client keeps L words: the report is then a mixture, and a ratio of mixtures is at most
-the largest ratio of their parts.
+for longer documents too where the client keeps L words: the report is then a mixture, and a ratio of mixtures is at
+most the largest ratio of their parts.
 
 *A whole document, all its words kept*: :math:`V \epsilon_1`.
 
@@ -66,8 +66,8 @@ class BitGuarantees(NamedTuple):
             )
         return (
             "Local differential privacy of one report, epsilon for one word added or removed: "
-            f"{round_up(self.word_added_or_removed)}; one word replaced by another: {round_up(self.word_replaced)}; {whole}; "
-            f"a whole document without limit, {self.n_words} bits: {round_up(self.document_without_limit)}."
+            f"{round_up(self.word_added_or_removed)}; one word replaced by another: {round_up(self.word_replaced)}; "
+            f"{whole}; a whole document without limit, {self.n_words} bits: {round_up(self.document_without_limit)}."
         )
 
 
@@ -95,12 +95,12 @@ def losses_of_bits(p: Any, q: Any, limit: int | None, n_words: int) -> BitGuaran
 
 
 def one_bit(p: Fraction, q: Fraction) -> Fraction | None:
-    """Return :math:`e^{\\epsilon_1}`; None where it is infinite."""
+    r"""Return :math:`e^{\epsilon_1}`; None where it is infinite."""
     return None if q == 0 or p == 1 else max(p / q, (1 - q) / (1 - p))
 
 
 def one_bit_each_way(p: Fraction, q: Fraction) -> Fraction | None:
-    """Return :math:`e^{\\epsilon_2}`; None where it is infinite."""
+    r"""Return :math:`e^{\epsilon_2}`; None where it is infinite."""
     return None if q == 0 or p == 1 else p / q * (1 - q) / (1 - p)
 
 
