@@ -138,9 +138,9 @@ def neighbours():
 
 def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
     """Real fits; the score is the noisy unigram of the secret word, as the fit releases it."""
-    from discreet.privacy import shared_gaussian as gate
+    from discreet.privacy import shared_gaussian
 
-    honest = gate.Gate.release
+    honest = shared_gaussian.SharedGaussian.release
     released = {}
 
     def watched(self, total, share, purpose):
@@ -149,7 +149,7 @@ def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
         released[purpose] = noisy._replace(values=exact + (noisy.values - exact) / divisor)
         return released[purpose]
 
-    monkeypatch.setattr(gate.Gate, "release", watched)
+    monkeypatch.setattr(shared_gaussian.SharedGaussian, "release", watched)
 
     def score(corpus, seed):
         model = PrivateLDA(2, epsilon=2.0, delta=1e-2, random_state=seed, n_rounds=1, allow_unlearnable=True)
@@ -181,13 +181,13 @@ def test_the_worst_statistic_of_a_fit_is_within_its_promise():
     from discreet.corpus import check_counts
     from discreet.privacy import gdp_epsilon
     from discreet.privacy.accounting import events
-    from discreet.privacy.shared_gaussian import Gate
+    from discreet.privacy.shared_gaussian import SharedGaussian
 
     with_unit, without = (group_units(check_counts(rows), None) for rows in neighbours())
     noise, share = noise_multiplier_for(4.0, DELTA), 0.5
     sums = [unigram_sum(units)[-1] for units in (with_unit, without)]
     reservation = Ledger(5.0, DELTA).reserve(events.gaussian(noise), "audit")
-    multiplier = Gate(reservation, noise, "document", SecureStream(1), None)._noise_for(share)
+    multiplier = SharedGaussian(reservation, noise, "document", SecureStream(1), None)._noise_for(share)
     mechanism = GaussianMechanism(Bound(bits=18), multiplier)
     promised = gdp_epsilon(1 / multiplier, DELTA)
     stream = SecureStream(9)

@@ -19,13 +19,13 @@ from discreet.central.units import group_units
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
 from discreet.privacy.accounting import events
-from discreet.privacy.shared_gaussian import BITS, Gate
+from discreet.privacy.shared_gaussian import BITS, SharedGaussian
 
 DELTA = 1e-5
 EPSILON = 2.0
 MU, NOISE = gdp_mu(EPSILON, DELTA), noise_multiplier_for(EPSILON, DELTA)
 SURE = 1e3
-HONEST = Gate.release
+HONEST = SharedGaussian.release
 STARTING_TOPICS = full_batch.starting_topics
 
 
@@ -42,7 +42,7 @@ def neighbours(n=5):
 def fit(counts, seed):
     """Do what ``PrivateLDA.fit`` does with two topics and two rounds, without its checks."""
     reservation = Ledger(math.inf, DELTA).reserve(events.gaussian(NOISE), "audit")
-    gate = Gate(reservation, NOISE, "document", SecureStream(seed), None)
+    gate = SharedGaussian(reservation, NOISE, "document", SecureStream(seed), None)
     units = group_units(check_counts(counts), None)
     n_units = full_batch.count_units(units, gate)
     schedule = plan(n_units, MU, units.n_words, 2)
@@ -71,9 +71,9 @@ def score(monkeypatch, sides, which, seed, release):
         return noisy[len(exact[1 - which]) - 1]
 
     monkeypatch.setattr(full_batch, "starting_topics", remembered)
-    monkeypatch.setattr(Gate, "release", record)
+    monkeypatch.setattr(SharedGaussian, "release", record)
     fit(sides[which], seed)
-    monkeypatch.setattr(Gate, "release", replay)
+    monkeypatch.setattr(SharedGaussian, "release", replay)
     fit(sides[1 - which], seed)
     return likelihood(noisy, *exact), noisy, exact
 
@@ -266,7 +266,7 @@ def train(counts, seed):
 
 @pytest.mark.parametrize("divisor", [1.0, 100.0])
 def test_one_run_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatch, corpus, divisor):
-    monkeypatch.setattr(Gate, "release", with_noise_over(divisor, known=True))
+    monkeypatch.setattr(SharedGaussian, "release", with_noise_over(divisor, known=True))
     report = one_run_audit(
         train,
         corpus,
@@ -283,7 +283,7 @@ def test_one_run_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatc
 
 @pytest.mark.parametrize("divisor", [1.0, 100.0])
 def test_lira_flags_a_fit_almost_without_noise_by_its_topics_alone(monkeypatch, corpus, divisor):
-    monkeypatch.setattr(Gate, "release", with_noise_over(divisor, known=True))
+    monkeypatch.setattr(SharedGaussian, "release", with_noise_over(divisor, known=True))
     report = lira(train, corpus, n_shadows=16, epsilon=1.0, delta=1e-6, random_state=0)
     print(f"| LiRA, noise / {divisor:g} | {report.epsilon_lower_bound():.2f} of 1 | |")
     assert report.exceeds_promise() == (divisor > 1)

@@ -14,7 +14,7 @@ from discreet.central.schedule import plan
 from discreet.central.units import group_units
 from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS, Gate, Noisy
+from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 
 K, PRIOR = 3, 0.1
 
@@ -35,7 +35,7 @@ def make_gate(epsilon, seed=0):
     noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, 1e-5)
     event = events.gaussian(noise) if noise else events.non_private()
     reservation = Ledger(epsilon, 1e-5).reserve(event, "test")
-    return Recorder(Gate(reservation, noise, "document", SecureStream(seed), None))
+    return Recorder(SharedGaussian(reservation, noise, "document", SecureStream(seed), None))
 
 
 def run(counts, owners, epsilon, seed=0):

@@ -17,7 +17,7 @@ from discreet.errors import BudgetExceeded, CorpusError, ParameterError, Privacy
 from discreet.privacy import check_private_estimator, noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import Gate
+from discreet.privacy.shared_gaussian import SharedGaussian
 
 
 def blocks(n, n_topics=3, size=12, seed=0):
@@ -30,7 +30,7 @@ def blocks(n, n_topics=3, size=12, seed=0):
 def gate_of(noise, seed=0, n_jobs=None):
     ledger = Ledger(math.inf, 1e-6)
     event = events.gaussian(noise) if noise else events.non_private()
-    return Gate(ledger.reserve(event, "moments"), noise, "document", SecureStream(seed), n_jobs)
+    return SharedGaussian(ledger.reserve(event, "moments"), noise, "document", SecureStream(seed), n_jobs)
 
 
 def test_battery_of_private_estimators():

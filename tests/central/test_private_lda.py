@@ -15,7 +15,7 @@ from discreet.central.units import group_units
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import Gate
+from discreet.privacy.shared_gaussian import SharedGaussian
 
 # ---- determinism
 
@@ -80,7 +80,7 @@ def test_epsilon_inf_is_the_same_code_without_noise(monkeypatch):
     model = make(epsilon=math.inf).fit(COUNTS)
     assert {scale for scale, *_ in draws} == {0}
     reservation = Ledger(math.inf, 1e-5).reserve(events.non_private(), "test")
-    gate = Gate(reservation, 0.0, "document", SecureStream(9), None)
+    gate = SharedGaussian(reservation, 0.0, "document", SecureStream(9), None)
     units = group_units(COUNTS, None)
     schedule = plan(full_batch.count_units(units, gate), math.inf, 30)
     state = full_batch.init(units, 2, 0.1, schedule, gate)

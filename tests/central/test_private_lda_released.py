@@ -11,17 +11,17 @@ from discreet.central import private_lda as module
 from discreet.central.schedule import plan
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
-from discreet.privacy.shared_gaussian import Gate, Noisy
+from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 
 
 def pin_the_noisy_count(monkeypatch, value):
-    honest = Gate.release
+    honest = SharedGaussian.release
 
     def release(self, total, share, purpose):
         noisy = honest(self, total, share, purpose)
         return Noisy(np.array([value]), noisy.noise) if purpose == "count" else noisy
 
-    monkeypatch.setattr(Gate, "release", release)
+    monkeypatch.setattr(SharedGaussian, "release", release)
 
 
 def draws_of(monkeypatch, counts, owners=None, **how):

@@ -215,6 +215,46 @@ def test_threads_cannot_draw_more_than_was_reserved():
         assert sum(pool.map(draw, range(300))) == 100
 
 
+# ---- plans
+
+
+WORDS = events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7)
+
+
+def test_a_plan_is_priced_together_and_drawn_on_by_part():
+    ledger = Ledger(2, 1e-6)
+    words, topics = ledger.plan([(WORDS, "words"), (release_of(1.5), "topics")])
+    assert ledger.spent().epsilon == composed_epsilon([WORDS, release_of(1.5)], 1e-6).epsilon < 1.96
+    assert [(entry.purpose, entry.event) for entry in ledger.entries] == [
+        ("words", WORDS),
+        ("topics", release_of(1.5)),
+    ]
+    with pytest.raises(PrivacyError, match="'words' does not cover"):
+        words.use(release_of(1.5))
+    with pytest.raises(PrivacyError, match="'topics' does not cover"):
+        topics.use(WORDS)
+    topics.use(release_of(1.5))  # in any order
+    words.use(WORDS)
+    with pytest.raises(PrivacyError, match="does not cover"):
+        words.use(WORDS)
+
+
+def test_a_plan_is_booked_whole_or_not_at_all(tmp_path):
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
+    with pytest.raises(BudgetExceeded, match=r"'words' \(.*\) and 'topics' \(.*\)") as refused:
+        ledger.plan([(WORDS, "words"), (release_of(1), "topics")])
+    assert "Nothing was booked" in str(refused.value)
+    for parts, match in (([], "at least one"), ([(release_of(0.1), "a"), (release_of(0.1), " ")], "purpose")):
+        with pytest.raises(PrivacyError, match=match):
+            ledger.plan(parts)
+    assert not ledger.entries
+    assert not Ledger.open(tmp_path / "ledger.json").entries
+    ledger.plan([(WORDS, "words"), (release_of(0.2), "topics")])
+    assert len(Ledger.open(tmp_path / "ledger.json").entries) == 2
+    with pytest.raises(PrivacyError, match="closed"):
+        ledger.snapshot().plan([(release_of(0.1), "more")])
+
+
 # ---- disjoint sets of units
 
 

@@ -32,7 +32,7 @@ from discreet.central.factorize import factorize
 from discreet.central.schedule import COUNT_SHARE, Schedule
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
-from discreet.privacy.shared_gaussian import Gate, Noisy
+from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 
 __all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]
 
@@ -82,12 +82,14 @@ class Info(NamedTuple):
     change: float
 
 
-def count_units(units: Units, gate: Gate) -> float:
+def count_units(units: Units, gate: SharedGaussian) -> float:
     """Release the number of units."""
     return float(gate.release(count_sum(units), COUNT_SHARE, "count").values[0])
 
 
-def init(units: Units, n_topics: int, doc_topic_prior: float, schedule: Schedule, gate: Gate) -> State:
+def init(
+    units: Units, n_topics: int, doc_topic_prior: float, schedule: Schedule, gate: SharedGaussian
+) -> State:
     """Release the unigram and the co-occurrence, and make the starting topics of them."""
     noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
@@ -110,7 +112,7 @@ def init(units: Units, n_topics: int, doc_topic_prior: float, schedule: Schedule
 
 
 def step(
-    state: State, units: Units, doc_topic_prior: float, schedule: Schedule, gate: Gate
+    state: State, units: Units, doc_topic_prior: float, schedule: Schedule, gate: SharedGaussian
 ) -> tuple[State, Info]:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = np.minimum((state.unigram * units.n_words) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)

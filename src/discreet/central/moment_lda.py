@@ -19,7 +19,7 @@ from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import Gate
+from discreet.privacy.shared_gaussian import SharedGaussian
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
@@ -142,7 +142,7 @@ class PrivateMomentLDA(ReleasedTopics):
         present = counts.copy()
         present.data = np.minimum(present.data, 1)
         stream = SecureStream(self.random_state).spawn("moments")
-        gate = Gate(reservation, noise, self.privacy_unit, stream, self.n_jobs)
+        gate = SharedGaussian(reservation, noise, self.privacy_unit, stream, self.n_jobs)
         tell(self.callback, "releasing moments", 0, 1)
         moments = release_moments(group_units(present, authors), gate)
         tell(self.callback, "releasing moments", 1, 1)

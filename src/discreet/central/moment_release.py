@@ -25,21 +25,21 @@ from discreet.central.schedule import COUNT_SHARE
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
 from discreet.lda.moments.noisy import NoisyMoments, learnable_directions, moments_of_sums
-from discreet.privacy.shared_gaussian import Gate
+from discreet.privacy.shared_gaussian import SharedGaussian
 
 __all__ = ["NoisyMoments", "learnable_directions", "release_moments"]
 
 _UNIGRAM_SHARE = 0.04
 
 
-def release_moments(units: Units, gate: Gate) -> NoisyMoments:
+def release_moments(units: Units, gate: SharedGaussian) -> NoisyMoments:
     """Release the number of units, the unigram and all pairs; every unit must hold zeros and ones only.
 
     Parameters
     ----------
     units : Units
         Of presences.
-    gate : Gate
+    gate : SharedGaussian
         Its reservation is used up.
     """
     n_words = units.n_words

@@ -23,7 +23,7 @@ from discreet.privacy.accounting.explain import HOPELESS, Learnability, learnabi
 from discreet.privacy.accounting.totals import epsilon_for, gdp_mu, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import Gate
+from discreet.privacy.shared_gaussian import SharedGaussian
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
@@ -243,7 +243,7 @@ class PrivateLDA(ReleasedTopics):
     def _fit_full(
         self, units: Units, noise: float, mu: float, stream: SecureStream, reservation: Reservation
     ) -> dict[str, Any]:
-        gate = Gate(reservation, noise, self.privacy_unit, stream, self.n_jobs)
+        gate = SharedGaussian(reservation, noise, self.privacy_unit, stream, self.n_jobs)
         n_units = full_batch.count_units(units, gate)
         forecast = learnability(units.n_words, self.n_topics, n_units, mu)
         if forecast.difficulty > HOPELESS and not self.allow_unlearnable:

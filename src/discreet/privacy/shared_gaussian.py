@@ -1,7 +1,7 @@
-"""How a central algorithm releases a statistic: one object that holds the reservation and the source of noise.
+"""One Gaussian reservation, shared by the statistics of a fit: an object that holds it and the source of noise.
 
-A kernel hands over the integer sum over units; the gate noises it with a share of what was reserved, and
-gives back real numbers in units of one contribution, with the standard deviation of their noise. Shares are
+A kernel hands over the integer sum over units; this noises it with a share of what was reserved, and gives
+back real numbers in units of one contribution, with the standard deviation of their noise. Shares are
 kept as exact fractions of the reserved precision (the sum of 1 / noise_multiplier^2), and every noise
 multiplier is rounded up, so shares that add up to 1 never ask for more than was reserved.
 """
@@ -20,7 +20,7 @@ from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["BITS", "Gate", "Noisy"]
+__all__ = ["BITS", "Noisy", "SharedGaussian"]
 
 #: A contribution spreads over up to half a million cells (pairs of words); with the usual 14 bits the rounding toward
 #: zero would take a few percent of a long document's weight. Four more bits leave it below a thousandth.
@@ -37,7 +37,7 @@ class Noisy(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gate:
+class SharedGaussian:
     """The way out for statistics of one fit.
 
     Parameters

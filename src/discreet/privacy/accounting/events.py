@@ -12,7 +12,7 @@ whether units are added, removed or replaced.
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 from dp_accounting import dp_event as dp
@@ -21,11 +21,13 @@ from discreet.errors import ParameterError, PrivacyError
 
 __all__ = [
     "BoundedRangeDpEvent",
+    "Event",
     "FailureDpEvent",
     "Leaf",
     "bounded_range",
     "composed",
     "discrete_laplace",
+    "failure_probability",
     "from_json",
     "gaussian",
     "gaussian_precision",
@@ -40,7 +42,8 @@ __all__ = [
     "zcdp",
 ]
 
-Event = Any
+#: What the functions here make, and what ledgers and accountants take.
+Event: TypeAlias = dp.DpEvent
 _DEEPEST = 8
 _MOST_REPETITIONS = 2**53
 
@@ -138,8 +141,9 @@ def parallel(events: Sequence[Event]) -> Event:
         raise PrivacyError("parallel composition needs at least one event.")
     if all(event == events[0] for event in events):
         return events[0]
-    if all(type(event) is dp.LaplaceDpEvent for event in events):
-        return min(events, key=lambda event: event.noise_multiplier)
+    laplaces = [event for event in events if type(event) is dp.LaplaceDpEvent]
+    if len(laplaces) == len(events):
+        return min(laplaces, key=_scale)
     parts = [list(leaves(event)) for event in events]
     gaussians = [[leaf for leaf in part if isinstance(leaf.event, dp.GaussianDpEvent)] for part in parts]
     failures = [[leaf for leaf in part if isinstance(leaf.event, FailureDpEvent)] for part in parts]
@@ -147,18 +151,31 @@ def parallel(events: Sequence[Event]) -> Event:
         raise PrivacyError(
             "parallel composition of different kinds of events has no single worst one; reserve them one by one."
         )
-    worst = [*max(gaussians, key=gaussian_precision), *max(failures, key=_failure)]
+    worst = [*max(gaussians, key=gaussian_precision), *max(failures, key=failure_probability)]
     made = [composed(leaf.event, leaf.times) for leaf in worst]
     return made[0] if len(made) == 1 else dp.ComposedDpEvent(made)
 
 
 def gaussian_precision(found: Iterable[Leaf]) -> Fraction:
-    """Return the exact sum of 1 / noise_multiplier^2 over Gaussian leaves."""
-    return sum((leaf.times / Fraction(leaf.event.noise_multiplier) ** 2 for leaf in found), Fraction(0))
+    """Return the exact sum of 1 / noise_multiplier^2 over the Gaussian ones among ``found``."""
+    precision = Fraction(0)
+    for event, times in found:
+        if isinstance(event, dp.GaussianDpEvent):
+            precision += times / Fraction(event.noise_multiplier) ** 2
+    return precision
 
 
-def _failure(found: Iterable[Leaf]) -> Fraction:
-    return sum((leaf.times * Fraction(leaf.event.delta) for leaf in found), Fraction(0))
+def failure_probability(found: Iterable[Leaf]) -> Fraction:
+    """Return the exact sum of the failure probabilities among ``found``."""
+    failure = Fraction(0)
+    for event, times in found:
+        if isinstance(event, FailureDpEvent):
+            failure += times * Fraction(event.delta)
+    return failure
+
+
+def _scale(event: dp.LaplaceDpEvent) -> float:
+    return event.noise_multiplier
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:

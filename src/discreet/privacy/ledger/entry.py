@@ -3,10 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting.totals import Cost
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["Entry", "check_purpose", "refusal"]
 
@@ -15,7 +18,7 @@ __all__ = ["Entry", "check_purpose", "refusal"]
 class Entry:
     """One booking: an event, and what it was for."""
 
-    event: Any
+    event: "Event"
     purpose: str
 
 
@@ -25,20 +28,22 @@ def check_purpose(purpose: Any) -> None:
         raise PrivacyError(f"purpose must say in a few words what is booked, but is {purpose!r}.")
 
 
-def refusal(wanted: Sequence[Entry], epsilon: float, total: Cost, left: float) -> str:
-    """Say why the last of ``wanted`` does not fit into the budget ``epsilon``, and what to do.
+def refusal(parts: Sequence[Entry], n_bookings: int, epsilon: float, total: Cost, left: float) -> str:
+    """Say why ``parts`` do not fit into the budget ``epsilon``, and what to do.
+
+    ``n_bookings`` counts all entries, these included.
 
     ``left`` is shown with three digits, rounded down, so that what is shown does fit.
     """
     from discreet.privacy.accounting import events
 
-    last = wanted[-1]
+    said = " and ".join(f"{part.purpose!r} ({events.in_words(part.event)})" for part in parts)
     digits = 10.0 ** (math.floor(math.log10(left)) - 2) if left > 0 else 1.0
     shown = f"{math.floor(left / digits) * digits:.3g}"
     advice = f"lower its epsilon to at most {shown}" if left > 0 else "nothing more can be released"
     return (
-        f"the budget of epsilon = {epsilon:g} at delta = {total.delta:g} does not cover {last.purpose!r} "
-        f"({events.in_words(last.event)}): with it, the total of {len(wanted)} bookings is epsilon = "
+        f"the budget of epsilon = {epsilon:g} at delta = {total.delta:g} does not cover {said}: "
+        f"with it, the total of {n_bookings} bookings is epsilon = "
         f"{total.epsilon:.6g} ({total.accountant}). Nothing was booked. What is left is epsilon = {shown} at this "
         f"delta for one Gaussian release (ledger.remaining()); {advice}."
     )

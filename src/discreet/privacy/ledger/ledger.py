@@ -19,24 +19,25 @@ Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
 """
 
 import math
-import os
-import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry, check_purpose, refusal
 from discreet.privacy.ledger.reservation import Reservation
+from discreet.privacy.ledger.storage import NeverCopied, Storage
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
 
 
-class Ledger:
+class Ledger(NeverCopied):
     """A privacy budget for one corpus, and the list of what was booked on it.
 
     Parameters
@@ -74,18 +75,18 @@ class Ledger:
         self._privacy_unit = privacy_unit
         self._neighboring = neighboring
         self._entries: tuple[Entry, ...] = ()
-        self._lock = threading.RLock()
-        self._process = os.getpid()
+        self._storage = Storage()
         self._closed = False
-        self._path = None
         if path is not None:
-            self._path = Path(path).resolve()  # through links, so that all names of a file are one ledger
-            with ledger_file.locked(self._path):
-                if self._path.exists():
+            self._storage.path = Path(
+                path
+            ).resolve()  # through links, so that all names of a file are one ledger
+            with ledger_file.locked(self._storage.path):
+                if self._storage.path.exists():
                     raise PrivacyError(
                         f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it."
                     )
-                ledger_file.write(self._path, self._json(()))
+                ledger_file.write(self._storage.path, self._json(()))
 
     @classmethod
     def open(
@@ -132,7 +133,7 @@ class Ledger:
                 f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
-        ledger._path = path
+        ledger._storage.path = path
         return ledger
 
     @property
@@ -163,7 +164,7 @@ class Ledger:
     @property
     def path(self) -> Path | None:
         """The file this ledger is kept in, if any."""
-        return self._path
+        return self._storage.path
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -171,7 +172,7 @@ class Ledger:
         self._refresh()
         return self._entries
 
-    def reserve(self, event: Any, purpose: str) -> Reservation:
+    def reserve(self, event: "Event", purpose: str) -> Reservation:
         """Book an event, before the data it will be computed from are read.
 
         Parameters
@@ -195,10 +196,42 @@ class Ledger:
         self._check_open()
         check_purpose(purpose)
         reservation = Reservation(event, purpose)
-        self._book(event, purpose)
+        self._book((Entry(event, purpose),))
         return reservation
 
-    def reserve_parallel(self, parts: Sequence[Any], purpose: str) -> tuple[Reservation, ...]:
+    def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
+        """Book several events at once, priced together, before any of their data are read.
+
+        What is known beforehand is best booked so: words and then topics, all rounds of a training. The parts are
+        booked all or none, and each is drawn on by itself, in any order.
+
+        Parameters
+        ----------
+        parts : sequence of (event, purpose)
+            As for :meth:`reserve`, one entry each.
+
+        Returns
+        -------
+        list of Reservation
+            One for each part, in their order.
+
+        Raises
+        ------
+        BudgetExceeded
+            Where the parts together do not fit. Nothing is booked.
+        PrivacyError
+            As for :meth:`reserve`, or where there is no part.
+        """
+        self._check_open()
+        if not parts:
+            raise PrivacyError("a plan needs at least one (event, purpose), but there is none.")
+        for _, purpose in parts:
+            check_purpose(purpose)
+        reservations = [Reservation(event, purpose) for event, purpose in parts]
+        self._book(tuple(Entry(event, purpose) for event, purpose in parts))
+        return reservations
+
+    def reserve_parallel(self, parts: Sequence["Event"], purpose: str) -> tuple[Reservation, ...]:
         """Book events on *disjoint* sets of units, at the cost of the worst of them.
 
         Every unit is in one set only, so adding or removing it changes one release only, and what is promised
@@ -234,17 +267,19 @@ class Ledger:
             Reservation(event, f"{purpose}, part {number} of {len(parts)}")
             for number, event in enumerate(parts, 1)
         )
-        self._book(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")
+        self._book((Entry(worst, f"{purpose} (worst of {len(parts)} disjoint parts)"),))
         return reservations
 
-    def _book(self, event: Any, purpose: str) -> None:
-        with self._exclusively():
-            wanted = (*self._entries, Entry(event, purpose))
+    def _book(self, parts: tuple[Entry, ...]) -> None:
+        with self._storage.exclusively():
+            self._refresh()
+            wanted = (*self._entries, *parts)
             total = self._cost(wanted)
             if not within(total.epsilon, self._epsilon):
-                raise BudgetExceeded(refusal(wanted, self._epsilon, total, self.remaining().epsilon))
-            if self._path is not None:
-                ledger_file.write(self._path, self._json(wanted))
+                left = self.remaining().epsilon
+                raise BudgetExceeded(refusal(parts, len(wanted), self._epsilon, total, left))
+            if self._storage.path is not None:
+                ledger_file.write(self._storage.path, self._json(wanted))
             self._entries = wanted
 
     def _check_open(self) -> None:
@@ -253,11 +288,7 @@ class Ledger:
                 "this ledger is a closed record (of a release, or pickled); book on the ledger that made it. One that "
                 "several processes may book on is kept in a file: Ledger.open."
             )
-        if self._path is None and os.getpid() != self._process:
-            raise PrivacyError(
-                "this ledger was made in another process, which would not see the booking; keep it in a file that "
-                "both open (Ledger.open)."
-            )
+        self._storage.check_process()
 
     def spent(self) -> Cost:
         """Return what all bookings cost together, at the budget's delta."""
@@ -293,7 +324,9 @@ class Ledger:
 
     def to_json(self) -> dict[str, Any]:
         """Return the ledger as JSON values, with a schema version and a checksum."""
-        return self._json(self.entries if self._path is not None and self._path.exists() else self._entries)
+        return self._json(
+            self.entries if self._storage.path is not None and self._storage.path.exists() else self._entries
+        )
 
     @classmethod
     def from_json(cls, value: Any) -> "Ledger":
@@ -329,46 +362,23 @@ class Ledger:
         )
 
     def _refresh(self) -> None:
-        if self._path is None or not self._path.exists():
+        if self._storage.path is None or not self._storage.path.exists():
             return
-        found = Ledger.from_json(ledger_file.read(self._path))
+        found = Ledger.from_json(ledger_file.read(self._storage.path))
         budget = (self._epsilon, self._delta, self._privacy_unit, self._neighboring)
         if (found._epsilon, found._delta, found._privacy_unit, found._neighboring) != budget:
-            raise PrivacyError(f"the ledger file {self._path} was replaced by another ledger; put it back.")
+            raise PrivacyError(
+                f"the ledger file {self._storage.path} was replaced by another ledger; put it back."
+            )
         if found._entries[: len(self._entries)] != self._entries:
             raise PrivacyError(
-                f"the ledger file {self._path} lacks bookings that it held before; restore the newer one."
+                f"the ledger file {self._storage.path} lacks bookings that it held before; restore the newer one."
             )
         self._entries = found._entries
 
-    @contextmanager
-    def _exclusively(self) -> Generator[None]:
-        if os.getpid() != self._process:  # another thread may have held the lock when this process was forked
-            self._lock, self._process = threading.RLock(), os.getpid()
-        with self._lock:
-            if self._path is None:
-                yield
-                return
-            with ledger_file.locked(self._path):
-                if not self._path.exists():
-                    raise PrivacyError(
-                        f"the ledger file {self._path} is gone; nothing can be booked without it."
-                    )
-                self._refresh()
-                yield
-
-    def __copy__(self) -> "Ledger":
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any], /) -> "Ledger":
-        return self
-
-    def __sklearn_clone__(self) -> "Ledger":
-        return self
-
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
-        if self._path is not None:
-            return Ledger.open, (str(self._path.absolute()),)
+        if self._storage.path is not None:
+            return Ledger.open, (str(self._storage.path.absolute()),)
         return _reopen_closed, (self.to_json(),)
 
     def __eq__(self, other: object) -> bool:

@@ -15,7 +15,7 @@ from discreet.privacy import mechanism
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS, Gate, noise_multiplier_of
+from discreet.privacy.shared_gaussian import BITS, SharedGaussian, noise_multiplier_of
 
 TOTAL = np.random.default_rng(0).integers(0, 2**24, (200, 20))
 
@@ -23,7 +23,7 @@ TOTAL = np.random.default_rng(0).integers(0, 2**24, (200, 20))
 def gate(epsilon=2.0, seed=0, delta=1e-5, n_jobs=None):
     event = events.non_private() if math.isinf(epsilon) else events.gaussian(noise_of(epsilon, delta))
     reservation = Ledger(epsilon, delta).reserve(event, "test")
-    return Gate(reservation, noise_of(epsilon, delta), "document", SecureStream(seed), n_jobs)
+    return SharedGaussian(reservation, noise_of(epsilon, delta), "document", SecureStream(seed), n_jobs)
 
 
 def noise_of(epsilon, delta):
@@ -104,7 +104,7 @@ class Repeating:
 
 def test_noise_that_is_used_twice_is_caught():
     honest = gate(epsilon=50.0)
-    out = Gate(honest.reservation, honest.noise_multiplier, "document", Repeating(), None)
+    out = SharedGaussian(honest.reservation, honest.noise_multiplier, "document", Repeating(), None)
     first, second = (out.release(TOTAL, 0.25, "again").values - TOTAL / 2**BITS for _ in range(2))
     assert independent(first, second) < 1e-9
 
@@ -130,7 +130,7 @@ def test_without_privacy_values_are_exact_and_shares_mean_nothing():
 
 def test_no_noise_needs_a_reservation_of_no_privacy():
     honest = gate()
-    cheat = Gate(honest.reservation, 0.0, "document", SecureStream(0), None)
+    cheat = SharedGaussian(honest.reservation, 0.0, "document", SecureStream(0), None)
     with pytest.raises(PrivacyError):
         cheat.release(TOTAL, 1.0, "cheat")
 
@@ -138,7 +138,7 @@ def test_no_noise_needs_a_reservation_of_no_privacy():
 @pytest.mark.parametrize("unit", ["document", "author"])
 def test_the_bound_names_the_unit(unit):
     honest = gate()
-    bound = Gate(honest.reservation, honest.noise_multiplier, unit, SecureStream(0), None).bound
+    bound = SharedGaussian(honest.reservation, honest.noise_multiplier, unit, SecureStream(0), None).bound
     assert (bound.norm, bound.bits, bound.contribution_bound, bound.privacy_unit) == ("l2", BITS, 1.0, unit)
     assert bound.sensitivity == 2**BITS
 
