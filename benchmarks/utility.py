@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from real_corpora import Split, load
 
-from discreet import PrivateLDA
+from discreet import PrivateLDA, PrivateSVILDA
 from discreet.evaluate import coherence_npmi, completion_perplexity, unigram
 
 DELTA, N_TOPICS, PRIOR = 1e-5, 20, 0.1
@@ -47,7 +47,7 @@ def plain_dpsvi(epsilon, seed, n_jobs):
 
 
 def tuned_dpsvi(epsilon, seed, n_jobs):
-    model = PrivateLDA.park2016(N_TOPICS, corrected=True, epsilon=epsilon, delta=DELTA, random_state=seed)
+    model = PrivateSVILDA.park2016(N_TOPICS, corrected=True, epsilon=epsilon, delta=DELTA, random_state=seed)
     return model.set_params(doc_topic_prior=PRIOR, n_jobs=n_jobs)
 
 

@@ -19,6 +19,7 @@ from discreet import (
     LocalLDA,
     PrivateCountVectorizer,
     PrivateLDA,
+    PrivateSVILDA,
     StreamingLocalLDA,
     VariationalLDA,
 )
@@ -60,7 +61,10 @@ def topics(model: Any) -> list[Any]:
 
 def private(**how: Any) -> list[Any]:
     whose = owners() if how.get("privacy_unit") == "author" else None
-    release = PrivateLDA(4, random_state=1, **how).fit(counts(), owners=whose).release_
+    return released(PrivateLDA(4, random_state=1, **how).fit(counts(), owners=whose).release_)
+
+
+def released(release: Any) -> list[Any]:
     return [release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise]
 
 
@@ -92,7 +96,9 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "PrivateLDA, authors": lambda: private(epsilon=2.0, privacy_unit="author"),
     "PrivateLDA, no noise": lambda: private(epsilon=float("inf")),
     "PrivateMomentLDA": lambda: topics(PrivateMomentLDA(4, epsilon=4.0, random_state=1).fit(counts())),
-    "DP-SVI": lambda: private(epsilon=2.0, sampling_rate=0.2),
+    "DP-SVI": lambda: released(
+        PrivateSVILDA(4, epsilon=2.0, sampling_rate=0.2, random_state=1).fit(counts()).release_
+    ),
     "HybridGibbsLDA": lambda: topics(
         HybridGibbsLDA(4, epsilon=8.0, n_sweeps=5, random_state=1).fit(counts())
     ),

@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from real_corpora import load
 
-from discreet import PrivateLDA
+from discreet import PrivateLDA, PrivateSVILDA
 from discreet.evaluate import coherence_npmi, completion_perplexity, unigram
 from discreet.lda import VariationalLDA
 from discreet.privacy import epsilon_for, noise_multiplier_for
@@ -46,7 +46,7 @@ def dpsvi(epsilon, accountant, seed, settings):
     noise = noise_multiplier_for(epsilon, DELTA, sampling_rate=RATE, n_rounds=ROUNDS, accountant=accountant)
     today = epsilon_for(noise, DELTA, sampling_rate=RATE, n_rounds=ROUNDS)
     return (
-        PrivateLDA.park2016(N_TOPICS, epsilon=today, random_state=seed, n_jobs=-1, **settings),
+        PrivateSVILDA.park2016(N_TOPICS, epsilon=today, random_state=seed, n_jobs=-1, **settings),
         noise,
         today,
     )

@@ -23,7 +23,7 @@ del connect
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
-    from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
+    from discreet.central import HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
     from discreet.corpus import Corpus, read_corpus
     from discreet.federated import FederatedLDA
     from discreet.lda import GibbsLDA, VariationalLDA
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corpus": "discreet.corpus",
-    "CountNoiseLDA": "discreet.central",
     "FederatedLDA": "discreet.federated",
     "GibbsLDA": "discreet.lda",
     "HybridGibbsLDA": "discreet.central",
@@ -41,6 +40,7 @@ _HOMES = {
     "LocalLDA": "discreet.local",
     "PrivateCountVectorizer": "discreet.central",
     "PrivateLDA": "discreet.central",
+    "PrivateSVILDA": "discreet.central",
     "Release": "discreet.release",
     "StreamingLocalLDA": "discreet.local",
     "VariationalLDA": "discreet.lda",
@@ -63,7 +63,6 @@ __all__ = [
     "BudgetExceeded",
     "Corpus",
     "CorpusError",
-    "CountNoiseLDA",
     "DiscreetError",
     "FederatedLDA",
     "GibbsLDA",
@@ -74,6 +73,7 @@ __all__ = [
     "PrivacyError",
     "PrivateCountVectorizer",
     "PrivateLDA",
+    "PrivateSVILDA",
     "Release",
     "ReleaseError",
     "StreamingLocalLDA",

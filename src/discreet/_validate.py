@@ -7,9 +7,10 @@ said in an ``_faults`` of its own, after those of ``super()``. A function calls 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, ParamSpec, TypeGuard
 
 import numpy as np
 
@@ -27,6 +28,7 @@ __all__ = [
     "check",
     "choice",
     "collect",
+    "elsewhere",
     "faults_of",
     "is_number",
     "is_whole",
@@ -36,6 +38,9 @@ __all__ = [
     "rules",
     "whole",
 ]
+
+
+Given = ParamSpec("Given")
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ def choice(*values: str) -> Rule:
 
 def optional(rule: Rule) -> Rule:
     """None, or what another rule says."""
-    return Rule(f"None or {rule.words}", lambda value: value is None or rule.holds(value))
+    return Rule(f"{rule.words}, or None", lambda value: value is None or rule.holds(value))
 
 
 ANYTHING = Rule("anything", lambda value: True)
@@ -113,16 +118,16 @@ CALLBACK = optional(Rule("callable", callable))
 FLAG = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 #: Of randomness that promises nothing, as scikit-learn takes it.
 RANDOM = Rule(
-    "None, a whole number of at least 0, or a generator",
+    "a whole number of at least 0, a generator, or None",
     lambda value: SEED.holds(value) or isinstance(value, np.random.Generator | np.random.RandomState),
 )
 #: Of randomness that a promise rests on.
 SEED = Rule(
-    "None (secure randomness) or a whole number of at least 0",
+    "a whole number of at least 0, or None (secure randomness)",
     lambda value: value is None or (is_whole(value) and value >= 0),
 )
 THREADS = Rule(
-    "None or a whole number other than 0 (-1: all cores)",
+    "a whole number other than 0 (-1: all cores), or None",
     lambda value: value is None or (is_whole(value) and value != 0),
 )
 
@@ -178,6 +183,26 @@ def check(**arguments: tuple[Any, Rule]) -> None:
             {name: rule for name, (_, rule) in arguments.items()},
         )
     )
+
+
+def elsewhere(home: str, *names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Make a constructor say which class has parameters of these names, which it has not."""
+
+    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(init)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
+            refuse(
+                [
+                    ParameterError(Parameter(name), f" is a parameter of {home}: make one of those instead.")
+                    for name in kwargs
+                    if name in names
+                ]
+            )
+            init(*args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 class Checked:

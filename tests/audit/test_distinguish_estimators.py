@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet import PrivateCountVectorizer, PrivateLDA
+from discreet import PrivateCountVectorizer, PrivateSVILDA
 from discreet.audit import distinguish
 from discreet.errors import PrivacyError
 from discreet.privacy import SecureStream, bernoulli, gdp_mu
@@ -83,7 +83,7 @@ def audit_sampled_training(epsilon, n_runs=400):
     sides = np.r_[crowd, [[0, 0, 0, 0, 0, 9]]], crowd
 
     def share(counts, seed):
-        model = PrivateLDA(
+        model = PrivateSVILDA(
             2,
             epsilon=epsilon,
             delta=DELTA,
@@ -91,7 +91,6 @@ def audit_sampled_training(epsilon, n_runs=400):
             n_rounds=2,
             contribution_bound=3.0,
             random_state=seed,
-            allow_unlearnable=True,
         )
         return model.fit(counts).release_.topic_word[:, -1].sum()
 

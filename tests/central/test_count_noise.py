@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from tests.naive.central_checks import block_corpus, overlap
 
-from discreet import BudgetExceeded, CountNoiseLDA, Ledger, ParameterError
+from discreet import BudgetExceeded, Ledger, ParameterError
+from discreet.central import CountNoiseLDA
 from discreet.central.word_level import count_noise_lda
 from discreet.privacy.noise.laplace import discrete_laplace
 

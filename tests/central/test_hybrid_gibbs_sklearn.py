@@ -7,7 +7,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discreet import CountNoiseLDA, HybridGibbsLDA, Ledger
+from discreet import HybridGibbsLDA, Ledger
+from discreet.central import CountNoiseLDA
 from discreet.privacy import check_private_estimator
 
 CHAIN = "a Gibbs chain is random without any noise, too: two seeds are two chains"

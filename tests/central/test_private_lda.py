@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws, same
 
-from discreet import Corpus, Ledger, PrivateLDA
+from discreet import Corpus, Ledger, PrivateSVILDA
 from discreet.central import full_batch
 from discreet.central.schedule import plan
 from discreet.central.units import group_units
@@ -163,28 +163,29 @@ def test_an_author_of_half_the_corpus_moves_the_topics_little():
 
 
 def test_park2016_is_their_run_by_todays_accounting():
-    theirs = PrivateLDA.park2016()
+    theirs = PrivateSVILDA.park2016()
     assert theirs.epsilon == pytest.approx(0.932, abs=5e-4)
     assert (theirs.n_topics, theirs.sampling_rate, theirs.n_rounds, theirs.delta) == (50, 0.05, 20, 1e-4)
     assert (theirs.contribution_bound, theirs.learning_offset, theirs.learning_decay) == (50, 1024, 0.7)
     assert theirs.doc_topic_prior == theirs.topic_word_prior == 1 / 50
     assert theirs.denoise == "zero"
-    noise, event = theirs._noise_and_event()
+    event, noise = theirs._plan()
+    assert theirs.planned_event() == event
     assert noise == pytest.approx(1.24, abs=2e-3)
     assert event == events.composed(events.poisson_sampled(0.05, events.gaussian(noise)), 20)
-    corrected = PrivateLDA.park2016(20, corrected=True, epsilon=2.0, random_state=3)
+    corrected = PrivateSVILDA.park2016(20, corrected=True, epsilon=2.0, random_state=3)
     assert (corrected.n_topics, corrected.learning_offset, corrected.epsilon) == (20, 1.0, 2.0)
     assert corrected.random_state == 3
     ledger = Ledger(1, 1e-4)
-    model = PrivateLDA.park2016(2, ledger=ledger, random_state=0).fit(COUNTS)
+    model = PrivateSVILDA.park2016(2, ledger=ledger, random_state=0).fit(COUNTS)
     assert len(ledger.entries) == 1
     assert model.release_.configuration["algorithm"].startswith("DP-SVI")
 
 
 def test_rounds_of_samples_default_to_one_pass():
-    assert make(sampling_rate=0.1)._rounds_of_samples() == 10
-    assert make(sampling_rate=0.9)._rounds_of_samples() == 1
-    assert make(sampling_rate=0.1, n_rounds=3)._rounds_of_samples() == 3
+    assert make(sampling_rate=0.1)._total_rounds() == 10
+    assert make(sampling_rate=0.9)._total_rounds() == 1
+    assert make(sampling_rate=0.1, n_rounds=3)._total_rounds() == 3
 
 
 @BOTH

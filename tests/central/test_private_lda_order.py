@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from tests.naive.central_checks import block_corpus, csr
+from tests.naive.private_lda import make
 
 from discreet import PrivateLDA
 from discreet.central.units import content_order, group_units
@@ -22,8 +23,8 @@ KINDS = {
 
 def bytes_of(counts, owners, n_jobs=None, **changes):
     unit = "document" if owners is None else "author"
-    settings = {"epsilon": 3.0, "random_state": 5, "allow_unlearnable": True, **changes}
-    release = PrivateLDA(4, privacy_unit=unit, n_jobs=n_jobs, **settings).fit(counts, owners=owners).release_
+    settings = {"n_topics": 4, "epsilon": 3.0, "delta": 1e-6, "random_state": 5, **changes}
+    release = make(privacy_unit=unit, n_jobs=n_jobs, **settings).fit(counts, owners=owners).release_
     parts = (release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise)
     return [part.tobytes() for part in parts] + [release.n_units_noisy]
 

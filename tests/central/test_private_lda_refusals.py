@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.naive.central_checks import random_counts
-from tests.naive.private_lda import COUNTS, OWNERS, make
+from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 
-from discreet import Corpus, Ledger
+from discreet import Corpus, Ledger, PrivateLDA
 from discreet.central import private_lda as module
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
@@ -39,13 +39,13 @@ def fails(error, match, X=COUNTS, *, how=None, **changes):
         ({"n_rounds": 0}, ParameterError, "n_rounds"),
         ({"doc_topic_prior": 0.0}, ParameterError, "doc_topic_prior"),
         ({"doc_topic_prior": math.nan}, ParameterError, "doc_topic_prior"),
-        ({"topic_word_prior": -1}, ParameterError, "topic_word_prior"),
-        ({"contribution_bound": math.inf}, ParameterError, "contribution_bound"),
-        ({"learning_offset": -0.1}, ParameterError, "learning_offset"),
-        ({"learning_decay": 0}, ParameterError, "learning_decay"),
+        ({**SAMPLED, "topic_word_prior": -1}, ParameterError, "topic_word_prior"),
+        ({**SAMPLED, "contribution_bound": math.inf}, ParameterError, "contribution_bound"),
+        ({**SAMPLED, "learning_offset": -0.1}, ParameterError, "learning_offset"),
+        ({**SAMPLED, "learning_decay": 0}, ParameterError, "learning_decay"),
         ({"sampling_rate": 0}, ParameterError, "sampling_rate"),
         ({"sampling_rate": 1.01}, ParameterError, "sampling_rate"),
-        ({"denoise": "magic"}, ParameterError, "denoise"),
+        ({**SAMPLED, "denoise": "magic"}, ParameterError, "denoise"),
         ({"random_state": -1}, ParameterError, "random_state"),
         ({"random_state": 0.5}, ParameterError, "random_state"),
         ({"n_jobs": 0}, ParameterError, "n_jobs"),
@@ -71,8 +71,26 @@ def test_all_mistakes_are_named_in_one_message():
         make(epsilon=-1, delta=2, n_topics=0, sampling_rate=7, denoise="x", random_state=-1, n_jobs=0).fit(
             None
         )
-    for name in ("epsilon", "delta", "n_topics", "sampling_rate", "denoise", "random_state", "n_jobs"):
+    names = ("epsilon", "delta", "n_topics", "sampling_rate", "denoise", "random_state", "n_jobs")
+    assert caught.value.parameters == names
+    for name in names:
         assert name in str(caught.value)
+
+
+def test_parameters_of_dp_svi_are_shown_the_way_there():
+    for name in (
+        "sampling_rate",
+        "topic_word_prior",
+        "contribution_bound",
+        "learning_offset",
+        "learning_decay",
+    ):
+        with pytest.raises(ParameterError, match="PrivateSVILDA") as caught:
+            PrivateLDA(2, **{name: 0.5})
+        assert caught.value.parameters == (name,)
+    with pytest.raises(TypeError, match="unexpected"):
+        PrivateLDA(2, magic=True)
+    assert "sampling_rate" not in PrivateLDA().get_params()
 
 
 def with_value(value):
@@ -134,6 +152,6 @@ def test_the_limit_of_the_refusal_is_thirty():
     n = 1000
     width = int(30 * n * mu / 10)
     model = make(n_topics=10, epsilon=1.0, n_units_lower_bound=n, allow_unlearnable=False)
-    module.check_parameters(model, sp.csr_matrix((1, width)), None)
+    model._check_call(sp.csr_matrix((1, width)), None)
     with pytest.raises(ParameterError, match="mostly noise"):
-        module.check_parameters(model, sp.csr_matrix((1, width + 2)), None)
+        model._check_call(sp.csr_matrix((1, width + 2)), None)

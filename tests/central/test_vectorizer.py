@@ -22,7 +22,6 @@ from sklearn.utils import estimator_checks
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer
 from discreet.central import WordCounts
-from discreet.central.vocabulary import settings as module
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import noise_multiplier_for
 from discreet.privacy.accounting.events import FailureDpEvent, gaussian, leaves
@@ -512,5 +511,8 @@ def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
     assert np.mean(sizes) == pytest.approx(golden, rel=0.02)
 
 
-def test_module_names_every_method():
-    assert set(module.METHODS) == set(METHODS)
+def test_every_method_is_named_where_none_of_that_name_is():
+    with pytest.raises(ParameterError) as caught:
+        PrivateCountVectorizer(epsilon=1.0, method="magic").fit(TEXTS)
+    for method in METHODS:
+        assert f'"{method}"' in str(caught.value)

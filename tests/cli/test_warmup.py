@@ -25,7 +25,7 @@ class Listener(event.Listener):
         pass
 
 event.register("numba:compile", Listener())
-from discreet.central import PrivateCountVectorizer, PrivateLDA
+from discreet.central import PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
 from discreet.corpus import Corpus
 from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
 rng = np.random.default_rng(1)
@@ -41,7 +41,7 @@ fold_in(topics, corpus, n_jobs=2)
 query_statistic(topics, counts)
 private = dict(epsilon=9.0, allow_unlearnable=True)
 PrivateLDA(6, **private).fit(corpus)
-PrivateLDA(6, sampling_rate=0.3, n_jobs=2, **private).fit(corpus)
+PrivateSVILDA(6, sampling_rate=0.3, n_jobs=2, epsilon=9.0).fit(corpus)
 PrivateLDA(6, privacy_unit="author", **private).fit(corpus, owners=corpus.owners)
 PrivateCountVectorizer(epsilon=30.0).fit([" ".join(np.repeat(words, row)) for row in counts])
 print(json.dumps(compiled))

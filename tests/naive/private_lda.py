@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.naive.central_checks import random_counts
 
-from discreet import PrivateLDA
+from discreet import PrivateLDA, PrivateSVILDA
 from discreet.privacy import mechanism
 
 COUNTS = random_counts(400, 30, 0)
@@ -12,8 +12,11 @@ OWNERS = np.random.default_rng(1).integers(0, 120, 400)
 
 
 def make(**changes):
-    public = {"n_topics": 2, "epsilon": 4.0, "delta": 1e-5, "random_state": 0, "allow_unlearnable": True}
-    return PrivateLDA(**{**public, **changes})
+    """PrivateLDA, or PrivateSVILDA where a sampling rate is given."""
+    public = {"n_topics": 2, "epsilon": 4.0, "delta": 1e-5, "random_state": 0}
+    if "sampling_rate" in changes:
+        return PrivateSVILDA(**{**public, **changes})
+    return PrivateLDA(**{**public, "allow_unlearnable": True, **changes})
 
 
 def same(one, other):

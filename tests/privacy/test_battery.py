@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
+from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
 from discreet.privacy import (
     Bound,
     BoundedSum,
@@ -37,8 +37,8 @@ def texts(n_documents):
     [
         (PrivateLDA(2, epsilon=4.0), {}),
         (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}),
-        (PrivateLDA(2, epsilon=4.0, sampling_rate=0.3), SAMPLED),
-        (PrivateLDA.park2016(2), SAMPLED),
+        (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), SAMPLED),
+        (PrivateSVILDA.park2016(2), SAMPLED),
     ],
     ids=["full batch", "two rounds", "sampled", "park2016"],
 )

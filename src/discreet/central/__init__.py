@@ -10,6 +10,7 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.private_lda import PrivateLDA
+    from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
     from discreet.central.word_level.count_noise_lda import CountNoiseLDA
@@ -23,6 +24,7 @@ _HOMES = {
     "PrivateCountVectorizer": "discreet.central.vocabulary",
     "PrivateLDA": "discreet.central.private_lda",
     "PrivateMomentLDA": "discreet.central.moment_lda",
+    "PrivateSVILDA": "discreet.central.private_svi_lda",
     "WordCounts": "discreet.central.word_counts",
     "inherent_privacy": "discreet.central.word_level.inherent_loss",
 }
@@ -34,6 +36,7 @@ __all__ = [
     "PrivateCountVectorizer",
     "PrivateLDA",
     "PrivateMomentLDA",
+    "PrivateSVILDA",
     "WordCounts",
     "inherent_privacy",
 ]

@@ -4,24 +4,22 @@ The guarantee and its proof stand in :mod:`discreet.central.moment_release`.
 """
 
 import math
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from discreet._progress import Callback, tell
+from discreet._validate import CALLBACK, FLAG, SEED, THREADS, number, rules, whole
+from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import learnable_directions, release_moments
-from discreet.central.private_lda_check import check_data, check_parameters
 from discreet.central.units import group_units
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, Proposal
 from discreet.lda.moments.fit import fit_topics
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import SharedGaussian
-from discreet.release.record import Release
-from discreet.release.released_topics import ReleasedTopics
+from discreet.release.private_estimator import Plan
 
 __all__ = ["PrivateMomentLDA"]
 
@@ -29,7 +27,7 @@ _LARGEST_TABLE = 2**31
 _START = 0
 
 
-class PrivateMomentLDA(ReleasedTopics):
+class PrivateMomentLDA(PrivateTopicModel):
     r"""Topics from a single private release of word co-occurrence, as a curator or secure aggregation can make it.
 
     Only sums over documents are ever needed, so that no one has to hold the texts together: whoever adds up (a
@@ -77,6 +75,17 @@ class PrivateMomentLDA(ReleasedTopics):
     (2, 40)
     """
 
+    _algorithm = "moments under the central Gaussian"
+    _published = ("n_topics", "doc_topic_prior")
+    _constraints = rules(
+        n_topics=whole(),
+        doc_topic_prior=number(above=0),
+        allow_unlearnable=FLAG,
+        random_state=SEED,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -102,98 +111,45 @@ class PrivateMomentLDA(ReleasedTopics):
         self.ledger = ledger
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "PrivateMomentLDA":
-        """Book the cost, then release the moments and fit topics to them.
+    def _plan(self) -> Plan:
+        if math.isinf(self.epsilon):
+            return Plan(events.non_private(), 0.0)
+        noise = noise_multiplier_for(self.epsilon, self.delta)
+        return Plan(events.gaussian(noise), noise)
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
-            Counts; only whether they are positive is used.
-        y : None
-            Ignored.
-        owners, vocabulary : optional
-            As for :meth:`PrivateLDA.fit`.
+    def _purpose(self) -> tuple[str, list[str]]:
+        return "moments for topics", [f"{self.n_topics} topics"]
 
-        Raises
-        ------
-        ParameterError, PrivacyError, BudgetExceeded
-            Before X is read. ``ParameterError`` also after the release, where there is nothing to learn.
-        CorpusError
-            Where X is not what was expected. The cost stays booked.
-        """
-        check_parameters(self._as_private_lda(), X, owners)
-        ledger = self.ledger
-        if ledger is None:
-            ledger = Ledger(self.epsilon, self.delta, privacy_unit=self.privacy_unit)
-        noise, event = 0.0, events.non_private()
-        if not math.isinf(self.epsilon):
-            noise = noise_multiplier_for(self.epsilon, self.delta)
-            event = events.gaussian(noise)
-        seeded = ", reproducible, not for release" if self.random_state is not None else ""
-        reservation = ledger.reserve(event, f"moments for topics ({self.n_topics} topics{seeded})")
-        # From here on X may be read: the cost is booked.
-        counts, authors, words = check_data(X, owners, vocabulary, self.privacy_unit)
-        needed = 16 * len(words) ** 2
+    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+        needed = 16 * len(data.words) ** 2
         if needed > _LARGEST_TABLE:
             raise ParameterError(
-                f"the moments of {len(words)} words need {needed:,} bytes, which is more than {_LARGEST_TABLE:,}: take "
-                "fewer words, or PrivateLDA."
+                f"the moments of {len(data.words)} words need {needed:,} bytes, which is more than "
+                f"{_LARGEST_TABLE:,}: take fewer words, or PrivateLDA."
             )
-        present = counts.copy()
+        present = data.counts.copy()
         present.data = np.minimum(present.data, 1)
         stream = SecureStream(self.random_state).spawn("moments")
-        gate = SharedGaussian(reservation, noise, self.privacy_unit, stream, self.n_jobs)
+        gate = SharedGaussian(reservation, plan.how, self.privacy_unit, stream, self.n_jobs)
         tell(self.callback, "releasing moments", 0, 1)
-        moments = release_moments(group_units(present, authors), gate)
+        moments = release_moments(group_units(present, data.authors), gate)
         tell(self.callback, "releasing moments", 1, 1)
         learnable = learnable_directions(moments)
         if learnable <= 1 and not self.allow_unlearnable:
             raise ParameterError(
                 f"{learnable} directions of the released moments stand above the noise: there is nothing to learn but "
                 "how frequent words are. The cost stays booked; take more documents, fewer words or a larger epsilon, "
-                "or set allow_unlearnable=True."
+                "or set ",
+                Proposal("allow_unlearnable", True),
+                ".",
             )
         # One start for all: without noise, the release must not depend on the seed.
         topics = fit_topics(moments, self.n_topics, _START, callback=self.callback)
-        self.learnable_, self.n_features_in_ = learnable, len(words)
-        unigram = topics.unigram / topics.unigram.sum()
-        self.release_ = Release(
-            topics.topic_word,
-            words,
-            ledger.snapshot(),
-            self._configuration(learnable),
-            self.random_state is not None,
-            topics.topic_weight,
-            unigram,
-            None,
-            moments.n_documents,
+        return Fitted(
+            topic_word=topics.topic_word,
+            topic_weight=topics.topic_weight,
+            word_weight=topics.unigram / topics.unigram.sum(),
+            n_units_noisy=moments.n_documents,
+            settings={"learnable_directions": learnable},
+            attributes={"learnable_": learnable},
         )
-        return self
-
-    def _as_private_lda(self) -> Any:
-        """The parameters in the form that PrivateLDA's checks know."""
-        return SimpleNamespace(
-            **self.get_params(deep=False),
-            sampling_rate=1.0,
-            n_rounds=None,
-            topic_word_prior=None,
-            contribution_bound=1.0,
-            learning_offset=1.0,
-            learning_decay=0.7,
-            denoise="zero",
-            n_units_lower_bound=None,
-        )
-
-    def _configuration(self, learnable: int) -> dict[str, Any]:
-        from discreet._version import __version__
-
-        names = ("n_topics", "privacy_unit", "doc_topic_prior")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "epsilon": float(self.epsilon),
-            "delta": float(self.delta),
-            "estimator": type(self).__name__,
-            "algorithm": "moments under the central Gaussian",
-            "learnable_directions": learnable,
-            "version": __version__,
-        }

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback
 from discreet.corpus import Corpus
@@ -12,7 +12,7 @@ from discreet.privacy import Ledger
 from discreet.release import Release
 
 if TYPE_CHECKING:
-    from discreet.central import PrivateCountVectorizer, PrivateLDA
+    from discreet.central import PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
 
 __all__ = ["Recipe", "check_budget", "check_recipe", "open_ledger", "train"]
 
@@ -61,16 +61,12 @@ def check_recipe(recipe: Recipe, privacy_unit: str) -> None:
 
     Estimators check themselves, too, but that of the topics only once the words are paid for.
     """
-    from discreet.central.private_lda_check import check_parameters
-    from discreet.central.vocabulary.settings import check_settings
-
     if not 0 < recipe.vocabulary_share < 1:
         raise ParameterError(
             f"--vocabulary-share must lie between 0 and 1, but is {recipe.vocabulary_share}; 0.25 is usual."
         )
-    nobody: list[int] = []
-    check_settings(_vectorizer(recipe, None, privacy_unit), [], nobody)
-    check_parameters(_model(recipe, None, privacy_unit, recipe.epsilon), None, nobody)
+    _vectorizer(recipe, None, privacy_unit).planned_event()
+    _model(recipe, None, privacy_unit, recipe.epsilon).planned_event()
 
 
 def check_budget(recipe: Recipe, ledger: Ledger, *, words_are_public: bool) -> None:
@@ -84,12 +80,12 @@ def check_budget(recipe: Recipe, ledger: Ledger, *, words_are_public: bool) -> N
         return  # made for this run
     trial, epsilon = Ledger.from_json(ledger.to_json()), recipe.epsilon
     if not words_are_public:
-        vectorizer = _vectorizer(recipe, ledger, ledger.privacy_unit)
-        method = vectorizer._method(vectorizer._delta())  # pyright: ignore[reportPrivateUsage]
-        trial.reserve(method.event(), "choosing words")
+        words = _vectorizer(recipe, ledger, ledger.privacy_unit).planned_event()
+        assert words is not None  # only a public vocabulary costs nothing
+        trial.reserve(words, "choosing words")
         epsilon = _left_for_topics(recipe, trial)
     model = _model(recipe, ledger, ledger.privacy_unit, epsilon)
-    trial.reserve(model._noise_and_event()[1], "topics")  # pyright: ignore[reportPrivateUsage]
+    trial.reserve(model.planned_event(), "topics")
 
 
 def _left_for_topics(recipe: Recipe, ledger: Ledger) -> float:
@@ -135,20 +131,20 @@ def _vectorizer(recipe: Recipe, ledger: Ledger | None, privacy_unit: str) -> "Pr
 
 def _model(
     recipe: Recipe, ledger: Ledger | None, privacy_unit: str, epsilon: float, callback: Callback | None = None
-) -> "PrivateLDA":
-    from discreet.central import PrivateLDA
+) -> "PrivateLDA | PrivateSVILDA":
+    from discreet.central import PrivateLDA, PrivateSVILDA
 
-    return PrivateLDA(
-        recipe.n_topics,
-        epsilon=epsilon,
-        delta=recipe.delta,
-        privacy_unit=privacy_unit,
-        doc_topic_prior=recipe.doc_topic_prior,
-        sampling_rate=recipe.sampling_rate,
-        n_rounds=recipe.n_rounds,
-        random_state=recipe.seed,
-        n_jobs=recipe.n_jobs,
-        ledger=ledger,
-        allow_unlearnable=recipe.allow_unlearnable,
-        callback=callback,
-    )
+    shared: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": recipe.delta,
+        "privacy_unit": privacy_unit,
+        "doc_topic_prior": recipe.doc_topic_prior,
+        "n_rounds": recipe.n_rounds,
+        "random_state": recipe.seed,
+        "n_jobs": recipe.n_jobs,
+        "ledger": ledger,
+        "callback": callback,
+    }
+    if recipe.sampling_rate != 1:
+        return PrivateSVILDA(recipe.n_topics, sampling_rate=recipe.sampling_rate, **shared)
+    return PrivateLDA(recipe.n_topics, allow_unlearnable=recipe.allow_unlearnable, **shared)

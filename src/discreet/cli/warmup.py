@@ -50,7 +50,13 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     """Return what to run: together these reach every kernel of the package."""
     import numpy as np
 
-    from discreet.central import CountNoiseLDA, HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA
+    from discreet.central import (
+        CountNoiseLDA,
+        HybridGibbsLDA,
+        PrivateCountVectorizer,
+        PrivateLDA,
+        PrivateSVILDA,
+    )
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
     from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS
     from discreet.lda.moments.bits import add_pair_counts
@@ -65,7 +71,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     words = [f"w{i}" for i in range(40)]
     texts = [" ".join(np.repeat(words, row)) for row in counts]
     owners = np.arange(48) // 2
-    private: dict[str, Any] = {"epsilon": 50.0, "allow_unlearnable": True, "random_state": 0}
+    private: dict[str, Any] = {"epsilon": 50.0, "random_state": 0}
 
     def gibbs(sampler: Any, k: int, n_jobs: int) -> None:
         model = GibbsLDA(k, n_sweeps=2, sampler=sampler, random_state=0, n_jobs=n_jobs).fit(counts)
@@ -86,10 +92,13 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         query_statistic(np.stack([topic_word, topic_word]), counts)
 
     def private_lda() -> None:
-        for rate in (1.0, 0.5):
-            PrivateLDA(4, sampling_rate=rate, **private).fit(counts, vocabulary=words)
-            by_author = PrivateLDA(4, sampling_rate=rate, privacy_unit="author", **private)
-            by_author.fit(counts, owners=owners, vocabulary=words)
+        for unit in ("document", "author"):
+            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(
+                counts, owners=owners, vocabulary=words
+            )
+            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(
+                counts, owners=owners, vocabulary=words
+            )
 
     def vocabulary() -> None:
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):

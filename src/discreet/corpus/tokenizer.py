@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from discreet.corpus.stop_words import english_stop_words
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 
 __all__ = ["DEFAULT_TOKEN_PATTERN", "Tokenizer", "choose_tokenizer"]
 
@@ -152,14 +152,16 @@ def _compile(token_pattern: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(token_pattern)
     except re.error as error:
-        raise ParameterError(f"token_pattern is not a regular expression: {error}.") from None
+        raise ParameterError(Parameter("token_pattern"), f" is not a regular expression: {error}.") from None
     if pattern.groups > 1:
         raise ParameterError(
-            f"token_pattern has {pattern.groups} capturing groups, at most 1 has a meaning; "
-            "write (?:...) for the others."
+            Parameter("token_pattern"),
+            f" has {pattern.groups} capturing groups, at most 1 has a meaning; write (?:...) for the others.",
         )
     if pattern.fullmatch("") is not None:
-        raise ParameterError("token_pattern matches the empty text; use + or {1,} in place of *.")
+        raise ParameterError(
+            Parameter("token_pattern"), " matches the empty text; use + or {1,} in place of *."
+        )
     return pattern
 
 
@@ -170,7 +172,8 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
         shortest, longest = 0, 0
     if not 1 <= shortest <= longest:
         raise ParameterError(
-            f"ngram_range must be (shortest, longest) with 1 <= shortest <= longest, got {ngram_range}."
+            Parameter("ngram_range"),
+            f" must be (shortest, longest) with 1 <= shortest <= longest, got {ngram_range}.",
         )
     return shortest, longest
 
@@ -181,12 +184,15 @@ def _check_stop_words(stop_words: str | Iterable[str] | None, lowercase: bool) -
     if isinstance(stop_words, str):
         if stop_words != "english":
             raise ParameterError(
-                f'stop_words must be "english", a list of words or None, got the text {stop_words!r}.'
+                Parameter("stop_words"),
+                f' must be "english", a list of words or None, got the text {stop_words!r}.',
             )
         return english_stop_words()
-    words: list[Any] = list(stop_words)
+    words: list[Any] = list(stop_words) if isinstance(stop_words, Iterable) else [None]
     if not all(isinstance(word, str) for word in words):
-        raise ParameterError('stop_words must be "english", a list of str or None; an entry is not a str.')
+        raise ParameterError(
+            Parameter("stop_words"), ' must be "english", a list of str or None; an entry is not a str.'
+        )
     return frozenset(word.lower() if lowercase else word for word in words)
 
 

@@ -36,11 +36,11 @@ _WHOSE = {
 }
 
 
-def check_epsilon(epsilon: Any) -> float:
+def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
     """Return epsilon as a float; ``PrivacyError`` unless it is a positive number or infinity."""
     if not is_number(epsilon) or not epsilon > 0:
         raise PrivacyError(
-            Parameter("epsilon"),
+            Parameter(name),
             f" must be a positive number (or inf for no privacy), but is {epsilon!r}; "
             "see `discreet budget` for what a value means.",
         )

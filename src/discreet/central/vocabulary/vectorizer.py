@@ -15,35 +15,54 @@ choosing words and training a topic model on them, both private, is private at t
 """
 
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet.central.vocabulary.documents import Documents, count_documents, is_writable, pick_words
+from discreet._validate import SEED, THREADS, choice, collect, optional, rules, whole
+from discreet.central.vocabulary.documents import (
+    Documents,
+    check_kind,
+    count_documents,
+    is_writable,
+    pick_words,
+)
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
-from discreet.central.vocabulary.settings import check_settings, public_words
+from discreet.central.vocabulary.public_words import public_words
 from discreet.central.vocabulary.sips import Sips
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import Choice, rank_words, secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
-from discreet.errors import PrivacyError
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.units import check_delta, check_epsilon
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer"]
 
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
 _DEFAULT_DELTA = 1e-6
+_MOST_WORDS_PER_UNIT = 2**16
+_METHODS = {
+    "greedy": Greedy,
+    "weighted_gaussian": WeightedGaussian,
+    "policy_gaussian": PolicyGaussian,
+    "sips": Sips,
+}
 Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
 
 
-class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
+class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     r"""Choose a vocabulary privately, then count words.
 
     Parameters
@@ -109,6 +128,15 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
     >>> list(words.get_feature_names_out())
     ['model', 'of', 'text', 'topics']
     """
+
+    _constraints = rules(
+        method=choice(*_METHODS),
+        max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
+        max_words=optional(whole()),
+        threshold=choice("corrected", "published"),
+        random_state=SEED,
+        n_jobs=THREADS,
+    )
 
     def __init__(
         self,
@@ -206,34 +234,76 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
+    def planned_event(self) -> "Event | None":  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the event that ``fit`` would book, or None where a public vocabulary needs none.
+
+        As of other private estimators: from parameters alone (and the ledger's delta), booking nothing.
+        """
+        self._check_parameters()
+        return None if self.vocabulary is not None else self._plan().event
+
+    def _plan(self) -> Plan:
+        method = self._method(float(self._delta()))
+        return Plan(method.event(), method)
+
+    def _promised(self, plan: Plan) -> tuple[float, float]:
+        delta = self._delta()
+        if self.threshold == "published":
+            delta = published_leak(self.epsilon, delta, self.max_words_per_unit)
+        return self.epsilon, delta
+
+    def _purpose(self) -> tuple[str, list[str]]:
+        remarks = [self.method, f"at most {self.max_words_per_unit} words for each {self.privacy_unit}"]
+        if self.threshold == "published":
+            remarks.append("published threshold, for reproduction only")
+        return "vocabulary", remarks
+
+    def _faults(self) -> list[DiscreetError]:
+        faults = super()._faults()
+        if self.threshold == "published" and self.method != "greedy":
+            faults.append(
+                ParameterError(Parameter("threshold"), '="published" is a variant of method="greedy" only.')
+            )
+        return [*faults, *collect(self._tokenizer)]
+
+    def _faults_of_promise(self) -> list[DiscreetError]:
+        if self.vocabulary is not None:
+            return []  # nothing is promised, because nothing is used
+        return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
+
+    def _faults_of_ledger(self) -> list[DiscreetError]:
+        return [] if self.vocabulary is not None else super()._faults_of_ledger()
+
+    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+        return [] if self.vocabulary is not None else self._faults_of_owners(X, owners)
+
     def _fit(self, X: Any, owners: Any) -> Documents | None:
-        tokenizer = check_settings(self, X, owners)
+        check_kind(X)
+        self._check_call(X, owners)
         if self.vocabulary is not None:
             self._set(public_words(self.vocabulary), None, self.ledger)
             return None
-        delta = self._delta()
+        plan = self._plan()
+        return self._fit_booked(plan, self._book(plan), X, owners)
+
+    def _fit_booked(self, plan: Plan, booking: Booking, X: Any, owners: Any) -> Documents:
+        """Do what was planned and booked. From here on X is read."""
+        method: Method = plan.how
         published = self.threshold == "published"
-        method = self._method(delta)
-        ledger = self.ledger
-        if ledger is None:
-            booked = published_leak(self.epsilon, delta, self.max_words_per_unit) if published else delta
-            ledger = Ledger(self.epsilon, booked, privacy_unit=self.privacy_unit)
         stream = SecureStream(self.random_state).spawn("vocabulary")
-        reservation = ledger.reserve(method.event(), self._purpose(published))
-        # From here on X may be read: the cost is booked.
-        read = count_documents(X, tokenizer, owners, in_text_order=published)
+        read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
         order = secret_order(read.words, stream.spawn("order").words(8).tobytes())
         authors = read.owners if self.privacy_unit == "author" else None
         n_threads = count_threads(self.n_jobs)
         units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
-        choice = method.choose(units, stream.spawn("noise"), reservation, n_jobs=self.n_jobs)
+        choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
         words, weights = self._released(choice, read.words)
         if not words:
             raise PrivacyError(
                 "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
                 "booked); use a larger epsilon, more texts, or a public vocabulary=."
             )
-        self._set(words, weights, ledger)
+        self._set(words, weights, booking.ledger)
         return read
 
     def _released(
@@ -267,20 +337,11 @@ class PrivateCountVectorizer(TransformerMixin, BaseEstimator):
 
     def _delta(self) -> float:
         if self.delta is not None:
-            return float(self.delta)
-        return _DEFAULT_DELTA if self.ledger is None else self.ledger.delta / 10
+            return self.delta
+        return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
 
     def _method(self, delta: float) -> Method:
         epsilon, cap, unit = float(self.epsilon), int(self.max_words_per_unit), self.privacy_unit
         if self.method == "greedy":
             return Greedy(epsilon, delta, cap, unit, published=self.threshold == "published")
-        kinds = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
-        return kinds[self.method](epsilon, delta, cap, unit)
-
-    def _purpose(self, published: bool) -> str:
-        marks = [self.method, f"at most {self.max_words_per_unit} words for each {self.privacy_unit}"]
-        if published:
-            marks.append("published threshold, for reproduction only")
-        if self.random_state is not None:
-            marks.append("reproducible, not for release")
-        return f"vocabulary ({', '.join(marks)})"
+        return _METHODS[self.method](epsilon, delta, cap, unit)

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from discreet.release.released_topics import ReleasedTopics
+from discreet.central.base import PrivateTopicModel
 
 __all__ = ["WordLevelModel"]
 
 
-class WordLevelModel(ReleasedTopics):
-    """Base of estimators whose unit is one word, replaced by another."""
+class WordLevelModel(PrivateTopicModel):
+    """Base of estimators whose unit is one word, replaced by another. ``owners`` have no effect."""
 
     privacy_unit = "word"
     neighboring = "replace_one"
+    _protects = ("word",)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

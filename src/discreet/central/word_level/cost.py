@@ -24,7 +24,7 @@ from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
 __all__ = [
     "DEFAULT_PRIOR",
     "Mechanism",
-    "Plan",
+    "Run",
     "calibrated",
     "plan",
     "prior_for_range",
@@ -133,7 +133,7 @@ def calibrated(
         ) from None
 
 
-class Plan(NamedTuple):
+class Run(NamedTuple):
     """What a run will do and cost.
 
     Attributes
@@ -177,7 +177,7 @@ def plan(
     topic_word_prior: float | None,
     *,
     hidden: bool,
-) -> Plan:
+) -> Run:
     """Fill in what was left open, and find the noise and the cost.
 
     Parameters
@@ -210,7 +210,7 @@ def plan(
     event = total_event(mechanism, n_tables, n_draws, log_ratio)
     one = total_epsilon(mechanism.event(), delta) if epsilon_noise is None else float(epsilon_noise)
     total = total_epsilon(event, delta) if epsilon is None else float(epsilon)
-    return Plan(mechanism, event, total, one, log_ratio, clip, float(topic_word_prior))
+    return Run(mechanism, event, total, one, log_ratio, clip, float(topic_word_prior))
 
 
 def _half_the_budget(epsilon: float, delta: float, n_draws: int) -> float:

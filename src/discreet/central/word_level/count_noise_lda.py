@@ -34,19 +34,19 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet.central.private_lda_check import check_data
+from discreet._validate import CALLBACK, SEED, THREADS, choice, number, rules, whole
+from discreet.central.base import Data, Fitted
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.arranged_tokens import arrange
 from discreet.central.word_level.base import WordLevelModel
-from discreet.central.word_level.check import check_word_level
 from discreet.central.word_level.cost import DEFAULT_PRIOR, table_mechanism
 from discreet.central.word_level.integer_draws import draw_topics, integer_prior, integer_table
-from discreet.lda.gibbs.state import Tokens, count_topics
+from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, count_topics
 from discreet.privacy.accounting import events
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.record import Release
+from discreet.release.private_estimator import Plan
 
 __all__ = ["CountNoiseLDA"]
 
@@ -85,6 +85,19 @@ class CountNoiseLDA(WordLevelModel):
     n_features_in_ : int
     """
 
+    _algorithm = "Gibbs sampling with noise on counts"
+    _published = ("n_topics", "when", "topic_word_prior", "doc_topic_prior", "n_sweeps")
+    _constraints = rules(
+        n_topics=whole(1, MOST_TOPICS),
+        when=choice("first", "every", "last"),
+        topic_word_prior=number(above=0),
+        doc_topic_prior=number(above=0),
+        n_sweeps=whole(),
+        random_state=SEED,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -112,35 +125,32 @@ class CountNoiseLDA(WordLevelModel):
         self.ledger = ledger
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "CountNoiseLDA":
-        """Book (as not private), then train. Parameters and errors as for ``HybridGibbsLDA.fit``."""
-        check_word_level(self, X)
-        ledger = self.ledger
-        if ledger is None:
-            ledger = Ledger(
-                math.inf, self.delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring
-            )
-        seeded = ", reproducible, not for release" if self.random_state is not None else ""
-        ledger.reserve(
-            events.non_private(),
-            f"topics with noise on counts only ({self.when}); covers {self._covered()}{seeded}",
-        )
-        counts, _, words = check_data(X, None, vocabulary, self.privacy_unit)
-        table = self._train(counts, SecureStream(self.random_state).spawn("noisy counts"))
+    def _plan(self) -> Plan:
+        return Plan(events.non_private())
+
+    def _promised(self, plan: Plan) -> tuple[float, float]:
+        return math.inf, self.delta
+
+    def _purpose(self) -> tuple[str, list[str]]:
+        return "topics with noise on counts only", [f"{self.when}; covers {_COVERED[self.when]}"]
+
+    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+        table = self._noisy_counts(data.counts, SecureStream(self.random_state).spawn("noisy counts"))
         smooth = table + self.topic_word_prior
-        self.n_features_in_ = len(words)
-        self.release_ = Release(
+        n_tables = {"first": 1, "every": self.n_sweeps + 1, "last": math.inf}[self.when]
+        return Fitted(
             topic_word=hybrid_gibbs.topics_of(table, self.topic_word_prior),
-            vocabulary=words,
-            ledger=ledger.snapshot(),
-            configuration=self._configuration(),
-            reproducible=self.random_state is not None,
             topic_weight=smooth.sum(0) / smooth.sum(),
             word_weight=smooth.sum(1) / smooth.sum(),
+            settings={
+                "epsilon": float(self.epsilon),
+                "epsilon_given_assignments": 2.0 * self.epsilon * n_tables,
+                "covered": _COVERED[self.when],
+                "not_covered": "the topic assignments, and through them the counts",
+            },
         )
-        return self
 
-    def _train(self, counts: Any, stream: SecureStream) -> NDArray[np.float64]:
+    def _noisy_counts(self, counts: Any, stream: SecureStream) -> NDArray[np.float64]:
         """Run the chain, and return the counts (n_words, n_topics) from which topics are read."""
         n_threads = count_threads(self.n_jobs)
         scale = 0 if math.isinf(self.epsilon) else 1 / Fraction(self.epsilon)
@@ -172,22 +182,6 @@ class CountNoiseLDA(WordLevelModel):
             sums = last.sum(1, keepdims=True)
             last = np.where(sums > 0, last * totals / np.maximum(sums, 1), totals / self.n_topics)
         return last
-
-    def _covered(self) -> str:
-        return _COVERED[self.when]
-
-    def _configuration(self) -> dict[str, Any]:
-        from discreet._version import __version__
-
-        names = ("n_topics", "when", "epsilon", "delta", "topic_word_prior", "doc_topic_prior", "n_sweeps")
-        public = {name: getattr(self, name) for name in names}
-        n_tables = {"first": 1, "every": self.n_sweeps + 1, "last": math.inf}[self.when]
-        public["epsilon_given_assignments"] = 2.0 * self.epsilon * n_tables
-        public["covered"] = self._covered()
-        public["not_covered"] = "the topic assignments, and through them the counts"
-        public |= {"estimator": "CountNoiseLDA", "version": __version__, "privacy_unit": self.privacy_unit}
-        public["algorithm"] = "Gibbs sampling with noise on counts"
-        return public
 
 
 def _noisy(

@@ -1,21 +1,24 @@
 """HybridGibbsLDA: topics by Gibbs sampling, private for each single word. A shell over ``hybrid_gibbs``."""
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet.central.private_lda_check import check_data
+from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, collect, number, optional, rules, whole
+from discreet.central.base import Data, Fitted
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.arranged_tokens import arrange
 from discreet.central.word_level.base import WordLevelModel
-from discreet.central.word_level.check import check_word_level
-from discreet.central.word_level.cost import DEFAULT_PRIOR, Plan, plan
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
+from discreet.errors import DiscreetError, Parameter, PrivacyError
+from discreet.lda.gibbs.state import MOST_TOPICS
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.record import Release
+from discreet.privacy.units import check_delta, check_epsilon
+from discreet.release.private_estimator import Plan
 
 __all__ = ["HybridGibbsLDA"]
 
@@ -84,6 +87,21 @@ class HybridGibbsLDA(WordLevelModel):
     (2, 30)
     """
 
+    _algorithm = "Gibbs sampling from frozen noisy tables"
+    _published = ("n_topics", "n_sweeps", "noise", "publish_assignments", "doc_topic_prior")
+    _constraints = rules(
+        n_topics=whole(1, MOST_TOPICS),
+        clip=optional(number(above=0)),
+        topic_word_prior=optional(number(above=0)),
+        doc_topic_prior=number(above=0),
+        n_sweeps=whole(),
+        noise=choice("laplace", "gaussian"),
+        publish_assignments=FLAG,
+        random_state=SEED,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -117,28 +135,18 @@ class HybridGibbsLDA(WordLevelModel):
         self.ledger = ledger
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> "HybridGibbsLDA":
-        """Book the cost, then train.
+    def _faults_of_promise(self) -> list[DiscreetError]:
+        given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]
+        faults: list[DiscreetError] = []
+        if len(given) != 1:
+            both = (Parameter("epsilon"), " (of the whole fit) or ", Parameter("epsilon_noise"))
+            faults.append(
+                PrivacyError("give either ", *both, f" (of one table), but {len(given)} are given.")
+            )
+        checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
+        return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
-            Counts: whole numbers, not negative.
-        y, owners : ignored
-            The unit is one word, whoever wrote it.
-        vocabulary : sequence of str of length n_words, optional
-            The (public) word of each column; by default those that X carries.
-
-        Raises
-        ------
-        ParameterError, PrivacyError
-            Before X is read or anything booked, naming all parameters that are out of range.
-        BudgetExceeded
-            Where the ledger has less left. X is not read, and the estimator is as it was.
-        CorpusError
-            Where X is not what was expected. The cost stays booked.
-        """
-        check_word_level(self, X)
+    def _plan(self) -> Plan:
         run = plan(
             self.noise,
             self.epsilon,
@@ -149,18 +157,17 @@ class HybridGibbsLDA(WordLevelModel):
             self.topic_word_prior,
             hidden=not self.publish_assignments,
         )
-        ledger = self.ledger
-        if ledger is None:
-            ledger = Ledger(
-                run.epsilon, self.delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring
-            )
-        seeded = ", reproducible, not for release" if self.random_state is not None else ""
+        return Plan(run.event, run)
+
+    def _promised(self, plan: Plan) -> tuple[float, float]:
+        return plan.how.epsilon, self.delta
+
+    def _purpose(self) -> tuple[str, list[str]]:
         covered = "and all topic assignments" if self.publish_assignments else "without topic assignments"
-        reservation = ledger.reserve(
-            run.event, f"topics by Gibbs sampling ({self.n_sweeps} sweeps, {covered}{seeded})"
-        )
-        # From here on X may be read: the cost is booked.
-        counts, _, words = check_data(X, None, vocabulary, self.privacy_unit)
+        return "topics by Gibbs sampling", [f"{self.n_sweeps} sweeps", covered]
+
+    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+        run: Run = plan.how
         settings = hybrid_gibbs.Settings(
             self.n_topics,
             float(self.doc_topic_prior),
@@ -169,11 +176,9 @@ class HybridGibbsLDA(WordLevelModel):
             run.mechanism,
             not self.publish_assignments,
         )
-        stream, n_threads = (
-            SecureStream(self.random_state).spawn("word-level topics"),
-            count_threads(self.n_jobs),
-        )
-        tokens = arrange(counts, stream.spawn("order"))
+        stream = SecureStream(self.random_state).spawn("word-level topics")
+        n_threads = count_threads(self.n_jobs)
+        tokens = arrange(data.counts, stream.spawn("order"))
         state = hybrid_gibbs.init(tokens, settings, stream)
         for done in range(self.n_sweeps):
             tell(self.callback, "sweeps", done, self.n_sweeps)
@@ -186,35 +191,20 @@ class HybridGibbsLDA(WordLevelModel):
         prior = min(run.topic_word_prior, DEFAULT_PRIOR)
         smooth = last + prior
         sizes = smooth.sum(0)
-        self.n_features_in_ = len(words)
-        self.release_ = Release(
+        return Fitted(
             topic_word=hybrid_gibbs.topics_of(last, prior),
-            vocabulary=words,
-            ledger=ledger.snapshot(),
-            configuration=self._configuration(run),
-            reproducible=self.random_state is not None,
             topic_weight=sizes / sizes.sum(),
             word_weight=smooth.sum(1) / smooth.sum(),
-            topic_word_noise=np.repeat(run.deviation / sizes[:, None], len(words), axis=1),
+            topic_word_noise=np.repeat(run.deviation / sizes[:, None], len(data.words), axis=1),
+            settings=_found(run),
         )
-        return self
 
-    def _configuration(self, run: Plan) -> dict[str, Any]:
-        from discreet._version import __version__
 
-        public = {
-            name: getattr(self, name) for name in ("n_topics", "n_sweeps", "noise", "publish_assignments")
-        }
-        public |= {"doc_topic_prior": float(self.doc_topic_prior), "topic_word_prior": run.topic_word_prior}
-        public |= {"epsilon": run.epsilon, "delta": float(self.delta), "epsilon_noise": run.epsilon_noise}
-        if run.clip is not None:
-            public["clip"] = run.clip
-        if run.log_ratio and math.isfinite(run.epsilon):
-            public["epsilon_draw"] = run.log_ratio
-        public |= {
-            "estimator": type(self).__name__,
-            "version": __version__,
-            "privacy_unit": self.privacy_unit,
-        }
-        public["algorithm"] = "Gibbs sampling from frozen noisy tables"
-        return public
+def _found(run: Run) -> dict[str, float | None]:
+    """Return what the plan filled in, as public settings."""
+    return {
+        "topic_word_prior": run.topic_word_prior,
+        "epsilon_noise": run.epsilon_noise,
+        "clip": run.clip,
+        "epsilon_draw": run.log_ratio if run.log_ratio and math.isfinite(run.epsilon) else None,
+    }

@@ -1,0 +1,136 @@
+"""What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._validate import is_number, is_whole
+from discreet.central.check_data import check_data
+from discreet.privacy.ledger.ledger import Reservation
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
+from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
+
+__all__ = ["Data", "Fitted", "PrivateTopicModel", "rows_of"]
+
+
+class Data(NamedTuple):
+    """What a fit has read. Private.
+
+    Attributes
+    ----------
+    counts : canonical CSR of shape (n_documents, n_words), int32
+    authors : array of shape (n_documents,), int64, or None
+        Where they are the unit.
+    words : tuple of str
+        Public.
+    """
+
+    counts: Any
+    authors: NDArray[Any] | None
+    words: tuple[str, ...]
+
+
+class Fitted(NamedTuple):
+    """What a fit has found, all of it released: fields of the ``Release``, and what else is to be known.
+
+    Attributes
+    ----------
+    settings : mapping of str to str, int, float or bool
+        To stand in the release's configuration, too.
+    attributes : mapping of str to Any
+        To be set on the estimator, too.
+    """
+
+    topic_word: NDArray[Any]
+    topic_weight: NDArray[Any]
+    word_weight: NDArray[Any]
+    topic_word_noise: NDArray[Any] | None = None
+    n_units_noisy: float | None = None
+    settings: Mapping[str, Any] = {}
+    attributes: Mapping[str, Any] = {}
+
+
+class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
+    """Base of topic models for a curator. A subclass says what a fit would do, and how it trains."""
+
+    _algorithm: ClassVar[str]
+    #: Parameters that stand in the release, where they are not None.
+    _published: ClassVar[tuple[str, ...]]
+
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> Self:
+        """Book the cost, then train.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+            Counts: whole numbers, not negative.
+        y : None
+            Ignored.
+        owners : array-like of shape (n_documents,), optional
+            Author of each document, as numbers or names; by default those that X carries. Without effect unless
+            authors are the unit.
+        vocabulary : sequence of str of length n_words, optional
+            The (public, or privately chosen) word of each column; by default those that X carries.
+
+        Raises
+        ------
+        ParameterError, PrivacyError
+            Before X is read or anything booked, naming all parameters that are out of range.
+        BudgetExceeded
+            Where the ledger has less left. X is not read, and the estimator is as it was.
+        CorpusError
+            Where X is not what was expected. The cost stays booked.
+        """
+        self._check_call(X, owners)
+        plan = self._plan()
+        return self._fit_booked(plan, self._book(plan), X, owners, vocabulary)
+
+    def _fit_booked(self, plan: Plan, booking: Booking, X: Any, owners: Any, vocabulary: Any) -> Self:
+        """Do what was planned and booked. From here on X is read."""
+        data = Data(*check_data(X, owners, vocabulary, self.privacy_unit))
+        fitted = self._train(data, plan, booking.reservation)
+        for name, value in fitted.attributes.items():
+            setattr(self, name, value)
+        self.n_features_in_ = len(data.words)
+        self.release_ = Release(
+            topic_word=fitted.topic_word,
+            vocabulary=data.words,
+            ledger=booking.ledger.snapshot(),
+            configuration=self._configuration(plan, fitted),
+            reproducible=self.random_state is not None,
+            topic_weight=fitted.topic_weight,
+            word_weight=fitted.word_weight,
+            topic_word_noise=fitted.topic_word_noise,
+            n_units_noisy=fitted.n_units_noisy,
+        )
+        return self
+
+    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+        raise NotImplementedError
+
+    def _configuration(self, plan: Plan, fitted: Fitted) -> dict[str, Any]:
+        """Return the public settings of a run."""
+        from discreet._version import __version__
+
+        epsilon, delta = self._promised(plan)
+        public = {name: getattr(self, name) for name in self._published}
+        public |= {"epsilon": float(epsilon), "delta": float(delta), "privacy_unit": self.privacy_unit}
+        public |= {"estimator": type(self).__name__, "algorithm": self._algorithm, "version": __version__}
+        public |= fitted.settings
+        return {name: _plain(value) for name, value in public.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of any kind as one of Python's, which a file can hold."""
+    if is_whole(value):
+        return int(value)
+    return float(value) if is_number(value) else value
+
+
+def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return topics as rows that sum to 1, from columns of any sum."""
+    topic_word = np.ascontiguousarray(word_topic.T)
+    return topic_word / topic_word.sum(1, keepdims=True)

@@ -1,0 +1,166 @@
+"""What every private estimator does around its algorithm: refuse, plan, book.
+
+It stands beside the release and not in one of the trust settings, because all of them may import it from here, and
+because the floors below, which promise nothing, may not.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from sklearn.base import BaseEstimator
+
+from discreet._validate import Checked, collect, is_whole, refuse
+from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
+from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.units import check_delta, check_epsilon
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
+__all__ = ["Booking", "Plan", "PrivateEstimator"]
+
+
+class Plan(NamedTuple):
+    """What a fit will do, from parameters alone.
+
+    Attributes
+    ----------
+    event : event
+        What it costs; what will be booked.
+    how : Any
+        What the algorithm needs to keep to it: a noise multiplier, a method.
+    """
+
+    event: "Event"
+    how: Any = None
+
+
+class Booking(NamedTuple):
+    """What was reserved, and where."""
+
+    ledger: Ledger
+    reservation: Reservation
+
+
+class PrivateEstimator(Checked, BaseEstimator):
+    """Base of estimators that book their cost before they look at data.
+
+    A subclass has the parameters below, rules for its others (``_constraints``), and says what a fit would do
+    (``_plan``) and what the ledger is told it is for (``_purpose``).
+    """
+
+    epsilon: Any
+    delta: Any
+    privacy_unit: Any
+    random_state: int | None
+    ledger: Ledger | None
+    #: Public lower bound on the number of units, where a subclass has such a parameter.
+    n_units_lower_bound: int | None = None
+
+    #: The relation that the promise is about.
+    neighboring: ClassVar[str] = "add_or_remove_one"
+    #: The units that a subclass can protect.
+    _protects: ClassVar[tuple[str, ...]] = ("document", "author")
+
+    def planned_event(self) -> "Event":
+        """Return the event that ``fit`` would book, from parameters alone: before any data, and booking nothing.
+
+        Returns
+        -------
+        event
+            As made by :mod:`discreet.privacy.events`; ``composed_epsilon([event, ...], delta)`` tells what it costs,
+            alone or together with others.
+
+        Raises
+        ------
+        ParameterError, PrivacyError
+            Naming all parameters that are out of range.
+        """
+        self._check_parameters()
+        return self._plan().event
+
+    def _plan(self) -> Plan:
+        raise NotImplementedError
+
+    def _purpose(self) -> tuple[str, Sequence[str]]:
+        """Return what the cost is for, and remarks on it, as they stand in the ledger."""
+        raise NotImplementedError
+
+    def _promised(self, plan: Plan) -> tuple[float, float]:
+        """Return epsilon and delta of the fit, which are the budget of the ledger that it makes where it has none."""
+        return self.epsilon, self.delta
+
+    def _book(self, plan: Plan) -> Booking:
+        """Book what was planned. Data may be read from here on."""
+        ledger = self.ledger
+        if ledger is None:
+            epsilon, delta = self._promised(plan)
+            ledger = Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
+        return Booking(ledger, ledger.reserve(plan.event, self._entry()))
+
+    def _entry(self) -> str:
+        what, remarks = self._purpose()
+        if self.random_state is not None:
+            remarks = [*remarks, "reproducible, not for release"]
+        return f"{what} ({', '.join(remarks)})" if remarks else what
+
+    # ---- refusals, before anything is booked or read
+
+    def _check_call(self, X: Any, owners: Any) -> None:
+        """Raise one error that tells all that is wrong with a call of ``fit``. Does not read X."""
+        refuse([*self._faults(), *self._faults_of_call(X, owners)])
+
+    def _faults(self) -> list[DiscreetError]:
+        return [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
+
+    def _faults_of_promise(self) -> list[DiscreetError]:
+        bound = self.n_units_lower_bound if is_whole(self.n_units_lower_bound) else None
+        return collect(
+            lambda: check_epsilon(self.epsilon), lambda: check_delta(self.delta, n_units_lower_bound=bound)
+        )
+
+    def _faults_of_ledger(self) -> list[DiscreetError]:
+        faults: list[DiscreetError] = []
+        if self.privacy_unit not in self._protects:
+            units = " or ".join(f'"{unit}"' for unit in self._protects)
+            faults.append(
+                PrivacyError(Parameter("privacy_unit"), f" must be {units}, but is {self.privacy_unit!r}.")
+            )
+        if self.ledger is None:
+            return faults
+        if not isinstance(self.ledger, Ledger):
+            kind = type(self.ledger).__name__
+            return [
+                *faults,
+                PrivacyError(Parameter("ledger"), f" must be a Ledger or None, but is a {kind}."),
+            ]
+        if (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
+            faults.append(
+                PrivacyError(
+                    "the ",
+                    Parameter("ledger"),
+                    f" protects {self.ledger.privacy_unit} ({self.ledger.neighboring}), but this fit would protect "
+                    f"{self.privacy_unit} ({self.neighboring}); use one unit and relation for both.",
+                )
+            )
+        return faults
+
+    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+        """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
+        faults = self._faults_of_owners(X, owners)
+        if getattr(X, "vocabulary_is_public", True) is False:
+            faults.append(
+                PrivacyError(
+                    "the words of this corpus were read from the private text itself, so they would leak; choose words "
+                    "with PrivateCountVectorizer first, or read the corpus with a public ",
+                    Proposal("vocabulary"),
+                    ".",
+                )
+            )
+        return faults
+
+    def _faults_of_owners(self, X: Any, owners: Any) -> list[DiscreetError]:
+        if self.privacy_unit != "author" or owners is not None or getattr(X, "owners", None) is not None:
+            return []
+        advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
+        return [PrivacyError(Parameter("privacy_unit"), *advice)]
