@@ -114,7 +114,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "audit-more.md": attacked,
     "audit.md": attacked,
     "choosing.md": lambda _: {"public_counts": some_counts(300)},
-    "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3]},
+    "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3], "entry_id": "an entry"},
     "corpora.md": corpora,
     "federated.md": lambda _: {
         name: sp.csr_matrix(some_counts(2000, seed))

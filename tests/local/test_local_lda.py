@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from tests.naive import local as naive
 
-from discreet import LocalLDA, Release
+from discreet import FederatedLDA, LocalLDA, Release
 from discreet.errors import CorpusError, ParameterError
 from discreet.local import BitChannel, Moments
 from discreet.local.promise import losses
@@ -102,6 +102,8 @@ def test_release_names_the_report_and_all_losses(tmp_path):
     assert settings["epsilon_one_word_added_or_removed"] == pytest.approx(1.5)
     assert settings["epsilon_one_word_replaced"] == pytest.approx(3.0)
     assert settings["n_reports"] == 5000
+    assert settings["learnable"] == model.learnable_
+    assert np.array_equal(model.topic_word_, model.components_)
     assert model.release_.determinism == "secure"
     model.release_.save(tmp_path / "topics")
     assert Release.load(tmp_path / "topics") == model.release_
@@ -109,6 +111,27 @@ def test_release_names_the_report_and_all_losses(tmp_path):
     simulated = model.fit(reports(present, of), simulated=True).release_
     assert simulated.reproducible
     assert "not for release" in simulated.guarantee
+
+
+def test_an_exact_number_of_reports_is_not_called_noisy():
+    present, _ = blocks(5000)
+    of = channel(1.5)
+    release = LocalLDA(2, channel=of, random_state=0).fit(reports(present, of)).release_
+    assert release.n_units_noisy is None
+    row = (
+        "| number of reports | 5,000: exact, known to whoever collected them, and not hidden by the promise |"
+    )
+    assert row in release.card()
+    page = release.to_html()
+    assert "Number of reports 5,000: exact" in page
+    for text in (release.card(), page):
+        assert "noisy number" not in text
+    silos = FederatedLDA(
+        2, mechanism="bits", epsilon=8.0, density=0.15, allow_unlearnable=True, random_state=0
+    )
+    told = silos.fit([present[:3000], present[3000:]]).release_
+    assert row in told.card()
+    assert "noisy number" not in told.card() + told.to_html()
 
 
 def test_losses_are_never_below_the_true_ones_and_know_the_limit():

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of LocalLDA, on data that are turned into bits."""
+"""scikit-learn's own checks of the local estimators, on data that are turned into bits."""
 
 import warnings
 from types import SimpleNamespace
@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from discreet.local import LocalLDA
+from discreet.local import LocalLDA, StreamingLocalLDA
 
 
-class Bits(LocalLDA):
+class TakesBits:
     """Takes scikit-learn's real numbers where they are fine, as bits: above their mean or not."""
 
     def fit(self, X, y=None):
@@ -25,6 +25,15 @@ class Bits(LocalLDA):
 
     def transform_reports(self, X, *, packed=False):
         return super().transform_reports(_bits(X), packed=packed)
+
+
+class Batch(TakesBits, LocalLDA):
+    pass
+
+
+class Stream(TakesBits, StreamingLocalLDA):
+    def partial_fit(self, X, y=None):
+        return super().partial_fit(_bits(X), y)
 
 
 def _bits(X):
@@ -45,13 +54,19 @@ NOT_FOR_REPORTS = {
     "check_transformer_data_not_an_array",
 }
 
-_MODEL = Bits(1, channel=SimpleNamespace(p=0.9, q=0.1), allow_unlearnable=True, random_state=0)
+_HOW = {"channel": SimpleNamespace(p=0.9, q=0.1), "allow_unlearnable": True, "random_state": 0}
+MODELS = [Batch(1, **_HOW), Stream(1, **_HOW)]
 
 
 @pytest.mark.parametrize(
-    "check", [pytest.param(check, id=check.func.__name__) for _, check in estimator_checks_generator(_MODEL)]
+    ("model", "check"),
+    [
+        pytest.param(model, check, id=f"{type(model).__name__}-{check.func.__name__}")
+        for model in MODELS
+        for _, check in estimator_checks_generator(model)
+    ],
 )
-def test_sklearn_check(check):
+def test_sklearn_check(model, check):
     if check.func.__name__ in NOT_FOR_REPORTS:
         pytest.skip("not for reports")
-    check(_MODEL)
+    check(model)

@@ -7,14 +7,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from tests.local.test_local_lda import blocks, channel, reports
 
 from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import noise_variance
 from discreet.lda.moments.moments import Moments
-from discreet.local import olp_lda as prior_stream
-from discreet.local.discounted_moments import FadingMoments
+from discreet.local import base, olp_lda
+from discreet.local.discounted_moments import DiscountedMoments
 from discreet.local.informed_gibbs import count_topics_of
 
 
@@ -56,7 +59,7 @@ def test_a_batch_taken_away_was_never_there(stream):
 def test_fading_moments_are_weighted_sums(stream):
     _, noisy, of = stream
     like = Moments(45, channel=of)
-    fading = FadingMoments(like, 0.5)
+    fading = DiscountedMoments(like, 0.5)
     parts = np.array_split(noisy, 4)
     for part in parts:
         fading.merge(Moments(45, channel=of).add_batch(part))
@@ -118,7 +121,7 @@ def test_olp_weight_is_that_of_theorem_6():
     n, f, sigma = 160, Fraction(2, 5), Fraction(7)
     of = SimpleNamespace(p=1 - f / 2, q=f / 2)
     exact = n * f * (2 - f) / (n * f * (2 - f) + 4 * sigma**2 * (1 - f) ** 2)
-    assert prior_stream.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
+    assert olp_lda.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
     printed = n * f * (2 - f) / (n * f * (2 - f) + 2 * sigma**2 * (1 - f) ** 2)
     assert abs(float(printed) - float(exact)) > 0.01
     assert n * noise_variance(of) == pytest.approx(float(n * f * (2 - f) / (4 * (1 - f) ** 2)), rel=1e-12)
@@ -130,9 +133,9 @@ def test_bayes_estimate_has_the_smallest_error_at_that_weight():
     n, sigma, mean = 160, 9.0, 60.0
     truth = rng.normal(mean, sigma, 200_000)
     noisy = truth + rng.normal(0, np.sqrt(n * noise_variance(of)), truth.size)
-    best = prior_stream.bayes_weight(n, of, sigma)
+    best = olp_lda.bayes_weight(n, of, sigma)
     error = {
-        weight: ((prior_stream.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
+        weight: ((olp_lda.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
         for weight in (best * 0.8, best, min(1.0, best * 1.15))
     }
     assert min(error, key=error.get) == best
@@ -140,18 +143,18 @@ def test_bayes_estimate_has_the_smallest_error_at_that_weight():
 
 def test_olp_steps_as_printed(stream):
     present, noisy, of = stream
-    settings = prior_stream.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    state = prior_stream.init(present[:300], settings, 0)
+    settings = olp_lda.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    state = olp_lda.init(present[:300], settings, 0)
     assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
     assert state.latest.sum() == present[:300].sum()
     batch = noisy[300:460]
-    after = prior_stream.step(state, batch, settings, np.random.default_rng(0))
+    after = olp_lda.step(state, batch, settings, np.random.default_rng(0))
     assert np.allclose(after.prior, state.prior + 0.5 * state.latest)
     counts = (batch.sum(0) - 160 * of.q) / (of.p - of.q)
     eta = np.clip(0.4 * 160 * state.rates + 0.6 * counts, 0, 160)
     assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))  # the batch was rebuilt to eta
     assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
-    other_size = prior_stream.step(after, noisy[460:500], settings, np.random.default_rng(0))
+    other_size = olp_lda.step(after, noisy[460:500], settings, np.random.default_rng(0))
     assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
 
 
@@ -239,12 +242,99 @@ def test_batches_must_have_the_same_words(stream):
 def test_too_few_reports_are_refused_when_topics_are_asked_for():
     of = channel(1.0)
     alone = (np.random.default_rng(0).random((500, 40)) < 0.1).astype(np.uint8)
-    model = StreamingLocalLDA(3, channel=of).partial_fit(reports(alone, of), simulated=True)
+    noisy = reports(alone, of)
+    model = StreamingLocalLDA(3, channel=of).partial_fit(
+        noisy, simulated=True
+    )  # a stream may yet become long
+    for look in (lambda: model.components_, lambda: model.release_, model.update):
+        with pytest.raises(ParameterError, match="nothing to learn"):
+            look()
     with pytest.raises(ParameterError, match="nothing to learn"):
-        _ = model.components_
+        StreamingLocalLDA(3, channel=of).fit(noisy)
+    assert model.n_reports_ == 500
     model.set_params(allow_unlearnable=True)
-    with pytest.warns(UserWarning, match="3 topics"):
-        assert model.release_.reproducible
+    with pytest.warns(UserWarning, match="3 topics") as told:
+        model.update()
+    assert told[0].filename == __file__
+    assert model.release_.reproducible
+
+
+@pytest.mark.parametrize("inference", ["moments", "reconstruct"])
+def test_looking_at_topics_trains_nothing(stream, monkeypatch, inference):
+    present, noisy, of = stream
+    how = {
+        "inference": inference,
+        "n_sweeps": 3,
+        "public": present[:300] if inference == "reconstruct" else None,
+    }
+    model = StreamingLocalLDA(2, channel=of, random_state=1, **how).partial_fit(noisy[:4000])
+
+    def never(*_, **__):
+        raise AssertionError("trained on a look")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(base, "learn_topics", never)
+        patched.setattr(olp_lda, "step", never)
+        first = model.release_
+        assert model.release_ is first
+        assert np.array_equal(model.topic_word_, first.topic_word)
+        assert model.unigram_.shape == (45,)
+        model.transform(noisy[:3])
+    assert first.configuration["n_reports"] == 4000
+    assert model.partial_fit(noisy[4000:]).release_ is not first
+
+
+def test_without_refit_topics_wait_for_update(stream, monkeypatch):
+    _, noisy, of = stream
+    model, fits = StreamingLocalLDA(2, channel=of, random_state=1, refit=False), []
+    learn = base.learn_topics
+    monkeypatch.setattr(base, "learn_topics", lambda *a, **k: fits.append(1) or learn(*a, **k))
+    for start in range(0, len(noisy), 500):
+        model.partial_fit(noisy[start : start + 500])
+        with pytest.raises(NotFittedError, match=r"call update\(\)"):
+            _ = model.release_
+    assert not fits
+    eager = StreamingLocalLDA(2, channel=of, random_state=1).partial_fit(noisy)
+    assert np.array_equal(model.update().topic_word_, eager.topic_word_)
+    served = model.release_
+    model.partial_fit(noisy[:500])
+    assert model.release_ is served  # as it was served, until update
+    assert (model.n_reports_, served.configuration["n_reports"]) == (8500, 8000)
+    model.delete_batch(noisy[:500])
+    assert model.update().release_ == served
+
+
+def test_fit_forgets_its_own_state_and_nothing_of_scikit_learn(stream):
+    _, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, random_state=1)
+    model.set_output(transform="pandas")
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(packed=True)
+    model.fit(noisy[:4000]).fit(noisy)
+    assert list(model.transform(noisy[:3]).columns) == ["streaminglocallda0", "streaminglocallda1"]
+    routed = model.get_metadata_routing()
+    assert routed.fit.requests["packed"] is True
+    assert {"vocabulary", "packed", "simulated"} <= set(routed.partial_fit.requests) & set(
+        routed.fit.requests
+    )
+    assert np.array_equal(
+        model.topic_word_, StreamingLocalLDA(2, channel=of, random_state=1).fit(noisy).topic_word_
+    )
+    words = [f"w{i}" for i in range(45)]
+    piped = make_pipeline(StreamingLocalLDA(2, channel=of, random_state=1)).set_output(transform="pandas")
+    assert piped.fit_transform(noisy, streaminglocallda__vocabulary=words).shape == (8000, 2)
+    assert piped[-1].release_.vocabulary == tuple(words)
+
+
+def test_a_stream_keeps_to_its_way(stream):
+    present, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, public=present[:200], random_state=1, n_sweeps=2)
+    model.partial_fit(noisy[:2000]).set_params(inference="reconstruct")
+    with pytest.raises(ParameterError, match="inference changed"):
+        model.partial_fit(noisy[:100])
+    assert model.fit(noisy[:100]).n_reports_ == 100
+    with pytest.raises(ParameterError, match="n_topics changed"):
+        model.set_params(n_topics=3).partial_fit(noisy[:100])
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Coins: exact probabilities, the same toss by toss as the slow twin."""
 
 import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from tests.naive.fake_words import FakeStream
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream, bernoulli
-from discreet.privacy.noise.bernoulli import bernoulli_exp
 
 N = 1_000_000
 
@@ -30,25 +28,11 @@ def test_accepts_the_true_probability_and_rejects_others(probability):
         assert stats.binomtest(heads, N, wrong).pvalue < goodness.REJECT
 
 
-@pytest.mark.parametrize("exponent", [0.01, 0.5, 1, Fraction(10, 3), 7])
-def test_accepts_exp_of_the_exponent_and_rejects_others(exponent):
-    heads = int(bernoulli_exp(exponent, N, SecureStream(3)).sum())
-    assert stats.binomtest(heads, N, math.exp(-exponent)).pvalue > goodness.ACCEPT
-    assert stats.binomtest(heads, N, math.exp(-exponent * 1.3)).pvalue < goodness.REJECT
-
-
-def exp_of(exponent):
-    with localcontext() as context:
-        context.prec = 400
-        return Fraction((-Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
-
-
 @pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(0.7), Fraction(2**80 + 1, 3**60)])
 def test_same_as_the_twin_toss_by_toss(value):
     n = samplers.BLOCK + 100
-    for draw, probability in ((bernoulli, value), (bernoulli_exp, exp_of(value))):
-        slow = samplers.draws(samplers.coin_draw, n, SecureStream(5).blocks(draw.__name__), probability)
-        assert np.array_equal(draw(value, n, SecureStream(5)), slow)
+    slow = samplers.draws(samplers.coin_draw, n, SecureStream(5).blocks("bernoulli"), value)
+    assert np.array_equal(bernoulli(value, n, SecureStream(5)), slow)
 
 
 PROBABILITIES = st.one_of(
@@ -66,17 +50,6 @@ def test_first_digits_equal_to_the_probabilitys_are_decided_by_further_ones(valu
     stream = FakeStream([word], seed=seed)
     slow = samplers.draws(samplers.coin_draw, 3, FakeStream([word], seed=seed).blocks(""), value)
     assert np.array_equal(bernoulli(value, 3, stream), slow)
-
-
-@given(
-    st.one_of(st.fractions(0, 30), st.just(Fraction(800))), st.sampled_from([-1, 0, 1]), st.integers(0, 10)
-)
-@settings(max_examples=100, deadline=None, derandomize=True)
-def test_first_digits_equal_to_the_exponentials_are_decided_by_further_ones(value, beside, seed):
-    probability = exp_of(value)
-    word = min(max(math.floor(probability * 2**32) + beside, 0), 2**32 - 1)
-    slow = samplers.draws(samplers.coin_draw, 3, FakeStream([word], seed=seed).blocks(""), probability)
-    assert np.array_equal(bernoulli_exp(value, 3, FakeStream([word], seed=seed)), slow)
 
 
 def test_an_undecidable_toss_is_refused():
@@ -98,10 +71,9 @@ def test_digits_far_behind_the_first_decide():
 
 
 def test_certain_coins():
-    for draw, value, answer in ((bernoulli, 0, False), (bernoulli, 1, True), (bernoulli_exp, 0, True)):
+    for value, answer in ((0, False), (1, True)):
         for word in (0, 2**32 - 1):
-            assert (draw(value, 50, FakeStream([word], word)) == answer).all()
-    assert not bernoulli_exp(10**9, 1_000, SecureStream(1)).any()
+            assert (bernoulli(value, 50, FakeStream([word], word)) == answer).all()
 
 
 def test_float_is_its_own_rational():
@@ -127,7 +99,5 @@ def test_wrong_parameters_are_refused():
     for wrong in (-0.1, 1.1, np.inf, np.nan):
         with pytest.raises(ParameterError, match="probability must be"):
             bernoulli(wrong, 3, SecureStream(1))
-    with pytest.raises(ParameterError, match="exponent must be"):
-        bernoulli_exp(-1, 3, SecureStream(1))
     with pytest.raises(TypeError):
         bernoulli("1/2", 3, SecureStream(1))

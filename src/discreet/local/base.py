@@ -1,28 +1,39 @@
-"""What the local estimators share: topics of texts and of reports, the release, and when to refuse."""
+"""What the local estimators share: topics of texts and of reports, what can be learned, and the release."""
 
-import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet.errors import ParameterError
-from discreet.lda.moments.estimates import Channel
+from discreet._validate import Checked
+from discreet.lda.moments.estimates import Channel, Estimates
+from discreet.lda.moments.learn import Learned, Reports, check_learnable, learn_topics
+from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
 from discreet.local.promise import closed_ledger, losses, settings_of
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
-__all__ = ["LocalTopics", "make_release", "warn_or_refuse"]
+__all__ = ["LocalTopics", "make_release"]
+
+_ADVICE = (
+    "Collect more reports, promise less (a larger epsilon), or let a shuffler or secure aggregation stand between "
+    "writers and server;"
+)
 
 
-class LocalTopics(ReleasedTopics):
-    """Base of the local estimators: what can be done once ``release_`` and ``unigram_`` are there."""
+class LocalTopics(Checked, ReleasedTopics):
+    """Base of the local estimators: fitting, and what can be done once ``release_`` and ``unigram_`` are there."""
 
+    n_topics: int
     channel: Channel
+    allow_unlearnable: bool
+    callback: Callback | None
     unigram_: NDArray[np.float64]
 
     def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
@@ -52,28 +63,48 @@ class LocalTopics(ReleasedTopics):
             n_threads=count_threads(self.n_jobs),
         )
 
-    def fit_transform(self, X: Any, y: Any = None, **how: Any) -> NDArray[np.float64]:
+    def fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> Self:
+        """Fit topics to reports."""
+        raise NotImplementedError
+
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> NDArray[np.float64]:
         """Fit to reports, and return the topic shares that the same reports suggest (not ``transform``)."""
-        fitted: Any = self
-        packed = bool(how.get("packed", False))
-        return fitted.fit(X, y, **how).transform_reports(X, packed=packed)
-
-
-def warn_or_refuse(learnable: int, n_topics: int, *, allow: bool, n_reports: int) -> None:
-    """Refuse where nothing can be learned, warn where more topics are asked for than the noise lets through."""
-    if learnable <= 1 and not allow:
-        raise ParameterError(
-            f"{n_reports:,} reports through this channel let {learnable} topics through the noise: there is nothing "
-            "to learn but how frequent words are. Collect more reports, promise less (a larger epsilon), or let a "
-            "shuffler or secure aggregation stand between writers and server; allow_unlearnable=True fits all the same."
+        given = {"vocabulary": vocabulary, "packed": packed, "simulated": simulated}
+        self.fit(
+            X, y, **{name: value for name, value in given.items() if value is not None and value is not False}
         )
-    if n_topics > learnable:
-        warnings.warn(
-            f"{n_topics} topics were asked for, but the noise lets only {learnable} through: the others will be "
-            "blends.",
-            UserWarning,
-            stacklevel=4,
+        return self.transform_reports(X, packed=packed)
+
+    def _learn(
+        self,
+        found: Estimates,
+        n_reports: int,
+        seed: int,
+        *,
+        beside: Sequence[Estimates] = (),
+        reports: Reports | None = None,
+        warn: bool = True,
+    ) -> tuple[Learned, int]:
+        """Return topics, and how many the reports let through; with public estimates ``beside`` them, none need be."""
+        known = learnable(found)
+        tell(self.callback, "learnable topics", known, self.n_topics)
+        if not beside:
+            what = f"{n_reports:,} reports through this channel"
+            allow = self.allow_unlearnable
+            check_learnable(known, self.n_topics, what, _ADVICE, allow=allow, warn=warn, stacklevel=5)
+        topics = learn_topics(
+            [found, *beside],
+            self.n_topics,
+            seed,
+            reports=reports,
+            n_threads=count_threads(self.n_jobs),
+            callback=self.callback,
         )
+        return topics, known
 
 
 def make_release(
@@ -86,7 +117,11 @@ def make_release(
     *,
     simulated: bool,
 ) -> Release:
-    """Put topics and the promise of the channel into a release."""
+    """Put topics and the promise of the channel into a release.
+
+    The number of reports stands among the settings: it is exact, whoever collected them knows it, and the promise,
+    which is about what a report says, leaves it as it is. So it is no ``n_units_noisy``.
+    """
     from discreet._version import __version__
 
     found = losses(model.channel, len(words))
@@ -102,15 +137,11 @@ def make_release(
         **settings_of(found),
         **settings,
     }
-    topic_word = topic_word / topic_word.sum(1, keepdims=True)
     return Release(
-        topic_word,
+        topic_word / topic_word.sum(1, keepdims=True),
         words,
         closed_ledger(found, model.channel, simulated=simulated),
         public,
         simulated,
         topic_weight / topic_weight.sum(),
-        None,
-        None,
-        float(n_reports),
     )

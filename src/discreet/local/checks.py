@@ -1,76 +1,38 @@
-"""What the local estimators check: parameters, all faults in one message, and the words of the bits."""
+"""What the local estimators' parameters must be, and the words of the bits."""
 
-import math
-import numbers
 from typing import Any
 
 import numpy as np
 
-from discreet._threads import count_threads
-from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet._validate import CALLBACK, FLAG, RANDOM, THREADS, Rule, choice, number, rules, whole
+from discreet.errors import CorpusError
 
-__all__ = ["check_settings", "check_words", "faults_of"]
-
-_COUNTS = ("n_topics", "n_sweeps")
-_POSITIVE = ("doc_topic_prior", "topic_word_prior")
+__all__ = ["SHARED", "check_words"]
 
 
-def check_settings(model: Any) -> None:
-    """Raise a ``ParameterError`` that names every parameter out of range."""
-    faults = faults_of(model)
-    if faults:
-        raise ParameterError(" ".join(faults))
-
-
-def faults_of(model: Any) -> list[str]:
-    """Return a sentence for each parameter that is out of range."""
-    faults: list[str] = []
-    for name in _COUNTS:
-        value: Any = getattr(model, name)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < 1:
-            faults.append(f"{name} must be a positive whole number, but is {value!r}.")
-    for name in _POSITIVE:
-        if not _between(getattr(model, name), 0, math.inf):
-            faults.append(f"{name} must be positive and finite, but is {getattr(model, name)!r}.")
-    for name, low in (("forgetting", 0), ("learning_rate", 0), ("prior_weight", -1)):
-        value = getattr(model, name, 1.0)  # not all estimators have them
-        if not (_is_real(value) and low < float(value) <= 1 and float(value) >= 0):
-            rule = "from 0 to 1" if low < 0 else "above 0 and at most 1"
-            faults.append(f"{name} must be {rule}, but is {value!r}.")
-    deviation = getattr(model, "count_deviation", None)
-    if deviation is not None and not _between(deviation, 0, math.inf):
-        faults.append(f"count_deviation must be None or positive and finite, but is {deviation!r}.")
-    if model.inference not in ("moments", "reconstruct"):
-        faults.append(f'inference must be "moments" or "reconstruct", but is {model.inference!r}.')
-    refine = getattr(model, "refine", False)
-    if not (isinstance(refine, bool | np.bool_) or refine == "auto"):
-        faults.append(f'refine must be "auto", True or False, but is {refine!r}.')
-    faults += _faults_of_channel(model.channel)
+def _is_channel(value: Any) -> bool:
     try:
-        count_threads(model.n_jobs)
-    except (DiscreetError, TypeError) as error:
-        faults.append(str(error))
-    return faults
-
-
-def _faults_of_channel(channel: Any) -> list[str]:
-    try:
-        p, q = float(channel.p), float(channel.q)
+        return 0 <= float(value.q) < float(value.p) <= 1
     except (AttributeError, TypeError, ValueError):
-        return [f"channel must have numbers p and q (a BitChannel), but is a {type(channel).__name__}."]
-    if not 0 <= q < p <= 1:
-        return [
-            f"the channel must have 0 <= q < p <= 1 (a flip f strictly between 0 and 1), but p = {p} and q = {q}."
-        ]
-    return []
+        return False
 
 
-def _between(value: Any, low: float, high: float) -> bool:
-    return _is_real(value) and low < float(value) < high
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+#: Rules of the parameters that all local estimators have.
+SHARED = rules(
+    n_topics=whole(),
+    inference=choice("moments", "reconstruct"),
+    doc_topic_prior=number(above=0),
+    topic_word_prior=number(above=0),
+    n_sweeps=whole(),
+    allow_unlearnable=FLAG,
+    random_state=RANDOM,
+    n_jobs=THREADS,
+    callback=CALLBACK,
+    channel=Rule(
+        "a BitChannel, or anything with numbers p and q, 0 <= q < p <= 1 (a flip f strictly between 0 and 1)",
+        _is_channel,
+    ),
+)
 
 
 def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:

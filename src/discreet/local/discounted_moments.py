@@ -12,10 +12,10 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Estimates, estimates
 from discreet.lda.moments.moments import Moments
 
-__all__ = ["FadingMoments"]
+__all__ = ["DiscountedMoments"]
 
 
-class FadingMoments:
+class DiscountedMoments:
     """Weighted moments of a stream of batches.
 
     Parameters
@@ -34,7 +34,7 @@ class FadingMoments:
         self.first = np.zeros(like.n_words)
         self.second = np.zeros((like.n_words, like.n_words))
 
-    def merge(self, batch: Moments) -> "FadingMoments":
+    def merge(self, batch: Moments) -> "DiscountedMoments":
         """Let what came before fade by one batch, then add the new one."""
         self.first *= self.forgetting
         self.second *= self.forgetting
@@ -44,7 +44,7 @@ class FadingMoments:
         self.n += batch.n
         return self
 
-    def subtract(self, batch: Moments, age: int) -> "FadingMoments":
+    def subtract(self, batch: Moments, age: int) -> "DiscountedMoments":
         """Take away a batch after which ``age`` batches came; exact up to rounding."""
         if isinstance(age, bool) or not isinstance(age, int | np.integer) or age < 0:
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""LocalLDA: topics from reports that were randomised by their writers. A shell over lda.moments, moment_fit, refining.
+"""LocalLDA: topics from reports that were randomised by their writers. A shell over lda.moments.
 
 Everything here is post-processing of the reports, so the promise is the channel's (see
 :mod:`discreet.local.promise`), whatever is computed and however often.
@@ -8,21 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet._progress import Callback, tell
-from discreet._threads import count_threads
-from discreet.errors import ParameterError
+from discreet._progress import Callback
+from discreet._validate import FLAG, Rule, choice, rules
+from discreet.errors import Parameter, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
-from discreet.lda.moments.estimates import Channel, noise_variance
-from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.estimates import Channel
+from discreet.lda.moments.learn import Reports
 from discreet.lda.moments.moments import Moments, read_bits
-from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
-from discreet.local.base import LocalTopics, make_release, warn_or_refuse
-from discreet.local.checks import check_settings, check_words
+from discreet.local.base import LocalTopics, make_release
+from discreet.local.checks import SHARED, check_words
 from discreet.local.lp_lda import rebuild
 
 __all__ = ["LocalLDA"]
-
-_REFINE_AT_MOST = 50_000
 
 
 class LocalLDA(LocalTopics):
@@ -30,7 +27,7 @@ class LocalLDA(LocalTopics):
 
     Parameters
     ----------
-    n_topics : int
+    n_topics : int, default 20
     channel : BitChannel
         How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
     inference : {"moments", "reconstruct"}, default "moments"
@@ -56,8 +53,8 @@ class LocalLDA(LocalTopics):
     ----------
     release_ : Release
         Topics, with the promise of one report.
-    components_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1.
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     learnable_ : int
         How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.marchenko_pastur`.
     unigram_ : array of shape (n_words,)
@@ -84,9 +81,14 @@ class LocalLDA(LocalTopics):
     (2, (2, 30))
     """
 
+    _constraints = rules(
+        SHARED,
+        refine=Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
+    )
+
     def __init__(
         self,
-        n_topics: int,
+        n_topics: int = 20,
         *,
         channel: Channel,
         inference: Literal["moments", "reconstruct"] = "moments",
@@ -135,12 +137,18 @@ class LocalLDA(LocalTopics):
         CorpusError
             Where X is not what was expected.
         """
-        check_settings(self)
+        self._check_parameters()
         words = check_words(X, vocabulary, packed=packed)
         if self.inference == "reconstruct":
             return self._fit_rebuilt(X, words, packed, simulated)
         moments = Moments(len(words), channel=self.channel).add_batch(X, packed=packed, n_jobs=self.n_jobs)
-        return self._fit(moments, X, words, packed, simulated)
+
+        def blocks(size: int) -> Any:
+            return read_bits(X, len(words), packed=packed, block=size)
+
+        refine: Any = self.refine
+        reports = Reports(blocks, self.channel, moments.n, refine)
+        return self._fit_found(moments, reports, words, simulated)
 
     def fit_moments(self, moments: Moments, *, vocabulary: Any = None, simulated: bool = False) -> "LocalLDA":
         """Fit topics to moments of reports that are kept no more; without refining.
@@ -152,10 +160,11 @@ class LocalLDA(LocalTopics):
         vocabulary, simulated
             As for :meth:`fit`.
         """
-        check_settings(self)
+        self._check_parameters()
         if self.inference != "moments" or self.refine is True:
             raise ParameterError(
-                'fit_moments has no reports to look at: take inference="moments" and refine="auto" or False.'
+                "fit_moments has no reports to look at: take ",
+                *(Parameter("inference"), '="moments" and ', Parameter("refine"), '="auto" or False.'),
             )
         if (moments.p, moments.q) != (float(self.channel.p), float(self.channel.q)):
             raise ParameterError(
@@ -163,44 +172,24 @@ class LocalLDA(LocalTopics):
                 f"p = {float(self.channel.p):.6g}, q = {float(self.channel.q):.6g}."
             )
         words = check_words(np.zeros((0, moments.n_words)), vocabulary, packed=False)
-        return self._fit(moments, None, words, False, simulated)
+        return self._fit_found(moments, None, words, simulated)
 
-    def _fit(
-        self, moments: Moments, reports: Any, words: tuple[str, ...], packed: bool, simulated: bool
+    def _fit_found(
+        self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool
     ) -> "LocalLDA":
         found = moments.estimates()
-        learnable = moments.learnable()
-        tell(self.callback, "learnable topics", learnable, self.n_topics)
-        warn_or_refuse(learnable, self.n_topics, allow=self.allow_unlearnable, n_reports=moments.n)
-        seed = new_seed(self.random_state)
-        topics = fit_topics(found, self.n_topics, seed, callback=self.callback)
-        topic_word, weight = topics.topic_word, topics.topic_weight
-        refined = reports is not None and self._refines(moments.n)
-        if refined:
-
-            def blocks(size: int) -> Any:
-                return read_bits(reports, len(words), packed=packed, block=size)
-
-            topic_word, weight = refine_topics(
-                blocks,
-                topic_word,
-                weight,
-                topics.unigram,
-                self.channel,
-                n_threads=count_threads(self.n_jobs),
-                callback=self.callback,
-            )
-        self.learnable_, self.unigram_, self.n_features_in_ = learnable, topics.unigram, len(words)
-        settings = {"learnable_topics": learnable, "refined": refined}
+        topics, known = self._learn(found, moments.n, new_seed(self.random_state), reports=reports)
+        self.learnable_, self.unigram_, self.n_features_in_ = known, topics.unigram, len(words)
         self.release_ = make_release(
-            self, topic_word, weight, words, moments.n, settings, simulated=simulated
+            self,
+            topics.topic_word,
+            topics.topic_weight,
+            words,
+            moments.n,
+            {"learnable": known, "refined": topics.refined},
+            simulated=simulated,
         )
         return self
-
-    def _refines(self, n_reports: int) -> bool:
-        if self.refine == "auto":
-            return noise_variance(self.channel) <= LARGEST_NOISE and n_reports <= _REFINE_AT_MOST
-        return bool(self.refine)
 
     def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> "LocalLDA":
         from discreet.lda.gibbs.estimator import GibbsLDA

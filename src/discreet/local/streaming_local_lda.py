@@ -7,21 +7,19 @@ first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`dis
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._progress import Callback, tell
-from discreet._threads import count_threads
+from discreet._progress import Callback
+from discreet._validate import FLAG, number, optional, rules
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.moments.estimates import Channel
-from discreet.lda.moments.fit import fit_topics
-from discreet.lda.moments.marchenko_pastur import learnable
-from discreet.lda.moments.moments import Moments, read_bits
-from discreet.local import olp_lda as prior_stream
-from discreet.local.base import LocalTopics, make_release, warn_or_refuse
-from discreet.local.checks import check_settings, check_words
-from discreet.local.discounted_moments import FadingMoments
+from discreet.lda.moments.moments import Moments
+from discreet.local import report_stream
+from discreet.local.base import LocalTopics, make_release
+from discreet.local.checks import SHARED, check_words
+from discreet.local.discounted_moments import DiscountedMoments
+from discreet.local.report_stream import ReportStream
 from discreet.release.record import Release
 
 __all__ = ["StreamingLocalLDA"]
@@ -32,11 +30,11 @@ class StreamingLocalLDA(LocalTopics):
 
     Parameters
     ----------
-    n_topics : int
+    n_topics : int, default 20
     channel : BitChannel
         How each bit was randomised.
     inference : {"moments", "reconstruct"}, default "moments"
-        "moments": keep moments, and fit topics to them whenever asked. "reconstruct": OLP-LDA as published.
+        "moments": keep moments, and fit topics to them. "reconstruct": OLP-LDA as published.
     public : array-like, sparse matrix or Corpus of shape (n_documents, n_words), optional
         A first set of documents that **are public**; counts or bits. OLP-LDA needs one.
     forgetting : float, default 1.0
@@ -52,16 +50,26 @@ class StreamingLocalLDA(LocalTopics):
         OLP-LDA: alpha and the first beta.
     n_sweeps : int, default 100
         OLP-LDA: Gibbs sweeps over each batch.
+    refit : bool, default True
+        Whether ``partial_fit`` and ``delete_batch`` fit the topics anew. With moments that takes as long whatever the
+        size of the batch (about a second for 20 topics of 1,000 words): with many small batches set it to False, and
+        call ``update`` when topics are wanted.
     allow_unlearnable, random_state, n_jobs, callback
-        As for :class:`~discreet.local.LocalLDA`. With moments, ``random_state`` must be None or an int.
+        As for :class:`~discreet.local.LocalLDA`.
 
     Attributes
     ----------
     release_ : Release
-        Topics of everything so far; made when asked for, and again after more reports.
-    components_ : array of shape (n_topics, n_words)
+        Topics of everything up to the last ``fit``, ``update`` or, with ``refit``, ``partial_fit``. Looking at it
+        computes nothing. Where the reports let nothing through yet, it raises the ``ParameterError`` that says so.
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+    learnable_ : int
+        How many topics the noise lets through (moments only).
+    unigram_ : array of shape (n_words,)
+        Estimated share of documents that have each word.
     n_reports_ : int
-        Reports taken in, less those deleted.
+        Reports taken in, less those deleted. Those that the topics rest on: ``release_.configuration["n_reports"]``.
     n_features_in_ : int
 
     Notes
@@ -69,12 +77,24 @@ class StreamingLocalLDA(LocalTopics):
     *Guarantee*: that of the channel, for each report. Memory: "moments" 8 n_words^2 bytes (twice that while a batch
     comes in, and once more for a public set); "reconstruct" some 8 n_topics n_words bytes and the batch.
 
+    A stream begins with few reports. So ``partial_fit`` takes them in without refusing or warning, however little
+    can be learned from them; ``fit`` and ``update`` refuse and warn like :class:`~discreet.local.LocalLDA`.
+
     With ``forgetting=1`` the topics are, byte for byte, those of ``LocalLDA(refine=False)`` on all reports at once.
     """
 
+    _constraints = rules(
+        SHARED,
+        forgetting=number(above=0, most=1),
+        learning_rate=number(above=0, most=1),
+        prior_weight=number(least=0, most=1),
+        count_deviation=optional(number(above=0)),
+        refit=FLAG,
+    )
+
     def __init__(
         self,
-        n_topics: int,
+        n_topics: int = 20,
         *,
         channel: Channel,
         inference: Literal["moments", "reconstruct"] = "moments",
@@ -86,6 +106,7 @@ class StreamingLocalLDA(LocalTopics):
         doc_topic_prior: float = 1.0,
         topic_word_prior: float = 0.01,
         n_sweeps: int = 100,
+        refit: bool = True,
         allow_unlearnable: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -102,21 +123,29 @@ class StreamingLocalLDA(LocalTopics):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_sweeps = n_sweeps
+        self.refit = refit
         self.allow_unlearnable = allow_unlearnable
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, **how: Any) -> "StreamingLocalLDA":
-        """Forget everything, then take in one batch; parameters as for :meth:`partial_fit`."""
-        for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_")]:
-            delattr(self, name)
-        return self.partial_fit(X, y, **how)
+    def fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> "StreamingLocalLDA":
+        """Forget everything, take in one batch, and fit topics; parameters as for :meth:`partial_fit`.
+
+        Raises
+        ------
+        ParameterError
+            Also where there is nothing to learn; the batch is taken in then.
+        """
+        self._take(X, None, vocabulary, packed, simulated)
+        return self.update()
 
     def partial_fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
     ) -> "StreamingLocalLDA":
-        """Take in a batch of reports.
+        """Take in a batch of reports, and fit topics to all so far unless ``refit`` is False.
 
         Parameters
         ----------
@@ -128,34 +157,8 @@ class StreamingLocalLDA(LocalTopics):
         ParameterError, CorpusError
             Before anything is taken in.
         """
-        check_settings(self)
-        fresh = not hasattr(self, "n_features_in_")
-        if vocabulary is None and not fresh:
-            vocabulary = self._words
-        words = check_words(X, vocabulary, packed=packed)
-        if not fresh and words != self._words:
-            raise CorpusError("this batch has other words than the ones before, or another order of them.")
-        if self.inference == "moments":
-            batch = Moments(len(words), channel=self.channel)
-            batch.add_batch(X, packed=packed, n_jobs=self.n_jobs)
-            if fresh:
-                self._begin(words)
-            self._moments.merge(batch)
-            n_reports = batch.n
-        else:
-            rows = np.concatenate(
-                [*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)]
-            )
-            if not len(rows):
-                raise CorpusError("a batch must hold at least one report.")
-            if fresh:
-                self._begin(words)
-            self._state = prior_stream.step(self._state, rows, self._settings(), self._rng)
-            n_reports = len(rows)
-        self.n_reports_ += n_reports
-        self._simulated = self._simulated or bool(simulated)
-        self._release = None
-        return self
+        self._take(X, getattr(self, "_stream", None), vocabulary, packed, simulated)
+        return self._refitted()
 
     def delete_batch(self, X: Any, *, packed: bool = False, age: int = 0) -> "StreamingLocalLDA":
         """Take a batch away again, as if it had never come (moments only).
@@ -169,105 +172,92 @@ class StreamingLocalLDA(LocalTopics):
             With ``forgetting`` below 1: how many batches came after it.
         """
         check_is_fitted(self, "n_features_in_")
-        if self.inference != "moments":
-            raise ParameterError(
-                'only inference="moments" can take a batch away again: start the stream anew.'
-            )
-        batch = Moments(len(self._words), channel=self.channel)
-        batch.add_batch(X, packed=packed, n_jobs=self.n_jobs)
-        if isinstance(self._moments, FadingMoments):
-            self._moments.subtract(batch, age)
-        else:
-            self._moments.subtract(batch)
-        self.n_reports_ -= batch.n
-        self._release = None
+        report_stream.remove(self._stream, self, X, packed, age)
+        return self._refitted()
+
+    def update(self) -> "StreamingLocalLDA":
+        """Fit topics to everything so far.
+
+        Raises
+        ------
+        ParameterError
+            Where there is nothing to learn.
+        """
+        check_is_fitted(self, "n_features_in_")
+        self._check_parameters()
+        self._update(warn=True)
         return self
 
     @property
-    def moments_(self) -> Moments | FadingMoments:
+    def n_reports_(self) -> int:
+        """Reports taken in, less those deleted."""
+        check_is_fitted(self, "n_features_in_")
+        return self._stream.n_reports
+
+    @property
+    def moments_(self) -> Moments | DiscountedMoments:
         """Moments of the reports so far (moments only)."""
         check_is_fitted(self, "n_features_in_")
-        if self.inference != "moments":
+        if self._stream.moments is None:
             raise AttributeError('moments are kept by inference="moments" only.')
-        return self._moments
+        return self._stream.moments
 
     @property
     def release_(self) -> Release:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Topics of everything so far, with the promise of one report."""
+        """Topics, with the promise of one report."""
         check_is_fitted(self, "n_features_in_")
-        if self._release is None:
-            self._release = self._made()
-        return self._release
+        if isinstance(self._made, Release):
+            return self._made
+        if self._made is None:
+            raise NotFittedError("these reports have no topics yet; call update().")
+        raise ParameterError(*self._made.args)
 
-    @property
-    def unigram_(self) -> NDArray[np.float64]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Estimated share of documents that have each word."""
-        _ = self.release_
-        return self._unigram
+    def _take(
+        self, X: Any, stream: ReportStream | None, vocabulary: Any, packed: bool, simulated: bool
+    ) -> None:
+        """Add a batch to a stream, or begin one; where anything is wrong, all stays as it is."""
+        self._check_parameters()
+        if stream is not None and vocabulary is None:
+            vocabulary, shape = stream.words, np.shape(X)
+            if not packed and len(shape) == 2 and shape[1] != len(vocabulary):
+                raise CorpusError(
+                    f"X has {shape[1]} features, but {type(self).__name__} is expecting {len(vocabulary)} features as "
+                    "input: they must agree within a stream."
+                )
+        words = check_words(X, vocabulary, packed=packed)
+        taken = report_stream.add(stream, self, X, words, packed)
+        taken.simulated |= bool(simulated)
+        if taken is not stream:
+            self._stream, self.n_features_in_, self._made = taken, len(words), None
 
-    def _begin(self, words: tuple[str, ...]) -> None:
-        public = self._public_bits(len(words))
-        self._seed = new_seed(self.random_state)
-        self._rng = np.random.default_rng(self._seed)
-        self._public = None
-        if self.inference == "moments":
-            plain = Moments(len(words), channel=self.channel)
-            self._moments = plain if self.forgetting == 1 else FadingMoments(plain, self.forgetting)
-            if public is not None:
-                self._public = Moments(len(words)).add_batch(public, n_jobs=self.n_jobs)
-        elif public is None:
-            raise ParameterError(
-                'inference="reconstruct" (OLP-LDA) starts from public documents; pass public=.'
+    def _refitted(self) -> "StreamingLocalLDA":
+        if self.refit:
+            try:
+                self._update(warn=False)
+            except ParameterError as refusal:  # kept for whoever asks for topics
+                self._made = refusal
+        return self
+
+    def _update(self, *, warn: bool) -> None:
+        stream, settings = self._stream, dict[str, Any]()
+        if stream.state is not None:
+            names = ("learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps")
+            topic_word, weight = stream.state.topic_word, stream.state.topic_weight
+            self.unigram_ = stream.state.rates
+        else:
+            assert stream.moments is not None
+            names = ("forgetting",)
+            beside = [] if stream.public is None else [stream.public.estimates()]
+            found = stream.moments.estimates()
+            topics, self.learnable_ = self._learn(
+                found, stream.n_reports, stream.seed, beside=beside, warn=warn
             )
-        else:
-            self._state = prior_stream.init(public, self._settings(), self._seed)
-        self._words, self._simulated, self._release, self.n_reports_ = words, False, None, 0
-        self.n_features_in_ = len(words)
-
-    def _public_bits(self, n_words: int) -> NDArray[np.uint8] | None:
-        if self.public is None:
-            return None
-        from discreet.corpus import check_counts
-
-        bits = (check_counts(self.public, n_words=n_words) > 0).toarray().astype(np.uint8)
-        if not len(bits):
-            raise CorpusError("the public set must hold at least one document.")
-        return bits
-
-    def _settings(self) -> prior_stream.Settings:
-        return prior_stream.Settings(
-            self.channel,
-            self.n_topics,
-            self.doc_topic_prior,
-            self.topic_word_prior,
-            self.learning_rate,
-            self.prior_weight,
-            self.count_deviation,
-            self.n_sweeps,
-            count_threads(self.n_jobs),
-        )
-
-    def _made(self) -> Release:
-        check_settings(self)
-        names = ["forgetting"]
-        if self.inference == "reconstruct":
-            names = ["learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps"]
-            topic_word, weight = self._state.topic_word, self._state.topic_weight
-            self._unigram = self._state.rates
-        else:
-            sources = [self._moments.estimates()]
-            found = learnable(sources[0])
-            tell(self.callback, "learnable topics", found, self.n_topics)
-            if self._public is None:
-                warn_or_refuse(found, self.n_topics, allow=self.allow_unlearnable, n_reports=self.n_reports_)
-            else:
-                sources.append(self._public.estimates())
-            topics = fit_topics(sources, self.n_topics, self._seed, callback=self.callback)
-            topic_word, weight, self._unigram = topics.topic_word, topics.topic_weight, topics.unigram
-        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
+            topic_word, weight, self.unigram_ = topics.topic_word, topics.topic_weight, topics.unigram
+            settings["learnable"] = self.learnable_
+        settings |= {name: getattr(self, name) for name in names}
         settings["public_documents"] = self._public_size()
-        return make_release(
-            self, topic_word, weight, self._words, self.n_reports_, settings, simulated=self._simulated
+        self._made: Release | ParameterError | None = make_release(
+            self, topic_word, weight, stream.words, stream.n_reports, settings, simulated=stream.simulated
         )
 
     def _public_size(self) -> int:

@@ -46,10 +46,15 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return fold_in(self.components_, counts, doc_topic_prior=float(prior), n_jobs=self.n_jobs)
 
     @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
+    def topic_word_(self) -> NDArray[np.float64]:
+        """Topic-word probabilities of the release, shape (n_topics, n_words); rows sum to 1."""
         check_is_fitted(self, "release_")
         return self.release_.topic_word
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """The same as ``topic_word_``, under scikit-learn's name."""
+        return self.topic_word_
 
     @property
     def _n_features_out(self) -> int:

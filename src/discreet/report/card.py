@@ -14,7 +14,7 @@ from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release.record import Release
 from discreet.release.words import printable
-from discreet.report.wording import epsilon_shown, shown
+from discreet.report.wording import epsilon_shown, reports_counted, shown
 
 __all__ = ["card"]
 
@@ -37,7 +37,7 @@ def card(release: Release) -> str:
         ("noise", release.determinism),
         ("words", "chosen privately; the choice is booked" if chosen else "a public list"),
         ("settings", "public"),
-        (f"number of {promise.privacy_unit}s", _units(release)),
+        *_numbers(release),
     ]
     bookings = [(_plain(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries]
     settings = [(_plain(name), _value(value)) for name, value in release.configuration.items()]
@@ -103,10 +103,14 @@ def _may_leave(release: Release) -> str:
     )
 
 
-def _units(release: Release) -> str:
-    if release.n_units_noisy is None:
-        return "not released"
-    return f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
+def _numbers(release: Release) -> list[tuple[str, str]]:
+    """How many units and reports there were, as far as that is told."""
+    unit, reports = release.promise.privacy_unit, reports_counted(release)
+    told = [("number of reports", reports)] if reports else []
+    if release.n_units_noisy is not None:
+        noisy = f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
+        return [(f"number of {unit}s", noisy), *told]
+    return told if told and unit == "report" else [(f"number of {unit}s", "not released"), *told]
 
 
 def _many(count: int, thing: str) -> str:

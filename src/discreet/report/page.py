@@ -25,7 +25,7 @@ from discreet.release.record import Release
 from discreet.release.words import printable
 from discreet.report import map as topic_map
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
-from discreet.report.wording import epsilon_shown, shown
+from discreet.report.wording import epsilon_shown, reports_counted, shown
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -180,6 +180,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "determinism": release.determinism,
         "words_chosen": chosen,
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
+        "reports": reports_counted(release),
         "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
             (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))

@@ -2,11 +2,14 @@
 
 import math
 
+from discreet.release.record import Release
 from discreet.release.words import printable
 
-__all__ = ["epsilon_shown", "shown"]
+__all__ = ["epsilon_shown", "reports_counted", "shown"]
 
 _LONGEST = 60
+#: Settings that hold the exact number of randomised reports, of a collector and of silos.
+_REPORTS = ("n_reports", "documents_reported")
 
 
 def shown(word: str) -> str:
@@ -15,6 +18,15 @@ def shown(word: str) -> str:
     if len(clean) > _LONGEST:
         clean = clean[: _LONGEST - 1] + "\u2026"
     return clean if clean.strip() else f"\u201c{clean}\u201d"
+
+
+def reports_counted(release: Release) -> str | None:
+    """Say how many randomised reports a release rests on, and who knows; None where it rests on none."""
+    for name in _REPORTS:
+        count = release.configuration.get(name)
+        if isinstance(count, int) and not isinstance(count, bool):
+            return f"{count:,}: exact, known to whoever collected them, and not hidden by the promise"
+    return None
 
 
 def epsilon_shown(epsilon: float) -> str:

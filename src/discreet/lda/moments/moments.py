@@ -196,7 +196,7 @@ class Moments:
         return estimates(self.n, self.first, self.second, self)
 
     def learnable(self) -> int:
-        """Return how many topics the noise lets through; see :mod:`discreet.lda.learnable`."""
+        """Return how many topics the noise lets through; see :mod:`discreet.lda.moments.marchenko_pastur`."""
         return learnable(self.estimates())
 
     def save(self, path: str | Path) -> None:

@@ -1,24 +1,19 @@
-r"""Coins of probability p and of probability :math:`e^{-t}`, exactly: no floating point decides an outcome.
+r"""Coins of probability p, exactly: no floating point decides an outcome.
 
 A coin shows True where a uniform :math:`U \in (0, 1)`, whose digits are read as needed
 (:mod:`discreet.privacy.noise._exact`), is below the probability. The kernel compares the first 32 digits of U with
 :math:`\lfloor 2^{32} p \rfloor`. Below it, U is certainly below p; above it, certainly not. Where they are
 equal, :math:`2^{32} p` being no integer, more digits of the same U are compared with more digits of p.
 
-For :math:`e^{-t}` these digits come from an enclosure between two integers with directed rounding
-(:func:`~discreet.privacy.noise._exact.exp_bounds`), made narrower until it decides; the answers are those that a
-comparison with the real number :math:`e^{-t}` would give.
-
 What would need 1,024 further digits of one uniform is refused (``PrivacyError``): with random words the
 probability of that is below :math:`2^{-1000}`.
 
-References
-----------
+Reference
+---------
 Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010, draws
-the same two coins from rational coins; one comparison per coin is faster when the probability is fixed.
+the same coin from rational coins; one comparison per coin is faster when the probability is fixed.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -28,13 +23,10 @@ from numpy.typing import NDArray
 from discreet._kernels import kernel
 from discreet.errors import ParameterError
 from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, as_fraction, fill
-from discreet.privacy.noise._exact import Words, exp_bounds
+from discreet.privacy.noise._exact import Words
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["bernoulli", "bernoulli_exp"]
-
-#: bounds(bits) encloses 2**bits times the probability between two integers.
-Bounds = Callable[[int], tuple[int, int]]
+__all__ = ["bernoulli"]
 
 
 def bernoulli(
@@ -69,55 +61,17 @@ def bernoulli(
     if not 0 <= exact <= 1:
         raise ParameterError(f"probability must be from 0 to 1, but is {probability}.")
 
-    def bounds(bits: int) -> tuple[int, int]:
-        low, remainder = divmod(exact.numerator << bits, exact.denominator)
-        return low, low + (remainder > 0)
-
-    return _toss(bounds, "bernoulli", size, stream, n_jobs)
-
-
-def bernoulli_exp(
-    exponent: int | float | Fraction, size: Size, stream: SecureStream, *, n_jobs: int | None = None
-) -> NDArray[np.bool_]:
-    """Toss coins that show True with probability exactly exp(-exponent), a number no float can hold.
-
-    Parameters
-    ----------
-    exponent : int, float or Fraction
-        0 or more.
-    size, stream, n_jobs
-        As for :func:`bernoulli`, which also has the errors.
-
-    Returns
-    -------
-    array of shape ``size``, bool
-    """
-    exact = as_fraction(exponent, "exponent")
-    if exact < 0:
-        raise ParameterError(
-            f"exponent must be 0 or more, so that exp(-exponent) is at most 1, but is {exponent}."
-        )
-
-    def bounds(bits: int) -> tuple[int, int]:
-        return exp_bounds(exact, bits)
-
-    return _toss(bounds, "bernoulli_exp", size, stream, n_jobs)
-
-
-def _toss(
-    bounds: Bounds, purpose: str, size: Size, stream: SecureStream, n_jobs: int | None
-) -> NDArray[np.bool_]:
     # Words below `certain` are True, words from `possible` on are False, those between are undecided.
-    low, high = bounds(96)
-    certain, possible = np.uint64(low >> 64), np.uint64(-(-high >> 64))
+    low, high = _enclosed(exact, 32)
+    certain, possible = np.uint64(low), np.uint64(high)
 
     def fast(words: NDArray[np.uint32], position: int, out: NDArray[Any], done: int) -> tuple[int, int, int]:
         return _compare(words, position, out, done, certain, possible)
 
-    def exact(words: Words) -> int:
-        return _exact_toss(words, bounds)
+    def slow(words: Words) -> int:
+        return _exact_toss(words, exact)
 
-    return fill(size, stream, purpose, fast, exact, words_per_draw=1.0, dtype=np.bool_, n_jobs=n_jobs)
+    return fill(size, stream, "bernoulli", fast, slow, words_per_draw=1.0, dtype=np.bool_, n_jobs=n_jobs)
 
 
 @kernel()
@@ -142,13 +96,19 @@ def _compare(
     return done, position, DONE
 
 
-def _exact_toss(words: Words, bounds: Bounds) -> int:
+def _exact_toss(words: Words, probability: Fraction) -> int:
     """Toss one coin, with as many digits as it takes."""
     uniform = words.uniform()
     while True:
-        low, high = bounds(uniform.bits + 32)
-        if (uniform.value + 1) << 32 <= low:
+        low, high = _enclosed(probability, uniform.bits)
+        if uniform.value + 1 <= low:
             return 1
-        if uniform.value << 32 >= high:
+        if uniform.value >= high:
             return 0
         uniform.extend()
+
+
+def _enclosed(probability: Fraction, bits: int) -> tuple[int, int]:
+    """Return the integers next to 2**bits times the probability, below and above."""
+    low, remainder = divmod(probability.numerator << bits, probability.denominator)
+    return low, low + (remainder > 0)

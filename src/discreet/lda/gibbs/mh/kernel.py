@@ -14,7 +14,6 @@ from discreet.lda.gibbs.counter_stream import stream_at
 __all__ = ["document_phase", "word_phase"]
 
 _TOPIC = 0xFFFF
-_TO_UNIT = np.float32(2.0**-32)
 
 
 @kernel(error_model="numpy")

@@ -1,0 +1,151 @@
+"""From estimated rates of words and pairs to topics: what can be learned, the fit, and passes over the reports.
+
+All trust settings come this way: reports collected from people (:mod:`discreet.local`), reports of silos
+(:mod:`discreet.federated`), sums under noise. Whatever made the estimates private, this is post-processing.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._progress import Callback
+from discreet.errors import ParameterError, Proposal
+from discreet.lda.moments.estimates import Channel, noise_variance
+from discreet.lda.moments.fit import Source, fit_topics
+from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
+
+__all__ = ["Learned", "Reports", "check_learnable", "learn_topics"]
+
+#: More reports than this are not passed over again unless asked: the gain is small there, the time is not.
+_REFINE_AT_MOST = 50_000
+
+
+class Reports(NamedTuple):
+    """Reports that are at hand to refine topics on.
+
+    Attributes
+    ----------
+    blocks : callable
+        ``blocks(size)`` goes through all of them as 0/1 rows, at most ``size`` at a time.
+    channel : Channel
+    n : int
+    refine : {"auto", True, False}
+        "auto": where noise is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
+    """
+
+    blocks: Callable[[int], Iterable[NDArray[np.uint8]]]
+    channel: Channel
+    n: int
+    refine: bool | Literal["auto"] = "auto"
+
+    @property
+    def to_refine_on(self) -> bool:
+        """Whether to pass over them."""
+        if self.refine == "auto":
+            return noise_variance(self.channel) <= LARGEST_NOISE and self.n <= _REFINE_AT_MOST
+        return bool(self.refine)
+
+
+class Learned(NamedTuple):
+    """Topics, and how they were found.
+
+    Attributes
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        Rows sum to 1.
+    topic_weight : array of shape (n_topics,)
+        Sums to 1.
+    unigram : array of shape (n_words,)
+        Rates of words.
+    refined : bool
+        Whether reports were passed over.
+    """
+
+    topic_word: NDArray[np.float64]
+    topic_weight: NDArray[np.float64]
+    unigram: NDArray[np.float64]
+    refined: bool
+
+
+def check_learnable(
+    learnable: int,
+    n_topics: int,
+    what: str,
+    advice: str,
+    *,
+    allow: bool,
+    warn: bool = True,
+    stacklevel: int = 2,
+) -> None:
+    """Refuse where nothing can be learned, and warn where more topics are asked for than the noise lets through.
+
+    Parameters
+    ----------
+    learnable : int
+        From :func:`discreet.lda.moments.marchenko_pastur.learnable`.
+    n_topics : int
+    what : str
+        What it was found from: "9,000 reports through this channel".
+    advice : str
+        What to do where there is nothing to learn; a sentence.
+    allow : bool
+        Do not refuse.
+    warn : bool, default True
+    stacklevel : int, default 2
+        Of the warning, as :func:`warnings.warn` counts from here.
+    """
+    if learnable <= 1 and not allow:
+        raise ParameterError(
+            f"{what} let {learnable} topics through the noise: there is nothing to learn but how frequent words are. "
+            f"{advice} ",
+            Proposal("allow_unlearnable", True),
+            " fits all the same.",
+        )
+    if warn and n_topics > learnable:
+        warnings.warn(
+            f"{n_topics} topics were asked for, but the noise lets only {learnable} through: the others will be "
+            "blends.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def learn_topics(
+    sources: Source | Sequence[Source],
+    n_topics: int,
+    seed: int,
+    *,
+    reports: Reports | None = None,
+    n_threads: int = 1,
+    callback: Callback | None = None,
+) -> Learned:
+    """Fit topics to estimates, then refine them on the reports, where these are at hand and it helps.
+
+    Parameters
+    ----------
+    sources : Source or sequence of them
+        Of the same words.
+    n_topics : int
+    seed : int
+        Of the starting point.
+    reports : Reports, optional
+    n_threads : int
+        The result does not depend on it.
+    callback : callable, optional
+    """
+    fitted = fit_topics(sources, n_topics, seed, callback=callback)
+    if reports is None or not reports.to_refine_on:
+        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, False)
+    refined = refine_topics(
+        reports.blocks,
+        fitted.topic_word,
+        fitted.topic_weight,
+        fitted.unigram,
+        reports.channel,
+        n_threads=n_threads,
+        callback=callback,
+    )
+    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, True)
