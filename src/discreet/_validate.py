@@ -36,10 +36,13 @@ __all__ = [
     "optional",
     "refuse",
     "rules",
+    "shown",
     "whole",
 ]
 
 
+#: Longer text, or text with blanks, is no setting that somebody mistyped.
+_LONGEST_WORD = 40
 Given = ParamSpec("Given")
 
 
@@ -140,10 +143,22 @@ def rules(before: Mapping[str, Rule] | None = None, /, **each: Rule) -> Mapping[
 def faults_of(values: Mapping[str, Any], constraints: Mapping[str, Rule]) -> list[DiscreetError]:
     """Return an error for each value that breaks its rule; nothing is raised."""
     return [
-        ParameterError(Parameter(name), f" must be {rule.words}, but is {values[name]!r}.")
+        ParameterError(Parameter(name), f" must be {rule.words}, but is {shown(values[name])}.")
         for name, rule in constraints.items()
         if not rule.holds(values[name])
     ]
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error may show it: whole where it is a number or a short word, otherwise its kind.
+
+    Whoever passes a text, or a column of them, where a parameter stands must not find it in a log.
+    """
+    if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
+        return repr(value)
+    if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
+        return repr(value)
+    return f"a {type(value).__name__}" + (f" of {len(value)} characters" if isinstance(value, str) else "")
 
 
 def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import unicodedata
 from pathlib import Path
 
 
@@ -61,3 +62,18 @@ def as_documents(corpus):
         }
         for row in range(corpus.n_documents)
     ]
+
+
+def same_owner(one, other):
+    """Whether two ids, each a whole number or text, are the same person: the rule of corpus.owners, word by word."""
+
+    def number(owner):
+        if isinstance(owner, int):
+            return owner
+        digits = owner.removeprefix("-")
+        plain = digits != "" and all(letter in "0123456789" for letter in digits)
+        return int(owner) if plain and str(int(owner)) == owner else None
+
+    if number(one) is not None or number(other) is not None:
+        return number(one) == number(other)
+    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet.corpus.owners import number_owners
 from discreet.errors import ParameterError
 
 __all__ = ["WordCounts"]
@@ -24,7 +25,7 @@ class WordCounts(sp.csr_matrix):
         The counts, or anything ``csr_matrix`` takes.
     vocabulary : sequence of str of length n_words, optional
         The word of each column.
-    owners : array of shape (n_documents,), optional
+    owners : array-like of shape (n_documents,), optional
         Whose document each row is, as in :class:`discreet.Corpus`; private, as the counts are.
     word_weights : array of shape (n_words,), optional
         Noisy weight of each word, as the choice of the vocabulary released it.
@@ -54,7 +55,7 @@ class WordCounts(sp.csr_matrix):
         self._carried: dict[str, Any] = {}
         for name, value, axis in (
             ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),
-            ("owners", None if owners is None else np.asarray(owners), 0),
+            ("owners", None if owners is None else number_owners(owners, self._length(0)), 0),
             ("word_weights", None if word_weights is None else np.asarray(word_weights), 1),
         ):
             if value is None:
@@ -82,7 +83,7 @@ class WordCounts(sp.csr_matrix):
         return self._carried_if_it_fits("vocabulary", 1)
 
     @property
-    def owners(self) -> NDArray[Any] | None:
+    def owners(self) -> NDArray[np.int64] | None:
         """Owner of each row, or None where it is not known."""
         return self._carried_if_it_fits("owners", 0)
 

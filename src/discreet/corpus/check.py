@@ -6,13 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._numbers import as_numbers
+from discreet._sparse import Csr, inside_its_shape
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError
 
 __all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness"]
-
-#: A ``scipy.sparse.csr_matrix``. scipy ships no types, and what a checker infers from its source is wrong.
-Csr = Any
 
 _LARGEST = 2**31 - 1
 _FREE, _FOR_EACH = 1_000_000, 100
@@ -37,9 +36,10 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
     Raises
     ------
     CorpusError
-        Names the first rows where something is wrong; all kinds of mistakes in one message.
+        Names the first rows where something is wrong; all kinds of mistakes in one message. Text is refused
+        without being shown.
     TypeError
-        Where entries are not numbers at all.
+        Where entries are neither numbers nor text.
     """
     known: Any = getattr(X, "counts", None)  # a Corpus: its counts were checked when it was made
     counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X)
@@ -90,53 +90,18 @@ def _as_csr(X: Any) -> Any:
             )
         if X.dtype.kind == "c":
             raise CorpusError("Complex data not supported: counts are whole numbers.")
-        _check_structure(X)
-        counts: Csr = X.tocsr()
-        n_stored = int(counts.indptr[-1])
-        if n_stored < len(counts.data):  # room for more, which holds no counts
-            parts = (counts.data[:n_stored], counts.indices[:n_stored], counts.indptr)
-            counts = sp.csr_matrix(parts, shape=counts.shape)
-        return counts
-    values = np.asarray(X)
+        return inside_its_shape(X)
+    values = as_numbers(X)
     if values.dtype.kind == "c":
         raise CorpusError("Complex data not supported: counts are whole numbers.")
-    if values.dtype.kind not in "biuf":
-        values = values.astype(np.float64)
     if values.ndim != 2:
         raise CorpusError(
             f"Expected 2D array (documents x words), got an array of shape {values.shape} instead. "
             "Reshape your data: X.reshape(1, -1) is one document."
         )
+    if values.dtype.char in "eg":  # scipy has no half precision, and none above double
+        values = values.astype(np.float64)
     return sp.csr_matrix(values)  # stores what is not zero: NaN too
-
-
-def _check_structure(X: Any) -> None:
-    """Refuse a matrix whose index arrays point outside: compiled code would read or write there."""
-    pairs: list[tuple[Any, int]] = []
-    broken = False
-    if X.format == "coo":
-        pairs = [(X.row, X.shape[0]), (X.col, X.shape[1])]
-        broken = not len(X.row) == len(X.col) == len(X.data)
-    elif X.format in ("csr", "csc"):
-        n_lines, n_places = X.shape if X.format == "csr" else X.shape[::-1]
-        indptr, pairs = X.indptr, [(X.indices, n_places)]
-        broken = (
-            len(indptr) != n_lines + 1
-            or int(indptr[0]) != 0
-            or int(indptr[-1]) > min(len(X.indices), len(X.data))
-            or bool((indptr[1:] < indptr[:-1]).any())
-        )
-    elif X.format == "bsr":
-        try:
-            X.check_format(full_check=True)
-        except ValueError:
-            broken = True
-    for places, limit in pairs:
-        broken = broken or (len(places) > 0 and (int(places.min()) < 0 or int(places.max()) >= limit))
-    if broken:
-        raise CorpusError(
-            "the sparse matrix is broken: its index arrays point outside its shape; build it again."
-        )
 
 
 def _whole(counts: Any) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.files import first_few
+from discreet.corpus.owners import number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
 from discreet.errors import CorpusError
 
@@ -35,8 +36,9 @@ class Corpus:
         CSR with int32.
     vocabulary : sequence of str
         Word of each column; distinct.
-    owners : array-like of shape (n_documents,), int, optional
-        Whose document each row is: the same number, the same author. Numbers mean nothing else.
+    owners : array-like of shape (n_documents,), optional
+        Whose document each row is, as text or whole numbers; :mod:`discreet.corpus.owners` says when two are one.
+        Names are not kept: they become numbers, and whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
     vocabulary_is_public : bool, default True
@@ -82,7 +84,7 @@ class Corpus:
                 f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
                 "give the vocabulary the counts were made with."
             )
-        self._owners = _check_owners(owners, n_documents)
+        self._owners = None if owners is None else number_owners(owners, n_documents)
         self._labels = _check_labels(labels, n_documents)
         self._public = bool(vocabulary_is_public)
 
@@ -276,25 +278,6 @@ class Corpus:
 def column_words(n_words: int) -> tuple[str, ...]:
     """Return stand-ins for words nobody gave: ``word_0``, ``word_1``, ..."""
     return tuple(f"word_{i}" for i in range(n_words))
-
-
-def _check_owners(owners: ArrayLike | None, n_documents: int) -> NDArray[np.int64] | None:
-    if owners is None:
-        return None
-    codes = np.asarray(owners)
-    _check_length(codes, n_documents, "owners")
-    if codes.size == 0:
-        return np.zeros(0, np.int64)
-    if codes.dtype.kind not in "iu":
-        raise CorpusError(
-            f"owners must be whole numbers, got {codes.dtype}; "
-            "number them with np.unique(owners, return_inverse=True)."
-        )
-    if codes.dtype.kind == "u" and int(codes.max()) >= 2**63:
-        raise CorpusError(
-            "owners must fit in int64; number them with np.unique(owners, return_inverse=True)."
-        )
-    return codes.astype(np.int64)
 
 
 def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> NDArray[Any] | None:

@@ -100,7 +100,8 @@ def read_corpus(
         Field that holds the text (raw text).
     author : str, optional
         Field that names whose document it is (raw text): text or whole numbers. Becomes ``owners``, numbered
-        in order of first appearance; names are not kept. Compared as text: 7 and "7" are one author.
+        in order of first appearance; names are not kept. 7, 7.0 and "7" are one author (see
+        :mod:`discreet.corpus.owners`).
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional
@@ -186,7 +187,7 @@ def _read(
     if labels is not None and label is not None:
         raise ParameterError("give label= or labels=, not both.")
     by_row = {
-        "owners": None if owners is None else _numbered(_one_a_line(owners, encoding)),
+        "owners": None if owners is None else _one_a_line(owners, encoding),
         "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
     }
     given = {option: values for option, values in by_row.items() if values is not None}
@@ -302,14 +303,6 @@ def _one_a_line(values: Any, encoding: str) -> Any:
             f"{os.fspath(values)}, line {empty[0]}: expected one entry for each document, found a blank line."
         )
     return lines
-
-
-def _numbered(owners: Any) -> Any:
-    """Number owners that are names, in order of first appearance."""
-    if not all(isinstance(owner, str) for owner in owners):
-        return owners
-    number: dict[str, int] = {}
-    return [number.setdefault(owner, len(number)) for owner in owners]
 
 
 def _as_numbers(labels: Any) -> Any:

@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
+from discreet._sparse import inside_its_shape
 from discreet._validate import collect, whole
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
@@ -42,24 +44,22 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
     CorpusError
         Not two-dimensional, negative, not finite, or not ``n_words`` columns.
     """
-    # A Corpus is known by what it has: this room does not import that one.
-    matrix = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
+    # A Corpus is known by what its class has: this room does not import that one, and a frame has any column.
+    matrix = X.counts if hasattr(type(X), "counts") and hasattr(type(X), "vocabulary") else X
     if not sp.issparse(matrix):
-        matrix = np.asarray(matrix)
-    if matrix.ndim != 2:
+        matrix = as_numbers(matrix)
+    if len(matrix.shape) != 2:
         raise CorpusError(
             f"Expected 2D array (documents x words), got an array of shape {matrix.shape} instead."
         )
-    counts: Any = sp.csr_matrix(matrix)
+    given = inside_its_shape(matrix) if sp.issparse(matrix) else sp.csr_matrix(matrix)
+    # Made anew, so that nobody's flag is believed that says it is sorted already.
+    counts: Any = sp.csr_matrix((given.data, given.indices, given.indptr), shape=given.shape)
     if n_words is not None and counts.shape[1] != n_words:
         raise CorpusError(
             f"X has {counts.shape[1]} features, but {n_words} words are expected: "
             "count with the vocabulary of the topics."
         )
-    try:
-        counts.check_format(full_check=True)  # compiled code would read wherever a broken matrix points
-    except ValueError as fault:
-        raise CorpusError(f"the sparse matrix is broken ({fault}); build it again.") from None
     if not counts.has_canonical_format:
         counts = counts.copy()
         counts.sum_duplicates()
@@ -78,7 +78,7 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
 
 def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
     """Check topics of shape (n_topics, n_words) and scale each to sum to 1."""
-    topics = np.asarray(topic_word, dtype=np.float64)
+    topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if topics.ndim != 2 or 0 in topics.shape:
         raise ParameterError(f"topic_word must have shape (n_topics, n_words), but has {topics.shape}.")
     if not np.isfinite(topics).all() or (topics < 0).any():
@@ -92,10 +92,9 @@ def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
 
 def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float64]:
     """Return a prior, one positive number or one for each topic, as an array of shape (n_topics,)."""
-    try:
-        values = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(Parameter(name), f" must be numbers, but is {prior!r}.") from None
+    if not isinstance(prior, int | float | np.number | list | tuple | np.ndarray):
+        raise ParameterError(Parameter(name), f" must be numbers, but is a {type(prior).__name__}.")
+    values = np.asarray(as_numbers(prior, name, ""), dtype=np.float64)
     if values.shape not in ((), (n_topics,)):
         raise ParameterError(
             Parameter(name), f" must be a number or {n_topics} numbers, but has shape {values.shape}."

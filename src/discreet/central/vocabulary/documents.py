@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.counting import count_texts
+from discreet.corpus.owners import number_owners
 from discreet.errors import CorpusError
 
 __all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]
@@ -20,7 +21,7 @@ class Documents(NamedTuple):
 
     counts: sp.csr_matrix
     words: tuple[str, ...]
-    owners: NDArray[Any] | None
+    owners: NDArray[np.int64] | None
 
 
 def check_kind(X: Any) -> None:
@@ -78,14 +79,8 @@ def count_documents(
         counts, words = _count_in_text_order(X, tokenizer)
     else:
         counts, words = count_texts(X, tokenizer, vocabulary)
-    if owners is not None:
-        owners = np.asarray(owners)
-        n_documents = len(counts.indptr) - 1
-        if owners.shape != (n_documents,):
-            raise CorpusError(
-                f"owners must have shape ({n_documents},), one for each document, but have {owners.shape}."
-            )
-    return Documents(counts, words, owners)
+    numbers = None if owners is None else number_owners(owners, len(counts.indptr) - 1)
+    return Documents(counts, words, numbers)
 
 
 def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str, ...]) -> sp.csr_matrix:

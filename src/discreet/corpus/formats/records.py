@@ -15,13 +15,26 @@ from discreet._progress import Callback, tell
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems, first_few
+from discreet.corpus.owners import owner_key, why_nobody
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.errors import CorpusError
 
 __all__ = ["Fields", "Reading", "Record", "choose_fields", "gather", "show_fields"]
 
 _TELL_EVERY = 1000
-_LONGEST_NAME = 40
+#: Names that say nothing about a person, whatever file they stand in.
+_COMMON_NAMES = """
+abstract age answer article author authors body caption case category cell channel city class code
+comment comments content contents conversation corpus count country customer data date datetime day
+department description dialogue doc docid document document_id email employee event feedback field file
+filename folder gender group header headline hospital html id index item key label labels lang language
+letter line link location mail message message_id messages n name note note_id notes number object
+opinion organisation owner page paper paragraph patient patient_id person phone post post_id price
+product project question rating reason record reply report response review row score section sender
+sentence series sex site source speaker split staff statement status subject subject_id subreddit
+summary survey tag tags target test text texts ticket time timestamp title token tokens topic tweet type
+updated url user user_id username value version ward who word words writer year zip
+"""
 
 
 class Record(NamedTuple):
@@ -94,11 +107,11 @@ def gather(
         elif not problems.found:  # after the first mistake the rest is only checked
             counter.add(text)
         if fields.owner is not None:
-            owner = _owner_key(record.owner)
+            owner = owner_key(record.owner)
             if owner is None:
                 problems.add(
                     place(record.where),
-                    f"field {fields.owner!r} must name the author, found {_kind(record.owner)}",
+                    f"field {fields.owner!r} must name the author, found {why_nobody(record.owner)}",
                 )
             else:
                 owners.append(number_of_owner.setdefault(owner, len(number_of_owner)))
@@ -155,31 +168,17 @@ def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
 
 
 def show_fields(names: list[str]) -> str:
-    """List names of fields for an error. What is too long for a name may be text, and is not shown."""
+    """List names of fields for an error: those that are names of fields anywhere. Others are only counted.
+
+    A CSV file without a header has a document where names should be, and the fields of a JSON object may be words.
+    """
     if not names:
         return "none"
-    shown = [
-        repr(n) if len(n) <= _LONGEST_NAME and n.count(" ") <= 3 else f"<{len(n)} characters>" for n in names
-    ]
-    return first_few(shown, 20)
-
-
-def _owner_key(value: object) -> str | None:
-    """Return what identifies an author, or None.
-
-    7 and "7" are one author: to join two people costs accuracy, to part one person would break the promise.
-    """
-    if isinstance(value, str):
-        return value or None
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    if (
-        isinstance(value, float) and math.isfinite(value) and value.is_integer()
-    ):  # a column with gaps, read as floats
-        return str(int(value))
-    return None
+    known = [name for name in names if name.casefold() in _COMMON_NAMES.split()]
+    others = len(names) - len(known)
+    if not known:
+        return f"{others} with other names (not shown, because they may be text: is there a header?)"
+    return first_few(map(repr, known), 20) + (f" and {others} with other names" if others else "")
 
 
 def _kind(value: Any) -> str:

@@ -23,6 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._numbers import as_numbers
+from discreet._sparse import inside_its_shape
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments import file
@@ -34,6 +36,7 @@ __all__ = ["Moments", "read_bits"]
 
 #: Rows looked at in one go: bounds the memory that adding a batch takes.
 _BLOCK = 16_384
+_RANDOMISE = "each writer's text becomes a report on the writer's side (BitChannel, discreet perturb)"
 _LARGEST = 2**31
 
 
@@ -250,9 +253,9 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
     """
     rows: Any
     if sp.issparse(reports):
-        rows = reports.tocsr()
+        rows = inside_its_shape(reports)
     else:
-        rows = np.asarray(reports)
+        rows = as_numbers(reports, "the reports", _RANDOMISE)
     width = -(-n_words // 8) if packed else n_words
     if rows.ndim != 2 or rows.shape[1] != width:
         what = f"{width} bytes (packed bits of {n_words} words)" if packed else f"{n_words} bits"

@@ -1,0 +1,173 @@
+"""Whose document each row is: one normaliser for every way in which an id can be written down.
+
+The promise for a person holds only if all documents of a person are one unit, and no two people are: to part one
+person, or to join two, moves a sum by more than was booked. So one rule stands for readers, the vectorizer, the
+estimators and shards:
+
+* Whole numbers are compared as numbers, exactly, of any size: ``7``, ``7.0``, ``numpy.uint8(7)``, ``Decimal(7)``
+  and the text ``"7"`` are one id. A float is taken only where it is whole and so small that no other whole number
+  could have been rounded to it (below 2^53 for float64, 2^24 for float32).
+* Text is compared letter by letter, after Unicode normalisation to NFC: a name in composed and in decomposed
+  letters is one id. Nothing else is made equal: case, blanks around it, leading zeros (``"007"``), ``"7.0"``,
+  look-alikes and compatibility forms stay different ids.
+* What names nobody is refused, with its row: None, NaN, NaT, ``<NA>``, empty or blank text; and the text "None",
+  "nan", "NaT" and "<NA>", which is what a missing value becomes when it is made text.
+* Fractions, truth values, bytes, dates and other objects are refused: how they are written is not one thing.
+
+The numbers that come of it mean nothing but "the same": whole numbers that fit in int64 stay what they are, and
+otherwise owners are numbered 0, 1, ... in the order of their ids.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.corpus.files import first_few
+from discreet.errors import CorpusError
+
+__all__ = ["number_owners", "owner_key", "why_nobody"]
+
+_MADE_TEXT = frozenset({"None", "nan", "NaT", "<NA>"})
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,3999}")
+_LARGEST_BITS = 10_000
+
+
+def owner_key(owner: object) -> str | None:
+    """Return the text by which an owner is compared, or None where it names nobody or could be more than one.
+
+    Parameters
+    ----------
+    owner : object
+        One id, as it stands in a file, a frame or an array.
+    """
+    if isinstance(owner, str):
+        text = str.__str__(owner)
+        if text in _MADE_TEXT or not text or text.isspace():
+            return None
+        return text if text.isascii() else normalize("NFC", text)
+    if isinstance(owner, bool | np.bool_ | np.timedelta64):
+        return None
+    if isinstance(owner, int | np.integer):
+        whole = int(owner)
+    elif isinstance(owner, float | np.floating):
+        if not abs(owner) < _first_rounded(type(owner)) or owner != np.floor(owner):  # also NaN and infinity
+            return None
+        whole = int(owner)
+    elif isinstance(owner, Decimal):
+        if not owner.is_finite() or owner.adjusted() > 3000 or owner != owner.to_integral_value():
+            return None
+        whole = int(owner)
+    else:
+        return None
+    return str(whole) if whole.bit_length() <= _LARGEST_BITS else None
+
+
+def why_nobody(owner: object) -> str:
+    """Say why :func:`owner_key` is None for this owner, without showing it."""
+    if owner is None or str(type(owner)).endswith(("NAType'>", "NaTType'>")):
+        return "nothing"
+    if isinstance(owner, str):
+        return "empty text" if not owner or owner.isspace() else "the text of a missing value"
+    if isinstance(owner, bool | np.bool_):
+        return "true or false"
+    if isinstance(owner, np.datetime64 | np.timedelta64):
+        return "nothing (NaT)" if np.isnat(owner) else "a date or time"
+    if isinstance(owner, float | np.floating | Decimal):
+        if owner.is_nan() if isinstance(owner, Decimal) else math.isnan(owner):
+            return "nothing (NaN)"
+        if isinstance(owner, Decimal) or abs(owner) < _first_rounded(type(owner)) or math.isinf(owner):
+            return "a number that is not whole, or too large"
+        return "a float so large that it may be rounded (read the column as whole numbers or as text)"
+    if isinstance(owner, int | np.integer):
+        return "a number of thousands of digits"
+    return f"an object ({type(owner).__name__})"
+
+
+def number_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
+    """Return a number for each row: the same number, the same owner.
+
+    Parameters
+    ----------
+    owners : array-like of shape (n_documents,)
+        Ids as text or whole numbers, in any representation (see the module).
+    n_documents : int
+
+    Returns
+    -------
+    array of shape (n_documents,), int64
+        The ids themselves where all are whole numbers that fit; else 0, 1, ... in the order of the ids.
+
+    Raises
+    ------
+    CorpusError
+        Where the shape is another, or a row names nobody; says in which rows, and never shows an id.
+    """
+    values = _as_array(owners)
+    if values is None or values.shape != (n_documents,):
+        found = type(owners).__name__ if values is None else f"shape {values.shape}"
+        raise CorpusError(f"owners must have shape ({n_documents},), one for each document, got {found}.")
+    missing = np.ma.getmaskarray(owners) if np.ma.isMaskedArray(owners) else np.zeros(n_documents, bool)
+    fits = values.dtype.kind == "i" or (values.dtype.kind == "u" and int(values.max(initial=0)) < 2**63)
+    if fits and not missing.any():
+        return values.astype(np.int64)
+    if values.dtype.kind in "Uiuf":  # each different one is looked at once
+        distinct, place = np.unique(values, return_inverse=True)
+        keys = [owner_key(owner) for owner in distinct]
+        numbers, nobody = _numbers(keys)[place], np.array([key is None for key in keys], bool)[place]
+    else:
+        keys = [owner_key(owner) for owner in values]
+        numbers, nobody = _numbers(keys), np.array([key is None for key in keys], bool)
+    nobody |= missing
+    if nobody.any():
+        rows = np.flatnonzero(nobody).tolist()
+        what = sorted({"nothing" if missing[row] else why_nobody(values[row]) for row in rows[:100]})
+        raise CorpusError(
+            f"owners must name whose document each row is, by text or whole numbers, but row {first_few(rows)} "
+            f"{'has' if len(rows) == 1 else 'have'} {' or '.join(what)}; name them, or leave those documents out."
+        )
+    return numbers
+
+
+def _first_rounded(kind: type) -> float:
+    """Return the least whole number that other whole numbers are rounded to in a kind of float."""
+    return 2.0**53 if issubclass(kind, float) else 2.0 ** (int(np.finfo(kind).nmant) + 1)
+
+
+def _as_array(owners: Any) -> NDArray[Any] | None:
+    """Return owners as an array that rounds none of them, or None where they have no order or are none."""
+    if isinstance(owners, str | bytes | bytearray | dict | set | frozenset) or not isinstance(
+        owners, Iterable
+    ):
+        return None
+    if hasattr(owners, "dtype") or hasattr(owners, "__array__"):  # of numpy, pandas, polars, pyarrow
+        try:
+            return np.asarray(owners)
+        except Exception:  # what a foreign object raises may show what it holds
+            return None
+    listed: list[Any] = list(owners)
+    values = np.empty(len(listed), object)  # numpy would make one kind of them, by rounding or writing
+    if any(isinstance(owner, list | tuple | np.ndarray) for owner in listed):
+        return None
+    values[:] = listed
+    return values
+
+
+def _numbers(keys: list[str | None]) -> NDArray[np.int64]:
+    different = {key for key in keys if key is not None}
+    if all(_WHOLE.fullmatch(key) for key in different):
+        whole = {key: int(key) for key in different}
+        if all(-(2**63) <= number < 2**63 for number in whole.values()):
+            return np.array([0 if key is None else whole[key] for key in keys], np.int64)
+    number = {key: i for i, key in enumerate(sorted(different, key=_place))}
+    return np.array([-1 if key is None else number[key] for key in keys], np.int64)
+
+
+def _place(key: str) -> tuple[int, int, str]:
+    """Sort whole numbers by their size, before all text."""
+    return (0, int(key), "") if _WHOLE.fullmatch(key) else (1, 0, key)

@@ -1,0 +1,136 @@
+"""However people's ids are written, taking one person away moves every sum by at most what is booked: 1."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.corpus.test_owners import ids, representations
+from tests.naive.corpus import same_owner
+
+from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
+from discreet.central.statistics import count_sum, unigram_sum
+from discreet.central.units import group_units
+from discreet.central.vocabulary.documents import count_documents
+from discreet.central.vocabulary.greedy import fill_greedily
+from discreet.central.vocabulary.units import rank_words
+from discreet.central.vocabulary.weighted_gaussian import even_weights, sum_even_weights
+from discreet.corpus import Tokenizer
+from discreet.corpus.owners import number_owners
+from discreet.errors import CorpusError
+from discreet.privacy.shared_gaussian import BITS
+
+WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+STEPS = 2**14
+
+
+@st.composite
+def owned_texts(draw):
+    """Texts, the true id of each, and the id as it is written there."""
+    people = draw(st.lists(ids, min_size=1, max_size=4))
+    rows = draw(
+        st.lists(
+            st.tuples(st.sampled_from(people), st.sets(st.sampled_from(WORDS), min_size=1)),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    owners = [owner for owner, _ in rows]
+    written = [draw(st.sampled_from(representations(owner))) for owner in owners]
+    return [" ".join(sorted(words)) for _, words in rows], owners, written
+
+
+def even_sum(texts, written):
+    read = count_documents(texts, Tokenizer(), written, WORDS)
+    units = rank_words(read.counts, read.owners, np.arange(len(WORDS), dtype=np.uint64))
+    return sum_even_weights(units, len(WORDS), even_weights(len(WORDS), 14)) / STEPS
+
+
+def greedy_sum(texts, written):
+    read = count_documents(texts, Tokenizer(), written, WORDS)
+    units = rank_words(read.counts, read.owners, np.arange(len(WORDS), dtype=np.uint64))
+    return fill_greedily(units.indptr, units.words, len(WORDS), STEPS, 2**50) / STEPS
+
+
+def grouped(texts, written):
+    counts = sp.csr_matrix(count_documents(texts, Tokenizer(), None, WORDS).counts, dtype=np.int32)
+    return group_units(counts, number_owners(written, len(texts)))
+
+
+def word_shares(texts, written):
+    return unigram_sum(grouped(texts, written)) / 2**BITS
+
+
+def number_of_people(texts, written):
+    return count_sum(grouped(texts, written)) / 2**BITS
+
+
+SUMS = {
+    "even weights": (even_sum, 2), "greedy weights": (greedy_sum, 1), "shares of words": (word_shares, 2),
+    "number of people": (number_of_people, 2),
+}  # fmt: skip
+
+
+def moves(total, norm, texts, owners, written):
+    """The largest move of a sum when one person's documents go, all of them, however the person is written."""
+    everything, worst = total(texts, written), 0.0
+    for owner in owners:
+        left = [row for row, other in enumerate(owners) if not same_owner(owner, other)]
+        rest = total([texts[row] for row in left], [written[row] for row in left]) if left else 0 * everything
+        worst = max(worst, float(np.linalg.norm(np.ravel(everything - rest), norm)))
+    return worst
+
+
+@pytest.mark.parametrize("name", SUMS)
+@settings(max_examples=120, deadline=None)
+@given(corpus=owned_texts())
+def test_taking_one_person_away_moves_a_sum_by_at_most_one(name, corpus):
+    total, norm = SUMS[name]
+    assert moves(total, norm, *corpus) <= 1 + 1e-9
+
+
+def joined_by_floats(owners, n):
+    del n
+    return np.unique([float(owner) for owner in owners], return_inverse=True)[1]
+
+
+def parted_by_kind(owners, n):
+    del n
+    return np.unique([f"{type(owner).__name__} {owner}" for owner in owners], return_inverse=True)[1]
+
+
+# The number of people does not even see somebody leave who was joined with another; that is the others' to catch.
+CAUGHT = [(name, parted_by_kind) for name in SUMS]
+CAUGHT += [(name, joined_by_floats) for name in SUMS if name != "number of people"]
+
+
+@pytest.mark.parametrize(("name", "mistake"), CAUGHT)
+def test_the_test_catches_people_that_are_joined_or_parted(name, mistake, monkeypatch):
+    total, norm = SUMS[name]
+    texts = ["alpha", "beta beta beta beta beta gamma delta epsilon zeta", "gamma", "beta"]
+    owners = [2**53, 2**53 + 1, 7, 7] if mistake is joined_by_floats else [1, 1, 7, 7]
+    written = [np.int64(owner) for owner in owners] if mistake is joined_by_floats else [1, "1", 7.0, "7"]
+    assert moves(total, norm, texts, owners, written) <= 1
+    monkeypatch.setattr("discreet.central.vocabulary.documents.number_owners", mistake)
+    monkeypatch.setattr(f"{__name__}.number_owners", mistake)
+    assert moves(total, norm, texts, owners, written) > 1.05
+
+
+def test_vectorizer_and_estimator_refuse_the_same_owners():
+    texts = ["alpha beta gamma"] * 300
+    good = [f"p{i // 3}" for i in range(300)]
+    for nobody in (None, math.nan, "", " ", "nan", 1.5, True, b"p1", object()):
+        owners = [*good[:5], nobody, *good[6:]]
+        for model, X in (
+            (PrivateCountVectorizer(epsilon=2.0, privacy_unit="author"), texts),
+            (
+                PrivateLDA(2, epsilon=4.0, privacy_unit="author", allow_unlearnable=True),
+                np.ones((300, 3), int),
+            ),
+        ):
+            with pytest.raises(CorpusError, match="row 5 has"):
+                model.fit(X, owners=owners)
+        with pytest.raises(CorpusError, match="row 5 has"):
+            Corpus.from_texts(texts, owners=owners)

@@ -1,0 +1,186 @@
+"""One person is one unit: any two representations of an id are one, any two ids are two, and nobody is refused."""
+
+import unicodedata
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive.corpus import same_owner
+
+from discreet.corpus import Corpus, read_corpus
+from discreet.corpus.owners import number_owners, owner_key
+from discreet.errors import CorpusError
+
+MISSING = ("None", "nan", "NaT", "<NA>")
+INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64)
+FLOATS = {float: 2**53, np.float16: 2**11, np.float32: 2**24, np.float64: 2**53}
+near_a_limit = st.sampled_from([7, 2**11, 2**24, 2**53, 2**60, 2**63, 2**64, 10**30]).flatmap(
+    lambda limit: st.integers(-3, 3).map(limit.__add__)
+)
+ids = st.one_of(
+    st.integers(-12, 12),
+    near_a_limit,
+    near_a_limit.map(lambda number: -number),
+    st.text(max_size=4),
+    st.sampled_from(
+        [
+            "é",
+            "e\u0301",
+            "ａ",
+            "a",
+            "A",
+            " a",
+            "a ",
+            "007",
+            "7",
+            "7.0",
+            "+7",
+            "-0",
+            "0",
+            "０",
+            "ﬁ",
+            "Å",
+            "\u212b",
+        ]
+    ),
+).filter(lambda owner: not isinstance(owner, str) or (owner.strip() and owner not in MISSING))
+
+
+def representations(owner):
+    """Everything that may stand for this id."""
+    if isinstance(owner, str):
+        forms = [unicodedata.normalize(form, owner) for form in ("NFC", "NFD")]
+        return [owner, *forms, *map(np.str_, forms)]
+    found = [owner, str(owner), np.str_(owner), Decimal(owner)]
+    found += [kind(owner) for kind in INTEGERS if np.iinfo(kind).min <= owner <= np.iinfo(kind).max]
+    return found + [kind(owner) for kind, limit in FLOATS.items() if abs(owner) < limit]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(ids, min_size=1, max_size=12), st.data())
+def test_any_two_representations_are_one_owner_and_any_two_ids_are_two(owners, data):
+    written = [data.draw(st.sampled_from(representations(owner))) for owner in owners]
+    numbers = number_owners(written, len(owners))
+    assert numbers.dtype == np.int64
+    for i, one in enumerate(owners):
+        for j, other in enumerate(owners):
+            assert (numbers[i] == numbers[j]) == same_owner(one, other), (one, other)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=1, max_size=8))
+def test_containers_change_nothing(owners):
+    expected = np.array(owners, np.int64)
+    text = [str(owner) for owner in owners]
+    given_as = [
+        owners, tuple(owners), expected, expected.astype(object), list(expected), text, np.array(text),
+        np.array(text, object), pd.Series(owners), pd.Series(owners, dtype="Int64"), pd.Series(text),
+        pd.Series(owners).astype("category"), pd.Series(text).astype("category"), pd.array(text, dtype="string"),
+        pl.Series(owners, dtype=pl.Int64), pl.Series(text), pl.Series(text, dtype=pl.Categorical),
+        pa.array(owners, pa.int64()), pa.chunked_array([text]), pa.array(text).dictionary_encode(),
+    ]  # fmt: skip
+    for container in given_as:
+        assert number_owners(container, len(owners)).tolist() == owners, type(container)
+
+
+def test_numbers_follow_the_order_of_the_ids_and_nothing_else():
+    assert number_owners(["b", 10**30, "a", 9, "b"], 5).tolist() == [3, 1, 2, 0, 3]
+    assert number_owners(["10", "9"], 2).tolist() == [10, 9]
+    assert number_owners(np.array([2**63 + 1, 2**63 + 2, 0], np.uint64), 3).tolist() == [1, 2, 0]
+    assert number_owners([], 0).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("nobody", "what"),
+    [
+        (None, "nothing"), (float("nan"), "nothing (NaN)"), (np.float32("nan"), "nothing (NaN)"), ("", "empty text"),
+        (" \t", "empty text"), ("nan", "missing value"), ("None", "missing value"), (np.str_("<NA>"), "missing value"),
+        (pd.NA, "nothing"), (pd.NaT, "nothing"), (np.datetime64("NaT"), "nothing (NaT)"), (Decimal("NaN"), "(NaN)"),
+        (Decimal("sNaN"), "(NaN)"), (1.5, "not whole"), (float("inf"), "not whole, or too large"),
+        (Decimal("7.5"), "not whole"), (Decimal("1e999999"), "too large"), (True, "true or false"),
+        (np.True_, "true or false"), (b"P17", "an object (bytes)"), (2.0**53, "rounded"),
+        (np.float32(2**24), "rounded"),
+        (np.float16(2**11), "rounded"),
+        pytest.param(10**5000, "thousands of digits", id="huge"), (np.datetime64("2020-01-01"), "a date"),
+        (object(), "an object (object)"), ({}, "an object (dict)"),
+    ],
+)  # fmt: skip
+def test_what_names_nobody_is_refused_with_its_row(nobody, what):
+    assert owner_key(nobody) is None
+    with pytest.raises(CorpusError, match="row 2 has") as error:
+        number_owners(["Jane Roe", 8, nobody, 8], 4)
+    assert what in str(error.value)
+    assert "Jane" not in str(error.value)
+    assert error.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        np.array([1.0, np.nan]), np.array(["a", "nan"]), np.ma.array([1, 2], mask=[0, 1]), pd.Series(["a", None]),
+        pd.Series([1, None], dtype="Int64"), pd.Series(["a", None], dtype="category"), pl.Series([1, None]),
+        pl.Series(["a", None]), pa.array(["a", None]), np.array(["2020-01-01", "NaT"], "M8[D]").astype(object),
+    ],
+)  # fmt: skip
+def test_missing_owners_of_any_container_are_refused(owners):
+    with pytest.raises(CorpusError, match=r"row (0, )?1 ha"):
+        number_owners(owners, 2)
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        "ab",
+        b"ab",
+        3,
+        None,
+        {"a": 1, "b": 2},
+        {1, 2},
+        [1],
+        [[1], [2]],
+        np.ones((2, 1)),
+        pd.DataFrame({"a": [1, 2]}),
+    ],
+)
+def test_owners_must_be_a_row_each(owners):
+    with pytest.raises(CorpusError, match=r"owners must have shape \(2,\)"):
+        number_owners(owners, 2)
+
+
+def test_readers_and_corpora_use_the_same_rule(tmp_path):
+    written = ["7", "7.0", '"7"', "8", '"e\\u0301"', '"\\u00e9"']
+    file = tmp_path / "notes.jsonl"
+    file.write_text("".join(f'{{"text": "word", "who": {owner}}}\n' for owner in written))
+    corpus = read_corpus(file, author="who")
+    assert corpus.owners.tolist() == [0, 0, 0, 1, 2, 2]
+    names = tmp_path / "owners.txt"
+    names.write_text("8\n07\n7\ne\u0301\né\n7\n", encoding="utf-8")
+    by_row = read_corpus(file, owners=names).owners
+    assert (
+        by_row.tolist()
+        == Corpus(corpus.counts, corpus.vocabulary, [8, "07", 7.0, "é", "é", "7"]).owners.tolist()
+    )
+    assert len(set(by_row.tolist())) == 4
+    file.write_text('{"text": "word", "who": "Jane"}\n{"text": "word", "who": "nan"}\n')
+    with pytest.raises(
+        CorpusError, match="line 2: field 'who' must name the author, found the text of a missing"
+    ) as error:
+        read_corpus(file, author="who")
+    assert "Jane" not in str(error.value)
+
+
+def test_only_composed_and_decomposed_letters_are_made_equal():
+    one = [("é", "e\u0301"), ("\u212b", "Å"), ("\ud55c", "\u1112\u1161\u11ab")]
+    assert all(same_owner(*pair) and len(set(number_owners(pair, 2).tolist())) == 1 for pair in one)
+    two = [
+        ("a", "A"), ("a", " a"), ("a", "a "), ("ａ", "a"), ("ﬁ", "fi"), ("007", "7"), ("7.0", 7), ("+7", 7), ("７", 7),
+        ("-0", 0), ("а", "a"), ("ß", "ss"), ("i", "ı"), ("a\u200b", "a"), (2**53, 2**53 + 1), (-7, 7), ("1e3", 1000),
+    ]  # fmt: skip
+    for pair in two:
+        assert not same_owner(*pair)
+        assert len(set(number_owners(pair, 2).tolist())) == 2, pair
