@@ -23,7 +23,13 @@ del connect
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
-    from discreet.central import HybridGibbsLDA, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
+    from discreet.central import (
+        HybridGibbsLDA,
+        PrivateCountVectorizer,
+        PrivateLDA,
+        PrivateSVILDA,
+        TopicPrevalence,
+    )
     from discreet.corpus import Corpus, read_corpus
     from discreet.federated import FederatedLDA
     from discreet.lda import GibbsLDA, VariationalLDA
@@ -43,6 +49,7 @@ _HOMES = {
     "PrivateSVILDA": "discreet.central",
     "Release": "discreet.release",
     "StreamingLocalLDA": "discreet.local",
+    "TopicPrevalence": "discreet.central",
     "VariationalLDA": "discreet.lda",
     "read_corpus": "discreet.corpus",
 }
@@ -77,6 +84,7 @@ __all__ = [
     "Release",
     "ReleaseError",
     "StreamingLocalLDA",
+    "TopicPrevalence",
     "VariationalLDA",
     "__version__",
     "audit",

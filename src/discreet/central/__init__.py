@@ -9,6 +9,8 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.central.moment_lda import PrivateMomentLDA
+    from discreet.central.prevalence.estimator import TopicPrevalence
+    from discreet.central.prevalence.groups import periods
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
@@ -25,8 +27,10 @@ _HOMES = {
     "PrivateLDA": "discreet.central.private_lda",
     "PrivateMomentLDA": "discreet.central.moment_lda",
     "PrivateSVILDA": "discreet.central.private_svi_lda",
+    "TopicPrevalence": "discreet.central.prevalence.estimator",
     "WordCounts": "discreet.central.word_counts",
     "inherent_privacy": "discreet.central.word_level.inherent_loss",
+    "periods": "discreet.central.prevalence.groups",
 }
 
 __all__ = [
@@ -37,8 +41,10 @@ __all__ = [
     "PrivateLDA",
     "PrivateMomentLDA",
     "PrivateSVILDA",
+    "TopicPrevalence",
     "WordCounts",
     "inherent_privacy",
+    "periods",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.central", _HOMES)

@@ -106,8 +106,9 @@ def arrays_in(value: Any, depth: int = 0) -> Iterator[NDArray[Any]]:
 
 def _files_of(release: Any) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        release.save(Path(folder) / "release")
-        return {path.name: path.read_bytes() for path in (Path(folder) / "release").iterdir()}
+        saved = Path(folder) / "release"  # a file or a folder
+        release.save(saved)
+        return {path.name: path.read_bytes() for path in (saved.iterdir() if saved.is_dir() else [saved])}
 
 
 class Spy:

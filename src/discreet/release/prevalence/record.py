@@ -1,0 +1,241 @@
+"""The prevalence release: how much of each topic stands in each group, with noise, and nothing else.
+
+It holds the released sums as they are; shares, intervals, differences and trends are computed from them when asked
+for, so one file answers all these questions at no further cost.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, ReleaseError
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.units import Guarantee
+from discreet.release.prevalence import file
+from discreet.release.prevalence.changes import Differences, Trend, differences, sampling_error, trend
+from discreet.release.prevalence.shares import Shares, Sums, group_sizes, projected, raw, shrunk
+from discreet.release.tables import frame
+
+__all__ = ["PrevalenceRelease"]
+
+Floats = NDArray[np.float64]
+Kind = Literal["projected", "shrunk", "raw"]
+_KINDS = {"raw": raw, "projected": projected, "shrunk": shrunk}
+#: A group is told apart from an empty one only beyond this many standard errors.
+_SURELY_THERE = 2.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrevalenceRelease:
+    """What may be published of topics in groups.
+
+    Parameters
+    ----------
+    topic_totals : array of shape (n_groups, n_topics)
+        Sums of topic shares over the units of each group, with noise.
+    unit_counts : array of shape (n_groups,)
+        ``count_weight`` times the number of units of each group, with noise.
+    noise : float
+        Standard deviation of the noise in each of these numbers; 0 without privacy.
+    count_weight : float
+    groups : sequence of str of length n_groups
+        Distinct names, in their order where they have one.
+    topics : sequence of str of length n_topics
+        What to call each topic: its most probable words.
+    ledger : Ledger
+        What was booked; a closed copy is kept.
+    configuration : mapping, optional
+        Public settings.
+    reproducible : bool, default False
+        Whether any noise came from a seed, that of the topics included.
+
+    Raises
+    ------
+    ReleaseError
+        Naming the field that is wrong.
+    """
+
+    topic_totals: Floats
+    unit_counts: Floats
+    noise: float
+    count_weight: float
+    groups: tuple[str, ...]
+    topics: tuple[str, ...]
+    ledger: Ledger
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    reproducible: bool = False
+
+    def __post_init__(self) -> None:
+        totals, counts = (
+            _numbers("topic_totals", self.topic_totals),
+            _numbers("unit_counts", self.unit_counts),
+        )
+        groups, topics = _names("groups", self.groups), _names("topics", self.topics, distinct=False)
+        if totals.shape != (len(groups), len(topics)) or counts.shape != (len(groups),):
+            raise ReleaseError(
+                f"{len(groups)} groups and {len(topics)} topics need totals of shape {(len(groups), len(topics))} and "
+                f"{len(groups)} counts, but these have shapes {totals.shape} and {counts.shape}."
+            )
+        for name, least in (("noise", 0.0), ("count_weight", 1e-9)):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and math.isfinite(value) and value >= least):
+                raise ReleaseError(f"{name} must be a finite number of at least {least:g}, but is {value!r}.")
+            object.__setattr__(self, name, float(value))
+        if not isinstance(self.ledger, Ledger):
+            raise ReleaseError("a release needs the ledger that its cost was booked on.")
+        object.__setattr__(self, "topic_totals", totals)
+        object.__setattr__(self, "unit_counts", counts)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "topics", topics)
+        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
+        object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
+        seeded = any("not for release" in entry.purpose for entry in self.ledger.entries)
+        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
+
+    # ---- what was promised
+
+    @property
+    def promise(self) -> Guarantee:
+        """The promise of everything booked on the ledger, as numbers."""
+        return self.ledger.guarantee()
+
+    @property
+    def determinism(self) -> str:
+        """Either "secure" or "reproducible, not for release"."""
+        return "reproducible, not for release" if self.reproducible else "secure"
+
+    @property
+    def guarantee(self) -> str:
+        """The promise in words."""
+        words = self.promise.in_words()
+        return (
+            f"{words} The noise came from a seed: reproducible, not for release."
+            if self.reproducible
+            else words
+        )
+
+    # ---- what the numbers say
+
+    @property
+    def sums(self) -> Sums:
+        """The released numbers."""
+        return Sums(self.topic_totals, self.unit_counts, self.noise, self.count_weight)
+
+    def shares(self, kind: Kind = "projected", *, level: float = 0.95) -> Shares:
+        """Return shares, intervals and standard errors, arrays of shape (n_groups, n_topics).
+
+        Parameters
+        ----------
+        kind : {"projected", "shrunk", "raw"}, default "projected"
+            See :mod:`discreet.release.prevalence.shares`. The intervals of "projected" and "raw" hold the true share
+            of each cell with probability ``level``; those of "shrunk" hold ``level`` of all cells together.
+        level : float, default 0.95
+        """
+        if kind not in _KINDS:
+            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {kind!r}.")
+        return _KINDS[kind](self.sums, _level(level))
+
+    @property
+    def n_units(self) -> Floats:
+        """Noisy number of units of each group, shape (n_groups,)."""
+        return group_sizes(self.sums)[0]
+
+    @property
+    def certain_groups(self) -> NDArray[np.bool_]:
+        """Whether each group is surely not empty: its noisy size lies two standard errors above 0."""
+        sizes, error = group_sizes(self.sums)
+        return sizes > _SURELY_THERE * error
+
+    def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
+        """Return the differences of shares between two groups, with intervals, and which of them are certain."""
+        return differences(self.sums, self._index(first), self._index(second), _level(level))
+
+    def trend(self, *, level: float = 0.95) -> Trend:
+        """Return the shares smoothed over the groups in their order, with bands."""
+        return trend(self.sums, _level(level))
+
+    def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
+        """Return a row for each group and topic, as columns.
+
+        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, sampling_error
+        and certain_group.
+        """
+        found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
+        n_groups, n_topics = found.share.shape
+        return {
+            "group": [group for group in self.groups for _ in range(n_topics)],
+            "topic": list(range(n_topics)) * n_groups,
+            "words": list(self.topics) * n_groups,
+            "share": found.share.ravel().tolist(),
+            "low": found.low.ravel().tolist(),
+            "high": found.high.ravel().tolist(),
+            "standard_error": found.standard_error.ravel().tolist(),
+            "n_units": np.repeat(sizes, n_topics).tolist(),
+            "sampling_error": sampling_error(self.sums).ravel().tolist(),
+            "certain_group": np.repeat(sure, n_topics).tolist(),
+        }
+
+    def to_frame(self, kind: Kind = "projected", *, level: float = 0.95) -> Any:
+        """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
+        return frame(self.to_columns(kind, level=level))
+
+    # ---- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to a new JSON file, whole or not at all."""
+        file.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "PrevalenceRelease":
+        """Read a release; ``ReleaseError`` for anything that is not exactly one."""
+        return file.load(Path(path), cls)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrevalenceRelease) and file.content(self) == file.content(other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __reduce__(self) -> Any:
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return type(self), tuple({**fields, "configuration": dict(self.configuration)}.values())
+
+    def __repr__(self) -> str:
+        size = f"{len(self.groups)} groups, {len(self.topics)} topics"
+        return f"<PrevalenceRelease: {size}, {self.determinism}; {self.ledger!r}>"
+
+    def _index(self, group: str) -> int:
+        if group not in self.groups:
+            raise ParameterError(f"there is no group {group!r}; choose among {', '.join(self.groups[:10])}.")
+        return self.groups.index(group)
+
+
+def _level(level: float) -> float:
+    if not (isinstance(level, int | float) and 0 < level < 1):
+        raise ParameterError(f"level must be between 0 and 1, but is {level!r}.")
+    return float(level)
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.") from None
+    if not np.isfinite(array).all():
+        raise ReleaseError(f"{name} must hold finite numbers.")
+    array.flags.writeable = False
+    return array
+
+
+def _names(name: str, values: Any, *, distinct: bool = True) -> tuple[str, ...]:
+    names = () if isinstance(values, str) else tuple(values)
+    if not names or not all(isinstance(value, str) and value for value in names):
+        raise ReleaseError(f"{name} must be a sequence of names that are not empty.")
+    if distinct and len(set(names)) != len(names):
+        raise ReleaseError(f"{name} must be distinct, but some stand there twice.")
+    return names

@@ -1,0 +1,25 @@
+"""Slow and obvious: the private sum of topic shares in groups, one unit after another, in Python's own numbers."""
+
+import math
+from collections import defaultdict
+
+
+def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
+    n_topics = len(doc_topic[0])
+    whose = range(len(doc_topic)) if authors is None else authors
+    vectors = defaultdict(lambda: [0.0] * (n_groups * (n_topics + 1)))
+    for shares, g, unit in zip(doc_topic, group, whose, strict=True):
+        if g < 0:
+            continue
+        start = int(g) * (n_topics + 1)
+        for k, share in enumerate(shares):
+            vectors[unit][start + k] += float(share)
+        vectors[unit][start + n_topics] += count_weight
+    largest = math.sqrt(1 + count_weight**2)
+    total = [0] * (n_groups * (n_topics + 1))
+    for vector in vectors.values():
+        norm = math.sqrt(math.fsum(value**2 for value in vector))
+        scale = min(1.0, largest / norm) if norm else 1.0
+        for cell, value in enumerate(vector):
+            total[cell] += math.trunc(value * scale / largest * 2**bits)
+    return total
