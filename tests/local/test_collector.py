@@ -1,15 +1,26 @@
-import asyncio
+import functools
 import logging
 import sqlite3
 import threading
+import time
 from concurrent.futures import wait
 
 import numpy as np
 import pytest
+from tests.local.collector_calls import (
+    CHANNEL,
+    SECRET,
+    WORDS,
+    call_app,
+    make_reports,
+    moments_of,
+    raw,
+    rows,
+)
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.moments import Moments
-from discreet.local.collector.admission import Pace, ReportForm, Tickets, Tokens, read_secrets
+from discreet.local.collector.admission import Pace, SecretsFile, Tickets, Tokens, read_secrets
+from discreet.local.collector.report_form import ReportForm
 from discreet.local.collector.store import (
     ConflictError,
     ReportStore,
@@ -17,33 +28,8 @@ from discreet.local.collector.store import (
     StoreBusyError,
     StoreFailedError,
 )
-from discreet.local.wire import Report, vocabulary_digest
+from discreet.local.wire import Report
 from discreet.privacy.bit_channel import BitChannel
-
-WORDS = tuple(f"word{i}" for i in range(13))
-CHANNEL = BitChannel(3_000_000_000, 1_000_000_000)
-SECRET = "0123456789abcdef-first"
-
-
-def make_reports(n, seed=0, words=WORDS, channel=CHANNEL):
-    rng = np.random.default_rng(seed)
-    digest = vocabulary_digest(words)
-    return [
-        Report(channel, digest, rng.bytes(16), rng.integers(0, 2, len(words)).astype(np.uint8))
-        for _ in range(n)
-    ]
-
-
-def raw(reports):
-    return b"".join(report.to_bytes() for report in reports)
-
-
-def rows(reports):
-    return ReportForm(WORDS, CHANNEL).split(raw(reports))
-
-
-def moments_of(reports):
-    return Moments(len(WORDS), channel=CHANNEL).add_batch(np.array([report.bits for report in reports]))
 
 
 @pytest.fixture
@@ -54,40 +40,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def call(store):
-    """Send one request to an application over this store, without a network."""
-    from discreet.local.collector.app import make_app
-
-    def send(method, path, content=b"", app=None, headers=None, **options):
-        async def run():
-            sent, parts = [], [content[i : i + 1000] for i in range(0, len(content), 1000)] or [b""]
-            given = {"content-type": "application/octet-stream", **(headers or {})}
-            scope = {
-                "type": "http",
-                "method": method,
-                "path": path.partition("?")[0],
-                "raw_path": path.encode(),
-                "query_string": path.partition("?")[2].encode(),
-                "headers": [(k.encode(), v.encode()) for k, v in given.items()],
-                "client": ("127.0.0.1", 1),
-                "server": ("127.0.0.1", 80),
-                "scheme": "http",
-                "root_path": "",
-                "http_version": "1.1",
-            }
-
-            async def receive():
-                return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
-
-            async def answer(message):
-                sent.append(message)
-
-            await (app or make_app(store, **options))(scope, receive, answer)
-            found = {k.decode(): v.decode() for k, v in sent[0]["headers"]}
-            return sent[0]["status"], b"".join(m.get("body", b"") for m in sent[1:]), found
-
-        return asyncio.run(run())
-
-    return send
+    return functools.partial(call_app, store)
 
 
 def test_each_number_counts_once(store):
@@ -122,7 +75,7 @@ def test_a_store_opens_again_with_the_same_moments(tmp_path):
             opened.add(rows(reports[1000 * i : 1000 * i + 1000])).result(10)
     with ReportStore(path, WORDS, CHANNEL) as opened:
         assert opened.n_reports == 3000
-        assert opened._moments.n == 3000  # from the written moments, before any row is read again
+        assert opened._sums.moments.n == 3000  # from the written moments, before any row is read again
         assert opened.moments() == moments_of(reports)
 
 
@@ -132,9 +85,9 @@ def test_moments_that_are_behind_catch_up(tmp_path):
         opened.add(rows(reports[:30])).result(10)
     with ReportStore(path, WORDS, CHANNEL) as opened:
         opened.add(rows(reports[30:])).result(10)
-        opened._save = lambda: None  # what a crash would leave
+        opened._sums.save = lambda: None  # what a crash would leave
     with ReportStore(path, WORDS, CHANNEL) as opened:
-        assert opened._moments.n == 30
+        assert opened._sums.moments.n == 30
         assert opened.moments() == moments_of(reports)
 
 
@@ -234,10 +187,10 @@ def test_moments_that_cannot_be_written_stop_nothing(store):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store._tables, "save", full)
-        store._save_every, store._last = 0, -1
+        store._sums.last = -1
         with pytest.raises(sqlite3.Error):
-            store._save()
-        store._last = 0
+            store._sums.save()
+        store._sums.last = 0
     assert store.add(rows(make_reports(9))).result(10) == (9, 0)  # no transaction was left open
     assert store.moments() == moments_of(make_reports(9))
 
@@ -338,6 +291,139 @@ def test_secrets(tmp_path):
     path.write_text("short\n")
     with pytest.raises(ParameterError, match="16"):
         read_secrets(path)
+
+
+@pytest.mark.parametrize("kind", [Tokens, Tickets])
+def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog, kind):
+    from discreet.local.collector import admission
+
+    monkeypatch.setattr(admission, "_LOOK_AGAIN", 0.0)
+    path, second = tmp_path / "secrets", "a-second-long-secret"
+    path.write_text(f"{SECRET}\n")
+    known = SecretsFile(path, kind)
+    assert known.once == kind.once
+    path.write_text(f"{SECRET}\n{second}\n")
+    assert known.admits(second) is not None
+    assert known.admits(SECRET) is not None
+    # Replaced, as careful editors do.
+    (tmp_path / "new").write_text(f"{second}\n")
+    (tmp_path / "new").replace(path)
+    assert known.admits(SECRET) is None
+    assert known.admits(second) is not None
+    # A file that cannot be used changes nothing, and the log says so without what it holds.
+    for spoil in (lambda: path.write_text("short\n"), lambda: path.write_bytes(b"\xff\xfe"), path.unlink):
+        caplog.clear()
+        spoil()
+        assert known.admits(second) is not None
+        assert "cannot be used" in caplog.text
+        assert "short" not in caplog.text
+    caplog.clear()
+    assert known.admits(second) is not None
+    assert caplog.text == ""  # said once
+    path.write_text(f"{SECRET}\n")
+    assert known.admits(second) is None
+    assert known.admits(SECRET) is not None
+
+
+def test_secrets_are_looked_at_once_a_second(tmp_path):
+    path = tmp_path / "secrets"
+    path.write_text(f"{SECRET}\n")
+    known = SecretsFile(path, Tokens)
+    looks = []
+    known._look = lambda: looks.append(1)
+    for _ in range(100):
+        known.admits(SECRET)
+    assert not looks
+
+
+def wait_for(condition, seconds=15):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "moved", "log removed"])
+def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkeypatch, how):
+    """An open file that was removed is still written to, by this process alone: all of it was lost at its end."""
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
+    path = tmp_path / "reports.db"
+    assert store.add(rows(make_reports(3))).result(10) == (3, 0)
+    assert call("GET", "/healthz")[:2] == (200, b'{"ok":true,"trouble":null}')
+    if how == "removed":
+        path.unlink()
+    elif how == "moved":
+        path.rename(tmp_path / "elsewhere.db")
+    elif how == "replaced":
+        (tmp_path / "copy").write_bytes(path.read_bytes())
+        (tmp_path / "copy").replace(path)
+    else:
+        (tmp_path / "reports.db-wal").unlink()
+    code, body, headers = call("POST", "/reports", raw(make_reports(2, 1)))
+    assert (code, headers["retry-after"]) == (503, "10")
+    wait_for(lambda: call("GET", "/healthz")[0] == 503)
+    # Nobody has to send for it to be noticed.
+    store._failed = -1e9
+    wait_for(lambda: "moved" in (store.trouble or ""))
+    with pytest.raises(StoreFailedError):
+        store.close()
+
+
+def test_a_store_removed_between_a_commit_and_its_answer(store, tmp_path):
+    tables = store._tables
+    plain = type(tables).check
+    looks = []
+
+    def check():
+        looks.append(1)
+        if len(looks) == 2:
+            (tmp_path / "reports.db").unlink()
+        plain(tables)
+
+    with store._sums.lock:  # the other thread does not look meanwhile
+        tables.check = check
+        with pytest.raises(StoreFailedError):
+            store.add(rows(make_reports(2))).result(10)
+    assert len(looks) == 2
+    with pytest.raises(StoreFailedError):
+        store.close()
+
+
+def test_a_store_that_was_opened_again_is_not_taken_for_another(tmp_path):
+    for i in range(3):
+        with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
+            assert opened.add(rows(make_reports(2, i))).result(10) == (2, 0)
+            opened._tables.scrub()
+            assert opened.add(rows(make_reports(2, 10 + i))).result(10) == (2, 0)
+            assert opened.trouble is None
+
+
+def test_health_tells_failures_to_write_for_a_while(store, call):
+    store._tables._writing.execute("PRAGMA query_only = 1")
+    assert call("POST", "/reports", raw(make_reports(3)))[0] == 503
+    assert call("GET", "/healthz")[0] == 503
+    store._tables._writing.execute("PRAGMA query_only = 0")
+    assert call("POST", "/reports", raw(make_reports(3)))[0] == 200
+    assert call("GET", "/healthz")[0] == 200
+    store._looked -= 1000
+    assert store.trouble == "the store does not answer"
+    store.close()
+    assert store.trouble == "the store is closed"
+
+
+def test_a_store_that_hangs_is_told_after_a_while(call, tmp_path, monkeypatch):
+    from discreet.local.collector import intake
+
+    monkeypatch.setattr(intake, "_SLOWEST_STORE", 0.3)
+    beside = sqlite3.connect(tmp_path / "reports.db")
+    beside.execute("BEGIN IMMEDIATE")
+    code, body, headers = call("POST", "/reports", raw(make_reports(2)))
+    assert (code, headers["retry-after"]) == (503, "10")
+    assert b"same reports again" in body
+    beside.execute("ROLLBACK")
+    beside.close()
+    assert call("POST", "/reports", raw(make_reports(2)))[0] == 200
 
 
 def test_posting_counts_and_repeats(call, store):

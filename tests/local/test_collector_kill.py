@@ -12,9 +12,9 @@ pytest.importorskip("starlette", reason="needs the extra collector")
 
 #: Moments are written about twice a second, so that kills fall between reports and moments too.
 OFTEN = """
-from discreet.local.collector import store
+from discreet.local.collector import store, sums
 
-store._TOGETHER = 100
+store.TOGETHER = sums.TOGETHER = 100
 store.ReportStore.__init__.__kwdefaults__["save_every"] = 100
 """
 EARLY = """

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(postgres_server.programs() is None, reason="need
 
 WORDS = tuple(f"word{i}" for i in range(13))
 CHANNEL = BitChannel(3_000_000_000, 1_000_000_000)
-TABLES = ("settings", "reports", "spent", "moments")
+TABLES = ("settings", "reports", "spent", "moments", "days")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_each_report_once_and_open_again(url):
         assert store.n_reports == 2006
         assert store.moments() == moments_of(rows + make_rows(5, 1) + make_rows(1, 2))
     with ReportStore(url, WORDS, CHANNEL) as store:
-        assert (store.n_reports, store._moments.n) == (2006, 2006)
+        assert (store.n_reports, store._sums.moments.n) == (2006, 2006)
     with psycopg.connect(url) as beside:
         assert sorted(beside.execute("SELECT number, bits FROM discreet_reports")) == sorted(
             rows + make_rows(5, 1) + make_rows(1, 2)

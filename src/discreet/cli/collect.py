@@ -44,15 +44,36 @@ def collect(
         float, typer.Option(min=0, help="Reports a second of one token or address at most; 0: no limit.")
     ] = 10_000.0,
     most_reports: Annotated[int, typer.Option(min=1, help="Reports in one request at most.")] = 10_000,
+    most_words: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Words of the vocabulary that no document has more of: reports with more ones than such a document "
+            "gives are refused.",
+        ),
+    ] = None,
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Days after which, at the latest, a report is deleted and topics are made without it."
+        ),
+    ] = None,
     origin: Annotated[
         list[str] | None,
         typer.Option(help="Web page origin whose scripts may send reports, such as https://example.org."),
     ] = None,
+    server_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name that the service is reached by, such as collect.example.org; addresses always are good."
+        ),
+    ] = None,
 ) -> None:
     """Take reports over HTTP, keep each exactly once, and show topics.
 
-    A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics and /metrics are for
-    programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
+    A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics, /metrics and /healthz are
+    for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
+    Both files may be edited while the service runs.
     """
     from discreet.corpus import load_vocabulary
 
@@ -63,6 +84,12 @@ def collect(
             raise ParameterError(
                 f"--origin must be scheme and host of a page, such as https://example.org, but is {page!r}."
             )
+    names = (*(server_name or ()), *(() if re.fullmatch(r"[0-9.]*|.*:.*", host) else (host,)))
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+            raise ParameterError(
+                f"--server-name must be a name without scheme and port, such as collect.example.org, but is {name!r}."
+            )
     known = tuple(load_vocabulary(vocabulary))
     chosen = _channel(channel, epsilon, per, words, len(known))
     try:
@@ -72,18 +99,24 @@ def collect(
         raise DiscreetError(
             f"`discreet collect` needs {error.name}: pip install 'discreet[collector]'."
         ) from None
-    from discreet.local.collector.admission import Tickets, Tokens, read_secrets
+    from discreet.local.collector.admission import SecretsFile, Tickets, Tokens
     from discreet.local.collector.store import ReportStore
 
     admission = None
     if tokens is not None:
-        admission = Tokens(read_secrets(tokens))
+        admission = SecretsFile(tokens, Tokens)
     elif tickets is not None:
-        admission = Tickets(read_secrets(tickets))
-    with ReportStore(store, known, chosen) as kept:
+        admission = SecretsFile(tickets, Tickets)
+    with ReportStore(store, known, chosen, keep_days=keep_days) as kept:
         print(chosen.guarantees(len(known)).in_words(), flush=True)
         app = make_app(
-            kept, admission=admission, rate=rate, most_reports=most_reports, origins=tuple(origin or ())
+            kept,
+            admission=admission,
+            rate=rate,
+            most_reports=most_reports,
+            most_words=most_words,
+            origins=tuple(origin or ()),
+            names=names,
         )
         run_server(app, host, port)
 

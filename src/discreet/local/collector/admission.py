@@ -1,66 +1,32 @@
-"""Who may send, what, and how fast: parsing of batches, tokens, one-time tickets, rates."""
+"""Who may send, and how fast: tokens, one-time tickets, rates."""
 
 import hmac
+import logging
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
+from discreet.errors import ParameterError
 
-from discreet.errors import CorpusError, ParameterError
-from discreet.local.wire import HEADER_BYTES, Report, vocabulary_digest
-from discreet.privacy.bit_channel import BitChannel
+__all__ = ["Admission", "Pace", "SecretsFile", "Tickets", "Tokens", "read_secrets"]
 
-__all__ = ["Pace", "ReportForm", "Tickets", "Tokens", "read_secrets"]
+_log = logging.getLogger(__name__)
 
-_NUMBER = slice(56, 72)
 _SHORTEST = 16
-
-
-class ReportForm:
-    """What every report of this collector looks like: all but its number and its bits is known beforehand."""
-
-    def __init__(self, words: tuple[str, ...], channel: BitChannel) -> None:
-        blank = Report(channel, vocabulary_digest(words), bytes(16), np.zeros(len(words), np.uint8))
-        self.size = len(blank.to_bytes())
-        self._head = np.frombuffer(blank.to_bytes(), np.uint8)[: _NUMBER.start]
-        unused = -len(words) % 8
-        self._unused = np.uint8((0xFF << (8 - unused)) & 0xFF if unused else 0)
-
-    def split(self, raw: bytes) -> list[tuple[bytes, bytes]]:
-        """Return number and packed bits of each report; ``CorpusError`` says what is off, never the bits."""
-        if not raw:
-            raise CorpusError("expected one or more reports, but nothing came.")
-        if len(raw) % self.size:
-            whole = len(raw) // self.size * self.size
-            self._explain(raw[whole:] if self._good(raw[:whole]).all() else raw[: self.size], 0)
-        good = self._good(raw)
-        if not good.all():
-            i = int(np.argmin(good))
-            self._explain(raw[i * self.size : (i + 1) * self.size], i)
-        return [
-            (raw[i + _NUMBER.start : i + HEADER_BYTES], raw[i + HEADER_BYTES : i + self.size])
-            for i in range(0, len(raw), self.size)
-        ]
-
-    def _good(self, raw: bytes) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        rows = np.frombuffer(raw, np.uint8).reshape(-1, self.size)
-        return (rows[:, : len(self._head)] == self._head).all(axis=1) & ((rows[:, -1] & self._unused) == 0)
-
-    def _explain(self, raw: bytes, i: int) -> None:
-        try:
-            Report.from_bytes(raw)
-        except CorpusError as error:
-            raise CorpusError(f"report {i + 1}: {error}") from None
-        raise CorpusError(
-            f"report {i + 1} is of another channel or vocabulary; use the ones that GET /status tells."
-        )
+#: Seconds after which a file of secrets is looked at again.
+_LOOK_AGAIN = 1.0
 
 
 class Admission(Protocol):
     """Decides by the bearer's secret."""
+
+    @property
+    def once(self) -> bool:
+        """Whether a secret admits one report only."""
+        ...
 
     def admits(self, secret: str) -> bytes | None:
         """Return the digest of a known secret, or None."""
@@ -82,6 +48,8 @@ def read_secrets(path: Path) -> list[bytes]:
 class Tokens:
     """Secrets that may be used again and again, one for each sender."""
 
+    once = False
+
     def __init__(self, digests: list[bytes]) -> None:
         self._digests = digests
 
@@ -100,6 +68,8 @@ class Tickets:
     They are looked up by digest: a digest's closeness to another says nothing about the secrets.
     """
 
+    once = True
+
     def __init__(self, digests: list[bytes]) -> None:
         self._digests = frozenset(digests)
 
@@ -107,6 +77,50 @@ class Tickets:
         """Return the digest of an issued ticket, used or not."""
         digest = sha256(secret.encode("utf-8", "replace")).digest()
         return digest if digest in self._digests else None
+
+
+class SecretsFile:
+    """The secrets of a file as it is now: whoever edits it lets senders in or keeps them out, without a restart.
+
+    A file that cannot be used (gone, empty, a secret too short) leaves the secrets as they were, and a line in the
+    log says so: an editor that writes half a file must not lock everybody out.
+
+    Parameters
+    ----------
+    path : Path
+        As for :func:`read_secrets`.
+    kind : Tokens or Tickets
+    """
+
+    def __init__(self, path: Path, kind: "Callable[[list[bytes]], Tokens | Tickets]") -> None:
+        self._path, self._kind = path, kind
+        self._seen, self._looked = self._mark(), time.monotonic()
+        self._known = kind(read_secrets(path))
+        self.once = self._known.once
+
+    def admits(self, secret: str) -> bytes | None:
+        """As the kind does, by the secrets that the file holds."""
+        if time.monotonic() - self._looked >= _LOOK_AGAIN:
+            self._look()
+        return self._known.admits(secret)
+
+    def _look(self) -> None:
+        self._looked, mark = time.monotonic(), self._mark()
+        if mark == self._seen:
+            return
+        self._seen = mark
+        try:
+            self._known = self._kind(read_secrets(self._path))
+            _log.warning("%s was read again", self._path)
+        except (OSError, ValueError):  # the message could show what the file holds
+            _log.warning("%s cannot be used; the secrets read before stay in force", self._path)
+
+    def _mark(self) -> tuple[int, ...] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 class Pace:

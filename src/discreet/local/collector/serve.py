@@ -1,6 +1,6 @@
 """Run the collector under uvicorn: quiet, bounded, and closing its store when it is told to stop."""
 
-import logging
+import contextlib
 import signal
 import socket
 import threading
@@ -9,10 +9,13 @@ import uvicorn
 from starlette.applications import Starlette
 
 from discreet.errors import DiscreetError
+from discreet.local.collector.connections import bounded_protocol
 
 __all__ = ["run_server"]
 
 _MOST_CONNECTIONS = 1_000
+#: Files that are not connections: the store, its log, the standard streams, libraries.
+_OTHER_FILES = 100
 
 
 def _stay(signum: int, frame: object) -> None:
@@ -47,17 +50,16 @@ def run_server(app: Starlette, host: str, port: int) -> None:
             ) from None
         shown = f"[{host}]" if ":" in host else host
         print(f"collecting on http://{shown}:{listening.getsockname()[1]}/", flush=True)
-        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         settings = uvicorn.Config(
             app,
+            http=bounded_protocol(_most_connections()),
             access_log=False,
-            log_level="warning",
+            log_level="error",  # its warnings are of single requests: whoever sends nonsense would fill the log
             server_header=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=30,
             proxy_headers=False,
-            lifespan="off",
+            lifespan="on",
             ws="none",
         )
         if threading.current_thread() is threading.main_thread():
@@ -65,3 +67,14 @@ def run_server(app: Starlette, host: str, port: int) -> None:
             # the store is closed.
             signal.signal(signal.SIGTERM, _stay)
         uvicorn.Server(settings).run(sockets=[listening])
+
+
+def _most_connections() -> int:
+    """Return how many connections leave enough of the files that this process may have open."""
+    with contextlib.suppress(ImportError):  # there is none on Windows
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most > 0:
+            return max(min(_MOST_CONNECTIONS, most - _OTHER_FILES), 10)
+    return _MOST_CONNECTIONS

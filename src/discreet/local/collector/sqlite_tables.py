@@ -1,4 +1,9 @@
-"""A store in one SQLite file: write-ahead log, and a commit that returns when it is on the disk."""
+"""A store in one SQLite file: write-ahead log, and a commit that returns when it is on the disk.
+
+A file that is removed while it is open goes on to exist for this process alone, and so does its log: what is written
+then is lost when the process ends. So file and log are looked for, by their numbers in the file system, before each
+transaction and after it, and nothing is acknowledged where they are gone.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -16,7 +21,9 @@ CREATE TABLE IF NOT EXISTS reports (id INTEGER PRIMARY KEY, number BLOB NOT NULL
 CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS moments (
     one INTEGER PRIMARY KEY CHECK (one = 1), last_id INTEGER NOT NULL, n INTEGER NOT NULL, counts BLOB NOT NULL
-)
+);
+CREATE TABLE IF NOT EXISTS days (day INTEGER PRIMARY KEY, last_id INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS withdrawn ON reports (id) WHERE length(bits) = 0
 """
 #: Takes reports apart that come as one blob, number and bits after number and bits.
 _INSERT = """
@@ -38,7 +45,9 @@ class SqliteTables(Tables):
         self._path = path
         width = -(-len(words) // 8)
         self._insert_all = _INSERT.format(stride=16 + width, bits=width)
+        self._identity: list[tuple[int, int]] = []
         super().__init__(str(path), words, channel)
+        self._identity = self._look()
 
     def _connect(self) -> sqlite3.Connection:
         if not self._path.exists():
@@ -47,11 +56,42 @@ class SqliteTables(Tables):
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         return connection
 
     def _make(self) -> None:
         for statement in _SCHEMA.split(";\n"):
             self._writing.execute(statement)
+
+    def begin(self) -> None:
+        """Begin to write, into the file that has the store's name."""
+        self.check()
+        super().begin()
+
+    def commit(self) -> None:
+        """Return when what was written is on the disk, in the file that has the store's name."""
+        super().commit()
+        self.check()
+
+    def check(self) -> None:
+        """Raise where file or log were removed or replaced."""
+        if self._identity and self._look() != self._identity:
+            raise sqlite3.OperationalError("the store's file was removed or replaced")
+
+    def scrub(self) -> None:
+        """Empty the write-ahead log, which may hold what was deleted."""
+        self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _look(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for path in (self._path, Path(f"{self._path}-wal")):
+            try:
+                there = path.stat()
+            except OSError:
+                found.append((0, 0))
+            else:
+                found.append((there.st_dev, there.st_ino))
+        return found
 
     def _in_transaction(self) -> bool:
         return bool(self._writing.in_transaction)

@@ -1,9 +1,13 @@
 """The tables of a collector's store, whatever database they lie in.
 
-``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; ``spent``
-the digests of used tickets, without any order, so that a ticket cannot be told to belong to a report; ``moments`` one
-row: the moments of all reports up to ``last_id``, in one piece with that number. Whatever a crash leaves, adding the
-reports after ``last_id`` to the moments beside it gives the moments of all reports.
+``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; a report
+that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
+used tickets, without any order, so that a ticket cannot be told to belong to a report; ``moments`` one row: the
+moments of all reports up to ``last_id``, in one piece with that number. Whatever a crash leaves, adding the reports
+after ``last_id`` to the moments beside it gives the moments of all reports. ``days`` says which row was the last
+of a day, where reports are kept for a number of days only; no report has a time of its own. The
+``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
+moments it has in memory are of the past.
 
 What the databases have in common is here; :mod:`discreet.local.collector.sqlite_tables` and
 :mod:`discreet.local.collector.postgres_tables` add their connections and their dialect.
@@ -23,9 +27,11 @@ from discreet.lda.moments.moments import Moments
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables"]
+__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "Withdrawal"]
 
-_VERSION = "1"
+_VERSION = "2"
+#: Stores of these versions become of the present one when they are opened: they lack tables that are made then.
+_OLDER = ("1",)
 
 
 class ConflictError(CorpusError):
@@ -38,6 +44,14 @@ class SpentError(CorpusError):
 
 class StoreFailedError(DiscreetError):
     """The database failed."""
+
+
+class Withdrawal(NamedTuple):
+    """What became of a withdrawal: reports taken away now, ones that had been before, and ones that are not here."""
+
+    withdrawn: int
+    withdrawn_before: int
+    unknown: int
 
 
 class Receipt(NamedTuple):
@@ -83,15 +97,21 @@ class Tables(ABC):
                 for pair in wanted.items():
                     self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
                 found = wanted
+            same = all(found.get(name) == wanted[name] for name in ("channel", "vocabulary"))
+            if same and found.get("version") in _OLDER:
+                self._run(
+                    self._writing, "UPDATE {}settings SET value = ? WHERE name = 'version'", (_VERSION,)
+                )
+                found["version"] = _VERSION
             self.commit()
             self._reading = self._connect()
         except self.failures as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
         for name, what in (
-            ("version", "version of the store"),
             ("channel", "channel"),
             ("vocabulary", "vocabulary"),
+            ("version", "version of the store"),
         ):
             if found.get(name) != wanted[name]:
                 self.close()
@@ -139,11 +159,12 @@ class Tables(ABC):
         counted = run.execute(self._insert_all, self._parts(b"".join(chain.from_iterable(rows)))).rowcount
         refused: CorpusError | None = None
         if counted < len(rows):
-            for number, bits in rows:
+            for i, (number, bits) in enumerate(rows):
                 there = self._run(run, "SELECT bits FROM {}reports WHERE number = ?", (number,)).fetchone()
-                if there[0] != bits:
+                if there[0] and there[0] != bits:  # without bits it was withdrawn, and is not counted again
                     refused = ConflictError(
-                        "a report's number came before with other bits; make a new report, with a number of its own."
+                        f"report {i + 1} of {len(rows)}, number {number.hex()}, came before with other bits, and "
+                        "nothing of this batch was counted; leave it out, and make a new report with a new number."
                     )
                     break
         # A repeated report needs no ticket of its own: its first answer may have been lost on the way.
@@ -163,14 +184,72 @@ class Tables(ABC):
     def count(self, *, writing: bool = False) -> int:
         """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
         connection = self._writing if writing else self._reading
-        return int(self._run(connection, "SELECT count(*) FROM {}reports").fetchone()[0])
+        kept, withdrawn = (
+            "SELECT count(*) FROM {}reports",
+            "SELECT count(*) FROM {}reports WHERE length(bits) = 0",
+        )
+        return int(self._run(connection, kept).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0])
 
     def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
         """Return row number and bits of the next committed reports, in order."""
-        statement = "SELECT id, bits FROM {}reports WHERE id > ? ORDER BY id LIMIT ?"
+        statement = "SELECT id, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
         return self._run(self._reading, statement, (last_id, most)).fetchall()
 
-    def save(self, moments: Moments, last_id: int) -> None:
+    def withdraw(self, numbers: Sequence[bytes]) -> tuple[list[bytes], Withdrawal]:
+        """Take the bits of these reports away, and return them; between begin and commit."""
+        taken, before, unknown = list[bytes](), 0, 0
+        for number in numbers:
+            found = self._run(
+                self._writing, "SELECT id, bits FROM {}reports WHERE number = ?", (number,)
+            ).fetchone()
+            if found is None:
+                unknown += 1
+            elif not found[1]:
+                before += 1
+            else:
+                self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id = ?", (b"", found[0]))
+                taken.append(found[1])
+        return taken, Withdrawal(len(taken), before, unknown)
+
+    def expire(self, last_id: int, most: int) -> tuple[list[bytes], bool]:
+        """Delete some of the reports up to a row; return their bits, and whether there are more.
+
+        The last row of all only loses its bits: SQLite gives the number of a last row that is deleted to the next
+        one, and whoever had read up to it would never see that.
+        """
+        statement = "SELECT id, bits FROM {}reports WHERE id <= ? ORDER BY id LIMIT ?"
+        rows = self._run(self._writing, statement, (last_id, most)).fetchall()
+        if rows:
+            end = (rows[-1][0],)
+            newest = "(SELECT max(id) FROM {}reports)"
+            self._run(self._writing, "DELETE FROM {}reports WHERE id <= ? AND id < " + newest, end)
+            self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id <= ?", (b"", *end))
+        return [bits for _, bits in rows if bits], len(rows) == most
+
+    def mark_day(self, day: int) -> None:
+        """Note that the rows up to the last one came by this day; between begin and commit.
+
+        Days after this one were noted by a clock that has been put back since: what they say is noted for this day.
+        """
+        run, newest = self._writing, "SELECT coalesce(max(id), 0) FROM {}reports"
+        last = self._run(run, newest).fetchone()[0]
+        self._run(run, "DELETE FROM {}days WHERE day > ?", (day,))
+        if self._run(run, "SELECT coalesce(max(last_id), -1) FROM {}days").fetchone()[0] < last:
+            self._run(run, "DELETE FROM {}days WHERE day = ?", (day,))
+            self._run(run, "INSERT INTO {}days VALUES (?, ?)", (day, last))
+
+    def last_by(self, day: int) -> int:
+        """Return the last row that is known to have come by this day (0: none)."""
+        found = self._run(self._writing, "SELECT max(last_id) FROM {}days WHERE day <= ?", (day,)).fetchone()
+        return int(found[0] or 0)
+
+    def generation(self) -> int:
+        """Return how often reports were taken away."""
+        statement = "SELECT value FROM {}settings WHERE name = 'generation'"
+        found = self._run(self._reading, statement).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def save(self, moments: Moments, last_id: int, generation: int) -> None:
         """Write the moments of the reports up to ``last_id``; between begin and commit."""
         upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
         self._run(self._writing, "DELETE FROM {}moments")
@@ -179,6 +258,16 @@ class Tables(ABC):
             "INSERT INTO {}moments VALUES (1, ?, ?, ?)",
             (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
         )
+        self._run(self._writing, "DELETE FROM {}settings WHERE name = 'generation'")
+        self._run(self._writing, "INSERT INTO {}settings VALUES ('generation', ?)", (str(generation),))
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise one of ``failures`` where what was opened is not there any more."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Leave no copy of what was deleted, as far as this process can reach; outside a transaction."""
 
     def restore(self, moments: Moments) -> int:
         """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""

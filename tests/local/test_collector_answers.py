@@ -1,0 +1,194 @@
+"""What a collector is asked about its topics costs a bounded amount, and nobody waits for somebody else's question."""
+
+import asyncio
+import functools
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.local.collector_calls import CHANNEL, WORDS, call_app
+
+from discreet.local.collector import answers
+from discreet.local.collector.store import ReportStore
+
+pytest.importorskip("starlette", reason="needs the extra collector")
+
+
+@pytest.fixture
+def store(tmp_path):
+    rng = np.random.default_rng(0)
+    with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
+        packed = np.packbits(
+            rng.integers(0, 2, (500, len(WORDS))).astype(np.uint8), axis=1, bitorder="little"
+        )
+        opened.add([(rng.bytes(16), row.tobytes()) for row in packed]).result(10)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "k",
+    [
+        "0000000020000",
+        "20000",
+        "51",
+        "14",
+        "1",
+        "0",
+        "-3",
+        "2.0",
+        "+5",
+        " 5",
+        "5 ",
+        "\u0665",
+        "0x5",
+        "1e1",
+        "00005",
+        "9" * 400,
+    ],
+)
+def test_numbers_of_topics_are_small_and_plain(store, k):
+    """``0000000020000`` passed a check of its first nine digits, and asked for 5.5 GB."""
+    from urllib.parse import quote
+
+    assert call_app(store, "GET", f"/topics?k={quote(k)}")[0] == 422
+
+
+def test_the_most_topics_are_fifty_or_the_words(store, tmp_path):
+    assert answers.MOST_TOPICS == 50
+    code, body, _ = call_app(store, "GET", "/topics?k=0013")
+    assert (code, json.loads(body)["k"]) == (200, 13)
+    words = tuple(f"w{i}" for i in range(60))
+    with ReportStore(tmp_path / "wide.db", words, CHANNEL) as wide:
+        assert call_app(wide, "GET", "/topics?k=51")[0] == 422
+        code, body, _ = call_app(wide, "GET", "/topics?k=50")
+        assert (code, json.loads(body)["k"]) == (200, 50)
+
+
+def slow(monkeypatch, name, work):
+    """Let one of the two computations do something else; return how often each k was begun."""
+    begun = []
+    plain = getattr(answers.Answers, name)
+
+    def instead(self, *given):
+        begun.append(given)
+        work()
+        return plain(self, *given)
+
+    monkeypatch.setattr(answers.Answers, name, instead)
+    return begun
+
+
+def test_status_does_not_wait_for_a_fit(store, monkeypatch):
+    """One lock for both let a long fit hold up /status, and with it every page."""
+    go_on = threading.Event()
+    slow(monkeypatch, "_fit", lambda: go_on.wait(20))
+
+    async def run():
+        asked = answers.Answers(store, patience=30)
+        fit = asyncio.create_task(asked.topics(3))
+        await asyncio.sleep(0.1)
+        began = time.monotonic()
+        told = await asked.status()
+        assert time.monotonic() - began < 5
+        assert told["learnable_from"] == 500
+        go_on.set()
+        assert (await fit)["k"] == 3
+
+    asyncio.run(run())
+
+
+def test_nobody_waits_longer_than_the_deadline_and_the_work_is_not_lost(store, monkeypatch):
+    go_on = threading.Event()
+    begun = slow(monkeypatch, "_fit", lambda: go_on.wait(20))
+
+    async def run():
+        asked = answers.Answers(store, patience=0.2)
+        for _ in range(3):  # as three browsers do: one fit
+            with pytest.raises(answers.NotYetError, match="3 topics are still being fitted"):
+                await asked.topics(3)
+        with pytest.raises(answers.NotYetError, match="3 topics are just being fitted"):
+            await asked.topics(4)
+        go_on.set()
+        await asyncio.sleep(1)
+        assert (await asked.topics(3))["reports"] == 500
+        assert begun == [(3,)]
+
+    asyncio.run(run())
+
+
+def test_a_slow_look_gives_what_is_known(store, monkeypatch):
+    go_on = threading.Event()
+    slow(monkeypatch, "_look", lambda: go_on.wait(20))
+
+    async def run():
+        asked = answers.Answers(store, patience=0.2)
+        told = await asked.status()
+        assert (told["reports"], told["learnable"], told["learnable_from"]) == (500, None, None)
+        with pytest.raises(answers.NotYetError, match="being looked at"):
+            await asked.topics(None)
+        go_on.set()
+        await asyncio.sleep(0.5)
+        assert (await asked.status())["learnable_from"] == 500
+
+    asyncio.run(run())
+
+
+def test_a_fit_that_takes_too_long_is_given_up(store):
+    async def run():
+        told = await answers.Answers(store, longest_fit=-1).topics(3)
+        assert told["topics"] == []
+        assert "ask for fewer" in told["note"]
+
+    asyncio.run(run())
+
+
+def test_a_service_that_stops_gives_its_fit_up(store):
+    async def run():
+        asked = answers.Answers(store)
+        asked.stop()
+        assert (await asked.topics(3))["topics"] == []
+
+    asyncio.run(run())
+
+
+def test_who_asks_for_one_number_after_the_other_leaves_time_between_fits(store, monkeypatch):
+    slow(monkeypatch, "_fit", lambda: time.sleep(0.6))
+
+    async def run():
+        asked = answers.Answers(store)
+        await asked.topics(3)
+        with pytest.raises(answers.NotYetError, match="just fitted") as told:
+            await asked.topics(4)
+        assert 0 < told.value.seconds <= 2
+        assert (await asked.topics(3))["k"] == 3  # what is known costs nothing
+        await asyncio.sleep(told.value.seconds)
+        assert (await asked.topics(4))["k"] == 4
+
+    asyncio.run(run())
+
+
+def test_the_service_says_when_to_come_again(store, monkeypatch):
+    async def never(self, k):
+        raise answers.NotYetError("not yet", 7.2)
+
+    monkeypatch.setattr(answers.Answers, "topics", never)
+    code, body, headers = call_app(store, "GET", "/topics")
+    assert (code, headers["retry-after"], json.loads(body)) == (503, "8", {"error": "not yet"})
+
+
+def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
+    from discreet.local.collector.store import StoreFailedError
+
+    plain = store.moments
+    call = functools.partial(call_app, store)
+    store.moments = functools.partial(_fail, StoreFailedError("cannot be read"))
+    assert call("GET", "/status")[0] == 503
+    assert call("GET", "/topics?k=3")[0] == 503
+    store.moments = plain
+    assert call("GET", "/topics?k=3")[0] == 200
+
+
+def _fail(error):
+    raise error

@@ -1,0 +1,431 @@
+"""Reports that are withdrawn, or kept for some days only: gone from the store, and from the moments, exactly.
+
+Each test runs on SQLite and, where its programs are installed, on PostgreSQL.
+"""
+
+import contextlib
+import functools
+import json
+import sqlite3
+import threading
+import time
+from concurrent.futures import wait
+
+import numpy as np
+import pytest
+from tests.local import postgres_server
+from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
+
+from discreet.errors import ParameterError
+from discreet.local.collector.store import ConflictError, ReportStore, StoreFailedError
+from discreet.local.collector.open_tables import open_tables
+
+TABLES = ("settings", "reports", "spent", "moments", "days")
+DAY = 86_400
+
+
+@pytest.fixture(scope="module")
+def server():
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
+    if postgres_server.programs() is None:
+        pytest.skip("needs initdb and postgres")
+    with postgres_server.running() as started:
+        yield started
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
+    if request.param == "sqlite":
+        return tmp_path / "reports.db"
+    import psycopg
+
+    url = request.getfixturevalue("server").url
+    with psycopg.connect(url) as beside:
+        for table in TABLES:
+            beside.execute(f"DROP TABLE IF EXISTS discreet_{table}")
+    return url
+
+
+@pytest.fixture
+def store(where):
+    with ReportStore(where, WORDS, CHANNEL) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+
+
+def numbers(reports):
+    return [report.number for report in reports]
+
+
+def saved(where):
+    """Return the moments as they are written, before any row is read."""
+    from discreet.lda.moments.moments import Moments
+
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, WORDS, CHANNEL)
+    with contextlib.closing(tables):
+        return moments, tables.restore(moments), tables.count()
+
+
+def test_what_is_withdrawn_is_as_if_it_had_never_come(store, where):
+    reports = make_reports(60)
+    store.add(rows(reports)).result(30)
+    assert store.withdraw(numbers(reports[10:25])).result(30) == (15, 0, 0)
+    left = reports[:10] + reports[25:]
+    assert store.n_reports == 45
+    assert store.moments() == moments_of(left)
+    assert saved(where)[0] == moments_of(left)  # on the disk in one transaction with the bits' end
+    # Again, with a report that never came, one twice in a request, and others.
+    stranger = make_reports(1, 99)
+    asked = numbers(reports[20:27] + stranger + reports[26:27])
+    assert store.withdraw(asked).result(30) == (2, 6, 1)
+    assert store.moments() == moments_of(reports[:10] + reports[27:])
+    assert store._tables.count() == store.n_reports == 43
+
+
+def test_what_was_withdrawn_cannot_come_again_and_nobody_is_told(store):
+    """A relay that repeats its batch gets the answer that it would have got: who withdrew is nobody's business."""
+    reports = make_reports(5)
+    store.add(rows(reports)).result(30)
+    store.withdraw(numbers(reports[:2])).result(30)
+    assert store.add(rows(reports)).result(30) == (0, 5)
+    assert store.moments() == moments_of(reports[2:])
+    # What never came may still come.
+    late = make_reports(1, 5)
+    assert store.withdraw(numbers(late)).result(30) == (0, 0, 1)
+    assert store.add(rows(late)).result(30) == (1, 0)
+
+
+@pytest.mark.parametrize("last", [1, 3, 20])
+def test_the_last_report_of_all_may_be_withdrawn(store, where, last):
+    """A database may give a row's number again once the row is gone; the next report would then never be counted."""
+    first, second = make_reports(20), make_reports(7, 1)
+    store.add(rows(first)).result(30)
+    store.moments()
+    store.withdraw(numbers(first[-last:])).result(30)
+    store.add(rows(second)).result(30)
+    assert store.moments() == moments_of([*first[:-last], *second])
+    store.close()
+    with ReportStore(where, WORDS, CHANNEL) as again:
+        assert again.n_reports == 27 - last
+        assert again.moments() == moments_of([*first[:-last], *second])
+
+
+def test_all_may_be_withdrawn(store, where):
+    reports = make_reports(9)
+    store.add(rows(reports)).result(30)
+    assert store.withdraw(numbers(reports)).result(30) == (9, 0, 0)
+    assert store.moments().n == store.n_reports == 0
+    store.close()
+    with ReportStore(where, WORDS, CHANNEL) as again:
+        assert again.n_reports == 0
+        assert again.add(rows(make_reports(3, 1))).result(30) == (3, 0)
+        assert again.moments() == moments_of(make_reports(3, 1))
+
+
+def test_a_crash_leaves_both_or_neither(store, where):
+    """The transaction breaks at each of its steps in turn; then the store is opened as a crash would leave it."""
+    reports = make_reports(30)
+    store.add(rows(reports)).result(30)
+    store.moments()
+    tables = store._tables
+    failure = tables.failures[0]
+    for step in ("begin", "withdraw", "save", "commit"):
+
+        def broken(*_):
+            raise failure("broken off")
+
+        plain = getattr(tables, step)
+        setattr(tables, step, broken)
+        with pytest.raises(StoreFailedError, match="nothing was withdrawn"):
+            store.withdraw(numbers(reports[:4])).result(30)
+        setattr(tables, step, plain)
+        assert store.moments() == moments_of(reports)
+        kept, _, count = saved(where)
+        assert count == 30
+        assert kept.n in (0, 30)
+    # And a commit that was made, whose answer got lost.
+    plain = tables.commit
+
+    def lost():
+        plain()
+        raise failure("connection lost")
+
+    tables.commit = lost
+    with pytest.raises(StoreFailedError):
+        store.withdraw(numbers(reports[:4])).result(30)
+    tables.commit = plain
+    assert store.moments() == moments_of(reports[4:])
+    assert saved(where)[0] == moments_of(reports[4:])
+    assert store.withdraw(numbers(reports[:5])).result(30) == (1, 4, 0)
+    assert store.moments() == moments_of(reports[5:])
+
+
+def test_a_second_collector_notices(where):
+    reports = make_reports(40)
+    with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
+        one.add(rows(reports[:20])).result(30)
+        assert two.moments() == moments_of(reports[:20])
+        one.withdraw(numbers(reports[:3])).result(30)
+        two.add(rows(reports[20:])).result(30)
+        assert two.moments() == moments_of(reports[3:])
+        # Nor does one that has old moments in memory write them over the new ones.
+        two._sums.saved = 0
+        two._sums.generation -= 1
+        with two._sums.lock:
+            two._sums.save()
+        assert saved(where)[0] == moments_of(reports[3:20]) or saved(where)[0] == moments_of(reports[3:])
+        two.withdraw(numbers(reports[30:])).result(30)
+        assert one.moments() == moments_of(reports[3:30])
+    assert saved(where)[0] == moments_of(reports[3:30])
+
+
+def test_withdrawing_while_others_send(where):
+    reports = make_reports(1200)
+    with ReportStore(where, WORDS, CHANNEL, save_every=100) as store:
+        answers = []
+
+        def send(part):
+            for i in range(0, len(part), 6):
+                store.add(rows(part[i : i + 6])).result(30)
+                if i % 24 == 0:
+                    answers.append(store.withdraw(numbers(part[i : i + 2])))
+
+        senders = [threading.Thread(target=send, args=(reports[i::3],)) for i in range(3)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        wait(answers)
+        assert all(answer.result() == (2, 0, 0) for answer in answers)
+        gone = {
+            n
+            for part in (reports[i::3] for i in range(3))
+            for i in range(0, 400, 24)
+            for n in numbers(part[i : i + 2])
+        }
+        left = [report for report in reports if report.number not in gone]
+        assert store.n_reports == len(left) == 1200 - 2 * len(answers)
+        assert store.moments() == moments_of(left)
+    assert saved(where)[0] == moments_of(left)
+
+
+def test_bits_are_nowhere_in_the_files(tmp_path):
+    """Overwritten where they were, and gone from the write-ahead log."""
+    words = tuple(f"word{i}" for i in range(400))
+    reports = make_reports(50, words=words)
+    packed = [np.packbits(report.bits, bitorder="little").tobytes() for report in reports]
+
+    def found():
+        everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        return [bits in everything for bits in packed]
+
+    with ReportStore(tmp_path / "reports.db", words, CHANNEL) as store:
+        store.add([(report.number, bits) for report, bits in zip(reports, packed, strict=True)]).result(10)
+        assert all(found())
+        store.withdraw(numbers(reports[::2])).result(10)
+        assert found() == [False, True] * 25
+
+
+@pytest.fixture
+def kept(where):
+    """Open a store that keeps reports for three days, by a calendar of the test's."""
+
+    @contextlib.contextmanager
+    def opened(day, keep_days=3):
+        with ReportStore(where, WORDS, CHANNEL, keep_days=keep_days) as store:
+            store._today = lambda: day[0]
+            yield store
+
+    return opened
+
+
+def look(store):
+    """Let the calendar be looked at now, as it is once a minute."""
+    store._calendar_due = 0.0
+    end = time.monotonic() + 20
+    while store._calendar_due == 0.0:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_reports_are_kept_for_as_long_as_told(kept):
+    """On each day six reports come; when three days have begun since, they are gone."""
+    day, reports = [25_000], make_reports(60)
+    with kept(day) as store:
+        for i in range(10):
+            day[0] = 25_000 + i
+            look(store)  # the calendar is looked at before the day's reports come,
+            store.add(rows(reports[6 * i : 6 * i + 3])).result(30)
+            store.add(rows(reports[6 * i + 3 : 6 * i + 6])).result(30)
+            look(store)  # and after
+            first = 6 * max(0, i - 2)
+            assert store.moments() == moments_of(reports[first : 6 * i + 6])
+            assert store.n_reports == 6 * min(i + 1, 3)
+        day[0] += 50
+        look(store)
+        assert store.n_reports == 0
+        assert store.moments().n == 0
+        # It may come again, and then counts once.
+        assert store.add(rows(reports[:1])).result(30) == (1, 0)
+        assert store.moments() == moments_of(reports[:1])
+
+
+def test_a_collector_that_was_off_catches_up(kept, where):
+    day, reports = [25_000], make_reports(30)
+    with kept(day) as store:
+        store.add(rows(reports[:20])).result(30)
+        look(store)
+        store.withdraw(numbers(reports[5:7])).result(30)
+    day[0] += 9
+    with kept(day) as store:
+        look(store)
+        assert store.n_reports == 0
+        store.add(rows(reports[20:])).result(30)
+        assert store.moments() == moments_of(reports[20:])
+    with ReportStore(where, WORDS, CHANNEL) as plain:  # which keeps what is there
+        assert plain.n_reports == 10
+        assert plain.moments() == moments_of(reports[20:])
+
+
+def test_a_clock_that_was_put_back_loses_nothing_and_keeps_nothing_for_ever(kept):
+    day, reports = [30_000], make_reports(30)
+    with kept(day) as store:
+        look(store)
+        store.add(rows(reports[:10])).result(30)
+        look(store)
+        day[0] = 25_000  # it was wrong by years
+        look(store)
+        assert store.n_reports == 10
+        store.add(rows(reports[10:20])).result(30)
+        day[0] = 25_002
+        look(store)
+        assert store.n_reports == 20
+        day[0] = 25_003
+        look(store)
+        assert store.n_reports == 10
+        day[0] = 25_005
+        look(store)
+        assert store.n_reports == 0
+
+
+def test_a_machine_that_does_not_know_the_time_deletes_nothing(kept):
+    """It begins in 1970, and is then told the right time: nothing grew old meanwhile."""
+    day, reports = [25_000], make_reports(20)
+    with kept(day) as store:
+        store.add(rows(reports[:10])).result(30)
+        look(store)
+    day[0] = 3
+    with kept(day) as store:
+        store._calendar_due = 0.0
+        store.add(rows(reports[10:])).result(30)
+        end = time.monotonic() + 20
+        while store.trouble is None:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        day[0] = 25_001
+        look(store)
+        assert store.trouble is None
+        assert store.n_reports == 20
+        day[0] = 25_003
+        look(store)
+        assert store.moments() == moments_of(reports[10:])
+
+
+def test_many_reports_go_a_piece_at_a_time(kept, monkeypatch):
+    from discreet.local.collector import sums
+
+    monkeypatch.setattr(sums, "TOGETHER", 7)
+    day, reports = [25_000], make_reports(50)
+    with kept(day, keep_days=1) as store:
+        store.add(rows(reports[:40])).result(30)
+        look(store)
+        store.withdraw(numbers(reports[12:30])).result(30)
+        day[0] += 1
+        look(store)
+        assert store.n_reports == 0
+        store.add(rows(reports[40:])).result(30)
+        assert store.moments() == moments_of(reports[40:])
+
+
+def test_keep_days_is_a_number_of_days(where):
+    with pytest.raises(ParameterError, match="keep_days"):
+        ReportStore(where, WORDS, CHANNEL, keep_days=0)
+
+
+def test_the_last_row_deleted_would_lose_the_next_report(tmp_path):
+    """The mistake that keeping the last row is for, planted: its number is given again, and the next one is missed."""
+    with ReportStore(tmp_path / "r.db", WORDS, CHANNEL) as store:
+        store.add(rows(make_reports(3))).result(10)
+        store.moments()
+        with contextlib.closing(sqlite3.connect(tmp_path / "r.db")) as beside:
+            beside.execute("DELETE FROM reports")
+            beside.commit()
+        store.add(rows(make_reports(2, 1))).result(10)
+        assert store.moments() == moments_of(make_reports(3))  # and not those that are there
+
+
+def test_a_store_of_before_is_taken_over(tmp_path):
+    reports, path = make_reports(8), tmp_path / "r.db"
+    with ReportStore(path, WORDS, CHANNEL) as store:
+        store.add(rows(reports)).result(10)
+    with contextlib.closing(sqlite3.connect(path)) as beside:  # as it was before reports could be withdrawn
+        beside.execute("DROP TABLE days")
+        beside.execute("DROP INDEX withdrawn")
+        beside.execute("DELETE FROM settings WHERE name = 'generation'")
+        beside.execute("UPDATE settings SET value = '1' WHERE name = 'version'")
+        beside.commit()
+    with ReportStore(path, WORDS, CHANNEL) as store:
+        assert store.n_reports == 8
+        assert store.withdraw(numbers(reports[:1])).result(10) == (1, 0, 0)
+        assert store.moments() == moments_of(reports[1:])
+
+
+def test_withdrawing_over_http(store):
+    from discreet.local.collector.admission import Tokens
+
+    call = functools.partial(call_app, store)
+    reports = make_reports(6)
+    assert call("POST", "/reports", raw(reports))[0] == 200
+    code, body, _ = call("POST", "/withdraw", raw(reports[:2]))
+    assert (code, json.loads(body)) == (200, {"withdrawn": 2, "withdrawn_before": 0, "unknown": 0})
+    assert store.moments() == moments_of(reports[2:])
+    # The number is proof enough: a token may have been taken away since. Whoever knows no number withdraws nothing.
+    tokens = Tokens([SECRET.encode()])
+    assert call("POST", "/withdraw", raw(reports[2:3]), admission=tokens)[0] == 200
+    told = json.loads(call("POST", "/withdraw", raw(make_reports(3, 8)))[1])
+    assert told == {"withdrawn": 0, "withdrawn_before": 0, "unknown": 3}
+    assert call("POST", "/withdraw", b"")[0] == 422
+    assert call("POST", "/withdraw", b"x" * 500)[0] == 422
+    assert call("GET", "/withdraw")[0] == 405
+    assert call("POST", "/withdraw", raw(reports), rate=0.1)[0] == 200
+    assert store.n_reports == 0
+
+
+def test_withdrawals_that_wait_are_bounded(store):
+    from discreet.local.collector import store as module
+    from discreet.local.collector.store import StoreBusyError
+
+    with store._using:  # nothing can be written
+        waiting = [store.withdraw(numbers(make_reports(1)))]
+        asked = numbers(make_reports(1))
+        with contextlib.suppress(StoreBusyError):
+            for _ in range(2 * module._MOST_FAREWELLS):
+                waiting.append(store.withdraw(asked))
+        with pytest.raises(StoreBusyError):
+            store.withdraw(asked)
+    assert all(answer.result(30) == (0, 0, 1) for answer in waiting)
+
+
+def test_other_bits_under_a_number_are_refused_by_name(store):
+    first, second, third = make_reports(3)
+    store.add(rows([second])).result(30)
+    forged = type(second)(CHANNEL, second.vocabulary, second.number, 1 - second.bits)
+    with pytest.raises(ConflictError, match=f"report 2 of 3, number {second.number.hex()}, came before"):
+        store.add(rows([first, forged, third])).result(30)
+    code, body, _ = call_app(store, "POST", "/reports", raw([first, forged]))
+    assert code == 409
+    assert second.number.hex() in json.loads(body)["error"]
