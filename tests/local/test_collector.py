@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 import logging
 import sqlite3
@@ -251,6 +252,7 @@ def test_form_refuses_what_is_no_report_of_this_collector():
     form, good = ReportForm(WORDS, CHANNEL), make_reports(3)
     assert [number for number, _ in form.split(raw(good))] == [report.number for report in good]
     other = raw(make_reports(1, channel=BitChannel(3_000_000_001, 1_000_000_000)))
+    seeded = dataclasses.replace(CHANNEL, reproducible=True)
     beyond = bytearray(raw(good))
     beyond[-1] |= 0x80  # an unused bit
     for bad, told in [
@@ -260,6 +262,8 @@ def test_form_refuses_what_is_no_report_of_this_collector():
         (raw(good) + other, "report 4 is of another channel"),
         (raw(make_reports(1, words=WORDS[::-1])), "another channel or vocabulary"),
         (bytes(beyond), "report 3: the unused bits"),
+        (raw(good)[:200], "report 3: .* bytes"),
+        (raw(make_reports(1, channel=seeded)), "report 1 was made with a seed"),
     ]:
         with pytest.raises(CorpusError, match=told):
             form.split(bad)
@@ -360,7 +364,7 @@ def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkey
         (tmp_path / "copy").replace(path)
     else:
         (tmp_path / "reports.db-wal").unlink()
-    code, body, headers = call("POST", "/reports", raw(make_reports(2, 1)))
+    code, _, headers = call("POST", "/reports", raw(make_reports(2, 1)))
     assert (code, headers["retry-after"]) == (503, "10")
     wait_for(lambda: call("GET", "/healthz")[0] == 503)
     # Nobody has to send for it to be noticed.

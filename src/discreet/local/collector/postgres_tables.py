@@ -168,6 +168,7 @@ class PostgresTables(Tables):
     def begin(self) -> None:
         """Begin to write, over a new connection where the last one broke."""
         if self._writing.closed:
+            self._writing.close()
             self._writing = self._connect()
         super().begin()
 
@@ -196,6 +197,7 @@ class PostgresTables(Tables):
 
     def _look_again(self) -> None:
         if self._reading.closed:
+            self._reading.close()
             self._reading = self._connect()
 
     def _in_transaction(self) -> bool:
