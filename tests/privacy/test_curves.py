@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from tests.naive import hockey_stick as naive
 
 from discreet.errors import PrivacyError
-from discreet.privacy.accounting import curves, events
+from discreet.privacy.accounting import curves, events, pld
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
 from discreet.privacy.accounting.totals import (
@@ -76,7 +76,7 @@ def test_pld_is_above_the_truth_and_close_to_it(noise, n_rounds):
     totals = curves.sort_events([event])
     for delta in (1e-4, 1e-6, 1e-8, 1e-10):
         truth = gdp_epsilon(math.sqrt(n_rounds) / noise, delta)
-        found = curves.pld_epsilon(totals, delta)
+        found = pld.pld_epsilon(totals, delta)
         assert found.converged
         assert truth * (1 - 1e-10) <= found.epsilon < truth * (1 + (1e-3 if n_rounds < 10_000 else 6e-3))
 
@@ -88,9 +88,9 @@ def test_rounding_errors_of_many_rounds_are_taken_off_delta():
         truth = gdp_epsilon(1 / 3, delta)
         # The planted mistake is what the library answers: below the truth, at 1e-11 by several per cent.
         assert raw_pld(totals, delta, 1e-4) < (0.999 if delta == 1e-10 else 0.97) * truth
-        assert curves.pld_epsilon(totals, delta) == (math.inf, False)
+        assert pld.pld_epsilon(totals, delta) == (math.inf, False)
         assert composed_epsilon([event], delta).epsilon >= truth * (1 - 1e-9)
-    found = curves.pld_epsilon(totals, 1e-6).epsilon
+    found = pld.pld_epsilon(totals, 1e-6).epsilon
     assert gdp_epsilon(1 / 3, 1e-6) <= found < 1.1 * gdp_epsilon(1 / 3, 1e-6)
 
 
@@ -336,9 +336,9 @@ def test_many_different_events_are_left_to_renyi_accounting():
 
 
 def fine_and_coarse(sensitivity, epsilon, monkeypatch, steps):
-    monkeypatch.setattr(curves, "_MOST_STEPS", steps)
+    monkeypatch.setattr(pld, "_MOST_STEPS", steps)
     fine = events.discrete_laplace(epsilon, sensitivity)
-    return fine, curves._curve_of(fine)
+    return fine, pld._curve_of(fine)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

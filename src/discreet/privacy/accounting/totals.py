@@ -12,7 +12,7 @@ accounting is tried as well.
 
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
 rest is read. Order does not matter: events are sorted into exact sums first. See
-:mod:`discreet.privacy.accounting.curves` for why the numerical answers can be trusted.
+:mod:`discreet.privacy.accounting.pld` for why the numerical answers can be trusted.
 
 References
 ----------
@@ -29,16 +29,9 @@ from typing import Any, Literal, NamedTuple
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.calibration import solve
-from discreet.privacy.accounting.curves import (
-    GRID_ERROR,
-    Totals,
-    pld_epsilon,
-    pure_epsilon,
-    rdp_epsilon,
-    root_up,
-    sort_events,
-)
+from discreet.privacy.accounting.curves import Totals, pure_epsilon, rdp_epsilon, root_up, sort_events
 from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.pld import GRID_ERROR, pld_epsilon
 from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
 

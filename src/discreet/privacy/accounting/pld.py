@@ -1,0 +1,190 @@
+r"""Privacy loss distributions (PLD), with an answer that can be trusted.
+
+dp-accounting rounds losses to a grid on the safe side ("connect the dots"), so its answer is an upper bound, but for
+two things that are dealt with here. (It rounds up each loss of discrete Laplace noise, which makes many of them dear;
+they are put on the grid here, see ``_on_grid``.)
+
+*The grid.* A coarse grid is halved until two answers show that the rest is a few parts in ten thousand; where memory
+forbids that, the answer stays valid and gets looser. Where losses lie on a lattice, the grid divides it
+(:mod:`discreet.privacy.accounting.grid`).
+
+*Rounding errors of the FFT*, which may fall on either side. Raising the transform to the power :math:`T`
+multiplies the relative error of each coefficient by :math:`T`; by Parseval and Cauchy-Schwarz the sum of absolute
+errors over all cells is a small multiple of :math:`T \cdot 2^{-52}`. Eight times that is taken off delta before
+the curve is read (without it the answer for a million events at delta = 1e-11 lies 5 % below the truth), and
+where it would be half of delta, PLD is not used at all.
+
+Time and memory are bounded, whatever the events are. A discrete Laplace on a fine lattice (:math:`a` per step,
+sensitivity :math:`\Delta`) is accounted for on one :math:`m` times coarser, :math:`(a m, \lceil \Delta / m \rceil)`,
+with at most 2^14 steps. That is never less: its losses :math:`a (m \lceil \Delta/m \rceil - 2 m i)` are some of
+those of :math:`(a, m \lceil \Delta/m \rceil)`; both curves take the value :math:`1 - e^{(x - \epsilon)/2}` at their
+losses x and are straight in :math:`e^x` between them; this function is convex in :math:`e^x`, and chords of a convex
+function rise when points are left out. More than 300 different events are left to Rényi accounting.
+
+References
+----------
+Doroshenko et al., "Connect the dots: tighter discrete approximations of privacy loss distributions",
+arXiv:2207.04380.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.accounting.curves import Totals, noise_of, pure_epsilon, root_up
+from discreet.privacy.accounting.grid import Grids, Kind
+
+__all__ = ["GRID_ERROR", "Losses", "PldAnswer", "losses", "pld_epsilon", "sampled_spread"]
+
+#: Share of epsilon that the grid of losses may add.
+GRID_ERROR = 3e-4
+_MOST_STEPS = 2**14  # of a discrete Laplace's lattice
+_MOST_CURVES = 300
+_FFT_ERROR = 8 * 2.0**-52
+
+
+class PldAnswer(NamedTuple):
+    """An epsilon, and whether the grid was fine enough for it to be tight."""
+
+    epsilon: float
+    converged: bool
+
+
+def pld_epsilon(totals: Totals, delta: float, *, grid_error: float = GRID_ERROR) -> PldAnswer:
+    """Return epsilon at ``delta`` by privacy loss distributions; ``inf`` where they do not apply."""
+    found = losses(totals, delta)
+    if found is None:
+        return PldAnswer(math.inf, converged=False)
+
+    def on_a_grid(step: float) -> float:
+        return float(found.composed(step).get_epsilon_for_delta(delta - found.error))
+
+    grids = Grids(found.kinds, delta, grid_error)
+    step = grids.first()
+    coarse = on_a_grid(step)
+    while step > grids.finest:
+        step = max(step / 2, grids.finest)
+        fine = on_a_grid(step)
+        if coarse - fine <= 3 * grid_error * fine:  # the error falls with the square of the step
+            return PldAnswer(min(coarse, fine), converged=True)
+        coarse = min(coarse, fine)
+    return PldAnswer(coarse, converged=False)
+
+
+class Losses(NamedTuple):
+    """What is composed: events with their counts, all Gaussians as one."""
+
+    leaves: tuple[tuple[Any, int], ...]
+    kinds: tuple[Kind, ...]
+    error: float  # of the composed delta, from the FFT
+
+    def composed(self, step: float) -> Any:
+        """Return the privacy loss distribution of all events together, on a grid."""
+        from dp_accounting.pld import privacy_loss_distribution
+
+        total = privacy_loss_distribution.identity(value_discretization_interval=step)
+        for leaf, count in self.leaves:
+            total = total.compose(_distribution(leaf, step).self_compose(count))
+        return total
+
+
+def _distribution(leaf: Any, step: float) -> Any:
+    """Return the privacy loss distribution of one event, on a grid."""
+    from dp_accounting import dp_event as dp
+    from dp_accounting.pld import pld_pmf, privacy_loss_distribution
+
+    if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
+        cells, weights = _on_grid(leaf.noise_parameter, leaf.sensitivity, step)
+        pmf = pld_pmf.create_pmf(
+            dict(zip(cells.tolist(), weights.tolist(), strict=True)), step, 0.0, pessimistic_estimate=True
+        )
+        return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+    if isinstance(leaf, dp.LaplaceDpEvent):
+        return privacy_loss_distribution.from_laplace_mechanism(
+            leaf.noise_multiplier, value_discretization_interval=step
+        )
+    rate = leaf.sampling_probability if isinstance(leaf, dp.PoissonSampledDpEvent) else 1.0
+    noise = noise_of(leaf) if isinstance(leaf, dp.PoissonSampledDpEvent) else leaf.noise_multiplier
+    return privacy_loss_distribution.from_gaussian_mechanism(
+        noise, value_discretization_interval=step, sampling_prob=rate
+    )
+
+
+def _on_grid(lattice: float, sensitivity: int, step: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return cells and weights of a discrete Laplace's losses on a grid.
+
+    The losses are ``lattice * (sensitivity - 2 i)``. Each is split between the two cells around it such that its
+    weight stays the same under both of the distributions that are compared; the two parts tell more than the one did.
+    """
+    i = np.arange(sensitivity + 1)
+    weights = np.exp(-lattice * i) * -math.expm1(-lattice)
+    weights[0] = 1.0
+    weights[-1] = math.exp(-lattice * sensitivity)
+    weights /= 1 + math.exp(-lattice)
+    exact = lattice * (sensitivity - 2 * i) / step
+    below = np.floor(exact)
+    upper = weights * np.expm1(-(exact - below) * step) / math.expm1(-step)
+    first = int(below.min())
+    cells = (below - first).astype(np.int64)
+    total = np.zeros(cells.max() + 2)
+    np.add.at(total, cells, weights - upper)
+    np.add.at(total, cells + 1, upper)
+    kept = np.flatnonzero(total)
+    return kept + first, total[kept]
+
+
+def losses(totals: Totals, delta: float) -> Losses | None:
+    """Return what PLD composes, or None where it does not apply at this delta."""
+    from dp_accounting import dp_event as dp
+
+    mu = root_up(totals.precision)
+    if totals.rho > 0 or math.isinf(mu):
+        return None
+    leaves = [(_curve_of(leaf), count) for leaf, count in (*totals.pure, *totals.sampled)]
+    kinds = [_kind(leaf, count) for leaf, count in leaves]
+    if mu > 0:
+        leaves.append((dp.GaussianDpEvent(1 / mu), 1))
+        kinds.append(Kind(1, mu * mu, 10 * mu + mu * mu / 2))
+    n_events = sum(count for _, count in leaves)
+    error = _FFT_ERROR * (n_events + len(leaves))
+    if not leaves or error > delta / 2 or len(leaves) > _MOST_CURVES:
+        return None
+    return Losses(tuple(leaves), tuple(kinds), error)
+
+
+def _curve_of(leaf: Any) -> Any:
+    """Return an event that dp-accounting has a curve for, and that dominates ``leaf``."""
+    from dp_accounting import dp_event as dp
+
+    if hasattr(leaf, "log_ratio"):
+        # A choice between two outcomes dominates every pure loss, and discrete Laplace on a bit is one.
+        return dp.DiscreteLaplaceDpEvent(leaf.log_ratio, 1)
+    if isinstance(leaf, dp.DiscreteLaplaceDpEvent) and leaf.sensitivity > _MOST_STEPS:
+        times = -(-leaf.sensitivity // _MOST_STEPS)
+        return dp.DiscreteLaplaceDpEvent(leaf.noise_parameter * times, -(-leaf.sensitivity // times))
+    return leaf
+
+
+def _kind(leaf: Any, count: int) -> Kind:
+    """Return what a grid must know of a leaf with a curve."""
+    from dp_accounting import dp_event as dp
+
+    if isinstance(leaf, dp.PoissonSampledDpEvent):
+        noise, rate = noise_of(leaf), leaf.sampling_probability
+        exponent = 10 / noise + 1 / (2 * noise * noise)
+        largest = exponent if exponent > 50 else math.log1p(rate * math.expm1(exponent))
+        return Kind(count, sampled_spread(noise, rate) ** 2, largest)
+    largest = pure_epsilon(leaf)
+    if isinstance(leaf, dp.DiscreteLaplaceDpEvent):
+        lattice = leaf.noise_parameter
+        at_ends = (1 + math.exp(-largest)) / (1 + math.exp(-lattice))
+    else:
+        lattice, at_ends = 0.0, (1 + math.exp(-largest)) / 2
+    return Kind(count, largest * largest, largest, min(1.0, at_ends), lattice)
+
+
+def sampled_spread(noise: float, rate: float) -> float:
+    """Return the Gaussian-DP parameter of one of many Poisson-sampled Gaussian releases, in the limit."""
+    return rate * math.sqrt(math.expm1(min(noise**-2, 600.0)))
