@@ -10,7 +10,7 @@ from base64 import b64encode
 import pytest
 
 from discreet.cli.app import run
-from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream
 
@@ -92,9 +92,12 @@ def test_another_channel_or_vocabulary_gets_no_second_report_of_a_document(tmp_p
         with pytest.raises(BudgetExceeded, match="above its budget of 20:") as refused:
             memo.report(channel, [3], words, stream, name="diary")
         assert "diary" not in str(refused.value)
-    with pytest.raises(BudgetExceeded):
-        memo.report(near, [2, 1], WORDS, stream)
+    for channel, words in ((near, WORDS), (CHANNEL, [*WORDS, "nothing"]), (CHANNEL, ["nothing", *WORDS[1:]])):
+        with pytest.raises(BudgetExceeded):
+            memo.report(channel, [2, 1], words, stream)
     assert len(memo) == 2
+    memo.save()
+    memo = ReportMemo(path)
     assert memo.report(CHANNEL, [9], WORDS, stream, name="diary").to_bytes() == first
     assert memo.report(CHANNEL, [1, 2], WORDS, stream).to_bytes() == plain
     memo.report(near, [3], WORDS, stream, name="another diary")  # of which nothing was told yet
@@ -107,11 +110,23 @@ def test_files_of_before_there_were_budgets_count(tmp_path):
     mark = hmac.new(key, json.dumps(tag).encode(), "sha256").hexdigest()
     kept = {mark: b64encode(report.to_bytes()).decode()}
     path.write_text(json.dumps({"schema": "discreet.reports/1", "key": key.hex(), "reports": kept}))
-    memo = ReportMemo(path)
-    again = memo.report(CHANNEL, [5], WORDS, SecureStream(), name="diary")
-    assert again.to_bytes() == report.to_bytes()
-    with pytest.raises(BudgetExceeded):
-        memo.report(BitChannel.symmetric(0.4), [5], WORDS, SecureStream(), name="diary")
+    for asked_before in (False, True):
+        memo = ReportMemo(path)
+        if asked_before:
+            again = memo.report(CHANNEL, [5], WORDS, SecureStream(), name="diary")
+            assert again.to_bytes() == report.to_bytes()
+        memo.report(CHANNEL, [5], WORDS, SecureStream(), name="letter")
+        for _ in range(2):
+            with pytest.raises(BudgetExceeded):
+                memo.report(BitChannel.symmetric(0.4), [5], WORDS, SecureStream(), name="diary")
+            memo.save()
+            memo = ReportMemo(path)
+
+
+def test_numbers_beyond_the_vocabulary_are_refused():
+    for words in ([40], [-1], [3, 10**9]):
+        with pytest.raises(ParameterError, match="from 0 to 39"):
+            ReportMemo().report(CHANNEL, words, WORDS, SecureStream())
 
 
 def test_a_larger_budget_is_spent_report_by_report():

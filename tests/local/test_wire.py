@@ -139,7 +139,20 @@ def test_numbers_and_coins_are_drawn_anew():
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"schema": "discreet.reports/1", "key": "00", "reports": {}}', "null"]
+    "content",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"schema": "discreet.reports/1", "key": "00", "reports": {}}',
+        "null",
+        json.dumps({"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}}),
+        json.dumps(
+            {"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}, "accounts": {"a": ["b"]}}
+        ),
+        json.dumps({"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}, "accounts": {"a": 1}}),
+        json.dumps({"schema": "discreet.reports/3", "key": "00" * 32, "reports": {}, "accounts": {}}),
+    ],
 )
 def test_a_damaged_memory_is_refused_and_kept(tmp_path, content):
     path = tmp_path / "kept.json"

@@ -154,7 +154,7 @@
       const named = name !== undefined;
       const document = named ? String(name) : Array.from(new Set(words)).sort((a, b) => a - b);
       const key = await keyOf(checked.p, checked.q, checked.limit, about, document);
-      const account = await keyOf("spent", named ? "" : about, document);
+      const account = await keyOf("spent", named ? document : document.map((t) => vocabulary[t]).sort());
       // Nothing is waited for from here on, so that no other call comes between; what cannot be kept is not handed out.
       const spent = JSON.parse(place.getItem(account) || "{}");
       let kept = place.getItem(key);

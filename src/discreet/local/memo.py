@@ -8,10 +8,9 @@ What is kept is tied to the document as it is. A document that changes gets a ne
 behind two: for such documents give ``name``, and the first report stands for all versions.
 
 A collector that publishes another channel, or another vocabulary, asks for another report, with fresh coins: one that
-moves p by :math:`2^{-32}` each day would read the document out. So each document has a budget over all of its
-reports, by default what the first one loses. Which ones it has is found from the file: every kept report names its
-channel and vocabulary, and is looked up under the document's digest with them. A document without a name is known by
-the numbers of its words, so only within one vocabulary.
+moves p by :math:`2^{-32}` each day would read the document out. So each document has an account with a budget over all
+of its reports, by default what the first one loses. A document without a name is known by its words: a vocabulary
+that has other words of it makes it another document.
 
 Two programs that use one file at the same time cannot both make the first report of a document: the second one to
 save is refused, and has nothing that it may send.
@@ -31,7 +30,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from discreet.errors import BudgetExceeded, PrivacyError, Proposal
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
@@ -39,7 +38,7 @@ from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
 
-_SCHEMA = "discreet.reports/1"
+_SCHEMA, _WITHOUT_ACCOUNTS = "discreet.reports/2", "discreet.reports/1"
 
 
 class _Form(NamedTuple):
@@ -75,6 +74,8 @@ class ReportMemo:
         self.path = None if path is None else Path(path)
         self.budget = None if budget is None else check_epsilon(budget)
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
+        self._accounts = dict[str, list[str]]()
+        # Of reports that no account has: those of a file from before there were any.
         self._forms = set[_Form]()
         self._found: bytes | None = None
         if self.path is not None and self.path.exists():
@@ -120,33 +121,51 @@ class ReportMemo:
                 f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
             )
         form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
-        about = ["words", sorted({int(word) for word in words})] if name is None else ["name", name]
+        columns = sorted({int(word) for word in words})
+        if columns and not 0 <= columns[0] <= columns[-1] < len(vocabulary):
+            raise ParameterError(
+                f"expected numbers of words from 0 to {len(vocabulary) - 1}, but one is not."
+            )
+        about = ["words", columns] if name is None else ["name", name]
         mark = self._mark(form, about)
+        who = about if name is not None else ["words", sorted(vocabulary[column] for column in columns)]
+        marks = self._account(form, about, who)
         if mark not in self._kept:
-            self._refuse_more(form, about)
+            self._refuse_more(form, marks)
             channel = replace(channel, reproducible=stream.reproducible)
             bits = channel.report(words, stream, n_words=len(vocabulary))
             number = stream.spawn("number").words(2).tobytes()
-            self._keep(mark, Report(channel, form.vocabulary, number, bits))
-        return Report.from_bytes(b64decode(self._kept[mark]))
+            made = Report(channel, form.vocabulary, number, bits)
+            self._kept[mark] = b64encode(made.to_bytes()).decode()
+        if mark not in marks:
+            marks.append(mark)
+        return self._report(mark)
+
+    def _report(self, mark: str) -> Report:
+        return Report.from_bytes(b64decode(self._kept[mark], validate=True))
+
+    def _digest(self, tag: list[Any]) -> str:
+        return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
 
     def _mark(self, form: "_Form", about: list[Any]) -> str:
         channel = form.channel
-        tag = [channel.p_threshold, channel.q_threshold, channel.limit, form.vocabulary.hex(), about]
-        return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
+        return self._digest(
+            [channel.p_threshold, channel.q_threshold, channel.limit, form.vocabulary.hex(), about]
+        )
 
-    def _keep(self, mark: str, report: Report) -> None:
-        self._kept[mark] = b64encode(report.to_bytes()).decode()
-        self._forms.add(_Form.of(report))
+    def _account(self, form: "_Form", about: list[Any], who: list[Any]) -> list[str]:
+        """Return the marks of the reports that a document has, to be added to."""
+        marks = self._accounts.setdefault(self._digest(["account", who]), [])
+        for other in self._forms:
+            mark = self._mark(other, about)
+            known = about[0] == "name" or other.vocabulary == form.vocabulary
+            if known and mark in self._kept and mark not in marks:
+                marks.append(mark)
+        return marks
 
-    def _refuse_more(self, form: "_Form", about: list[Any]) -> None:
+    def _refuse_more(self, form: "_Form", marks: list[str]) -> None:
         """Raise where a report more would exceed the document's budget."""
-        earlier = [
-            other.loss
-            for other in self._forms
-            if (about[0] == "name" or other.vocabulary == form.vocabulary)
-            and self._mark(other, about) in self._kept
-        ]
+        earlier = [_Form.of(self._report(mark)).loss for mark in marks]
         spent = math.fsum(earlier)
         budget = self.budget or (spent if earlier else form.loss)
         if math.fsum([*earlier, form.loss]) > budget:
@@ -178,10 +197,16 @@ class ReportMemo:
             self._found = _digest(self.path)
 
     def _write(self, path: Path) -> None:
+        content = {
+            "schema": _SCHEMA,
+            "key": self._key.hex(),
+            "reports": self._kept,
+            "accounts": {who: marks for who, marks in self._accounts.items() if marks},
+        }
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # mode 0600
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"schema": _SCHEMA, "key": self._key.hex(), "reports": self._kept}, file)
+                json.dump(content, file)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)
@@ -195,12 +220,17 @@ class ReportMemo:
         try:
             raw = path.read_bytes()
             content: Any = json.loads(raw)
-            if content["schema"] != _SCHEMA:
+            if content["schema"] not in (_SCHEMA, _WITHOUT_ACCOUNTS):
                 raise refused
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
-            kept = [Report.from_bytes(b64decode(one, validate=True)) for one in self._kept.values()]
-            self._forms = {_Form.of(report) for report in kept}
+            forms = {mark: _Form.of(self._report(mark)) for mark in self._kept}
+            accounts = content["accounts"] if content["schema"] == _SCHEMA else {}
+            self._accounts = {str(who): [str(mark) for mark in marks] for who, marks in accounts.items()}
+            known = {mark for marks in self._accounts.values() for mark in marks}
+            if not known <= forms.keys():
+                raise refused
+            self._forms = {form for mark, form in forms.items() if mark not in known}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise refused from None
         if len(self._key) != 32:
