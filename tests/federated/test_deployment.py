@@ -21,12 +21,13 @@ BIN = Path(sys.executable).parent
 SERVER = """
 import numpy as np
 from discreet.federated.flower import make_server_app
-SETTINGS = dict(mechanism="aggregate", n_clients=2, n_topics=2, n_words=20, n_rounds=1, epsilon=4.0, delta=1e-6,
-                allow_unlearnable=True)
-app = make_server_app(SETTINGS, lambda state: np.save({out!r}, state.topic_word), timeout=200)
+SETTINGS = dict(mechanism="aggregate", n_clients=2, n_topics=2, n_words=20, epsilon=4.0, delta=1e-6,
+                vocabulary=[f"w{{i}}" for i in range(20)], allow_unlearnable=True)
+app = make_server_app(SETTINGS, lambda state: np.save({out!r}, state.topic_word), keep={out!r} + ".sums", timeout=200)
 """
 CLIENT = """
 import scipy.sparse as sp
+from discreet.federated import vocabulary_digest
 from discreet.federated.flower import make_client_app
 from discreet.privacy import Ledger
 
@@ -36,7 +37,8 @@ def load(context):
 def ledger(context, state):
     return Ledger.open(context.node_config["ledger"], epsilon=4.0, delta=1e-6)
 
-app = make_client_app(load, ledger)
+agreed = dict(n_clients=2, tolerated=0, n_words=20, vocabulary=vocabulary_digest(f"w{i}" for i in range(20)))
+app = make_client_app(load, ledger, expected=agreed)
 """
 PROJECT = """
 [build-system]

@@ -1,17 +1,31 @@
 """Clients that drop out, lie, repeat themselves or come late: the round ends, the sum and the ledger are right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.naive.federated import slow_contributions
 
-from discreet.errors import PrivacyError
-from discreet.federated import Account, Update, client_update, init_server, server_step
+from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
+from discreet.federated import (
+    Account,
+    Update,
+    agreed_terms,
+    client_update,
+    fit_state,
+    init_server,
+    load_state,
+    save_state,
+    server_step,
+)
 from discreet.federated.federated_lda import make_ledger, make_release
+from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, without_conflicts
 from discreet.federated.sum_round import contributions
-from discreet.privacy import SecureStream
+from discreet.privacy import Ledger, SecureStream
 
 N_WORDS = 20
+WORDS = [f"w{i}" for i in range(N_WORDS)]
 
 
 def silo(seed, n=400):
@@ -22,11 +36,11 @@ def silo(seed, n=400):
 
 class Party:
     def __init__(self, mechanism, n_clients=4, **options):
-        self.state = init_server(
-            mechanism, n_clients=n_clients, n_topics=2, n_words=N_WORDS, allow_unlearnable=True, **options
-        )
+        sizes = {"n_clients": n_clients, "n_topics": 2, "n_words": N_WORDS, "vocabulary": WORDS}
+        self.state = init_server(mechanism, allow_unlearnable=True, **sizes, **options)
         self.silos = [silo(seed) for seed in range(n_clients)]
-        self.accounts = [Account(client, make_ledger(self.state)) for client in range(n_clients)]
+        terms = agreed_terms(self.state)
+        self.accounts = [Account(c, make_ledger(self.state), expected=terms) for c in range(n_clients)]
         self.streams = [SecureStream(client) for client in range(n_clients)]
 
     def updates(self, clients):
@@ -38,6 +52,7 @@ class Party:
 
 PAIRS = {"n_rounds": 2, "epsilon": 20.0}
 BITS = {"n_rounds": 1, "epsilon": 5.0, "density": 0.2}
+SUM = {"epsilon": 2.0, "delta": 1e-6, "tolerated": 1}
 
 
 def _bad_updates(good):
@@ -109,20 +124,21 @@ def test_a_round_in_which_nobody_came_changes_nothing():
     assert party.state.round == 1
 
 
-@pytest.mark.parametrize("gone_from", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("gone_from", range(MESSAGES + 1))
 def test_one_silo_may_leave_a_sum_at_any_message(gone_from):
     """The sum is that of the silos whose vectors came, to the last integer (without noise)."""
     party = Party("aggregate", n_rounds=1, epsilon=np.inf, delta=1e-6, tolerated=1)
     while not party.state.finished:
         there = [c for c in range(4) if c != 1 or party.state.round < gone_from]
         party.step(party.updates(there))
-    counted = range(4) if gone_from >= 3 else [0, 2, 3]
+    counted = range(4) if gone_from > VECTOR else [0, 2, 3]
     expected = sum(contributions(party.silos[c]) for c in counted)
-    np.testing.assert_array_equal(party.state.sums["total"], expected)
-    assert [len(a.ledger.entries) for a in party.accounts] == [1, int(gone_from >= 3), 1, 1]
+    np.testing.assert_array_equal(party.state.sums.values, expected)
+    assert party.state.sums.n_vectors == len(counted)
+    assert [len(a.ledger.entries) for a in party.accounts] == [1, int(gone_from > VECTOR), 1, 1]
 
 
-@pytest.mark.parametrize("message", [0, 1, 2, 3])
+@pytest.mark.parametrize("message", range(MESSAGES))
 def test_garbage_in_a_sum_is_refused_or_survived(message):
     party = Party("aggregate", n_rounds=1, epsilon=np.inf, delta=1e-6, tolerated=1)
     gone = False
@@ -133,35 +149,140 @@ def test_garbage_in_a_sum_is_refused_or_survived(message):
             updates[1] = Update(1, message, np.full(honest.shape, np.nan))
             gone = True
         party.step(updates)
-    counted = range(4) if message == 3 else [0, 2, 3]
+    counted = range(4) if message > VECTOR else [0, 2, 3]
     np.testing.assert_array_equal(
-        party.state.sums["total"], sum(contributions(party.silos[c]) for c in counted)
+        party.state.sums.values, sum(contributions(party.silos[c]) for c in counted)
     )
     assert len(party.state.refusals) == 1
 
 
-def test_wrong_shares_are_noticed_and_left_out():
-    party = Party("aggregate", n_rounds=1, epsilon=np.inf, delta=1e-6, tolerated=1)
+@pytest.mark.parametrize("message", [m for m in range(MESSAGES) if m != VECTOR])
+def test_one_silos_random_bytes_cost_the_others_nothing(message):
+    """Of the right shape, so that nobody sees it at once: the sum of the others comes out, or nobody has paid."""
+    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6, tolerated=1)
+    rng = np.random.default_rng(1)
     while not party.state.finished:
-        updates = party.updates(range(4))
-        if party.state.round == 3:
-            wrong = updates[0].values.copy()
-            wrong[:, 1:40] ^= 7
-            updates[0] = updates[0]._replace(values=wrong)
+        updates = party.updates([c for c in range(4) if c != 1 or party.state.round <= message])
+        if party.state.round == message:
+            values = rng.integers(0, 256, updates[1].values.shape, dtype=np.uint8)
+            updates[1] = updates[1]._replace(values=values)
         party.step(updates)
-    np.testing.assert_array_equal(party.state.sums["total"], sum(contributions(s) for s in party.silos))
+    assert party.state.sums.n_vectors == (4 if message > VECTOR else 3)
+    assert not party.state.problem
+    assert [len(a.ledger.entries) for a in party.accounts] == [1, int(message > VECTOR), 1, 1]
+
+
+def test_a_silo_that_says_all_shares_are_wrong_is_left_out_and_not_the_others():
+    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6, tolerated=1)
+    while not party.state.finished:
+        there = [c for c in range(4) if c != 1 or party.state.round <= 2]
+        updates = party.updates(there)
+        if party.state.round == 2:
+            updates[1] = updates[1]._replace(values=np.zeros(4, np.uint8))
+        party.step(updates)
+        if party.state.round == 3:
+            assert party.state.sums.members == (0, 2, 3)
+    assert party.state.sums.n_vectors == 3
+
+
+def test_conflicts_are_settled_by_leaving_out_who_has_most():
+    everyone = set(range(6))
+    assert without_conflicts(dict.fromkeys(everyone, everyone)) == tuple(range(6))
+    # One whose shares are wrong for all, one that says so of all: these two go.
+    right = {c: everyone - {4} for c in range(6)} | {4: everyone, 5: {5}}
+    assert without_conflicts(right) == (0, 1, 2, 3)
+    assert without_conflicts({0: {0}, 1: {1}}) == (0,)
+    assert without_conflicts({}) == ()
+    # Each silo that goes takes a conflict of a liar with it: twice as many as lie, at most.
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        liars = set(rng.choice(9, rng.integers(0, 4), replace=False).tolist())
+        right = {c: set(range(9)) for c in range(9)}
+        for liar in liars:
+            right[liar] = {int(c) for c in rng.choice(9, 5, replace=False)} | {liar}
+            for other in range(9):
+                if rng.random() < 0.5 and other != liar:
+                    right[other].discard(liar)
+        left = without_conflicts(right)
+        assert all(other in right[silo] for silo in left for other in left)
+        assert len(set(range(9)) - liars - set(left)) <= len(liars)
+
+
+def test_who_cannot_pay_says_so_before_the_others_pay():
+    party = Party("aggregate", n_rounds=1, epsilon=2.0, delta=1e-6)
+    terms = agreed_terms(party.state)
+    party.accounts[3] = Account(3, Ledger(1.0, 1e-6), expected=terms)
+    updates = party.updates(range(3))
+    with pytest.raises(BudgetExceeded):
+        party.updates([3])
+    with pytest.raises(PrivacyError, match="nothing is booked"):
+        party.step(updates)
+    assert not any(account.ledger.entries for account in party.accounts)
+
+
+def test_a_silo_that_counts_other_words_is_found_before_anything_is_booked():
+    for mechanism, options in (("rrp", PAIRS), ("bits", BITS), ("aggregate", SUM)):
+        party = Party(mechanism, **options)
+        party.silos[1] = party.silos[1][:, :-1]
+        party.updates([0])
+        with pytest.raises(CorpusError, match="counts 19 words"):
+            party.updates([1])
+        assert not party.accounts[1].ledger.entries
+
+
+def test_what_was_paid_for_is_kept_where_nothing_can_be_learned(tmp_path):
+    party = Party("aggregate", **{**SUM, "epsilon": 0.5})
+    party.state = replace(party.state, allow_unlearnable=False)
+    party.silos = [silo[:5] for silo in party.silos]
+    kept = []
+    while not party.state.finished:
+        party.state = server_step(party.state, party.updates(range(4)), keep=kept.append)
+    assert "nothing to learn" in party.state.problem
+    assert len(kept) == 1
+    assert kept[0].sums is party.state.sums
+    with pytest.raises(ParameterError, match="nothing to learn"):
+        fit_state(party.state)
+    save_state(kept[0], tmp_path / "sums.npz")
+    again = load_state(tmp_path / "sums.npz")
+    np.testing.assert_array_equal(again.sums.values, party.state.sums.values)
+    fitted = fit_state(again, allow_unlearnable=True, n_topics=3)
+    assert fitted.topic_word.shape == (3, N_WORDS)
+    assert not fitted.problem
+    with pytest.raises(ParameterError, match="no topics to release"):
+        make_release(party.state, [a.ledger for a in party.accounts], WORDS, reproducible=True)
+
+
+@pytest.mark.parametrize("mechanism", ["rrp", "bits", "aggregate"])
+def test_saved_sums_give_the_same_topics_and_damaged_files_are_refused(mechanism, tmp_path):
+    party = Party(mechanism, **{"rrp": PAIRS, "bits": BITS, "aggregate": SUM}[mechanism])
+    with pytest.raises(ReleaseError, match="is not done"):
+        save_state(party.state, tmp_path / "early")
+    while not party.state.finished:
+        party.step(party.updates(range(4)))
+    save_state(party.state, tmp_path / "sums")
+    assert (tmp_path / "sums").stat().st_mode & 0o077 == 0
+    again = fit_state(load_state(tmp_path / "sums"), allow_unlearnable=True)
+    np.testing.assert_array_equal(again.topic_word, party.state.topic_word)
+    assert again.traffic == party.state.traffic
+    content = (tmp_path / "sums").read_bytes()
+    for bad in (b"", content[:-30], content[: len(content) // 2] + b"damage" + content[len(content) // 2 :]):
+        (tmp_path / "bad").write_bytes(bad)
+        with pytest.raises(ReleaseError, match="save_state"):
+            load_state(tmp_path / "bad")
 
 
 def test_too_few_silos_leave_the_sum_hidden_and_booked():
     party = Party("aggregate", n_rounds=1, epsilon=1.0, delta=1e-6, tolerated=1)
-    for clients in (range(4), range(4)):
-        party.step(party.updates(clients))
+    for _ in range(VECTOR):
+        party.step(party.updates(range(4)))
     late = party.updates(range(4))
     with pytest.raises(PrivacyError, match="stays hidden"):
         party.step(late[:2])
     assert all(len(account.ledger.entries) == 1 for account in party.accounts)
-    with pytest.raises(PrivacyError, match="budget"):
+    with pytest.raises(PrivacyError, match="second list"):
         party.updates([0])
+    party.step(late)  # the state before stands: what came late is not lost
+    assert party.state.round == VECTOR + 1
 
 
 def test_contributions_equal_the_naive_ones_and_keep_the_norm():
@@ -175,8 +296,6 @@ def test_contributions_equal_the_naive_ones_and_keep_the_norm():
 
 
 def test_an_unfinished_state_gives_no_release():
-    from discreet.errors import ParameterError
-
     party = Party("rrp", **PAIRS)
     with pytest.raises(ParameterError, match="not done"):
         make_release(party.state, [a.ledger for a in party.accounts], ["a"] * N_WORDS, reproducible=True)
@@ -184,8 +303,6 @@ def test_an_unfinished_state_gives_no_release():
 
 @pytest.mark.parametrize("mechanism", ["rrp", "bits"])
 def test_nothing_is_read_before_it_is_booked(mechanism):
-    from discreet.errors import BudgetExceeded
-
     options = PAIRS if mechanism == "rrp" else BITS
     party = Party(mechanism, **options)
     booked = []
@@ -216,8 +333,8 @@ def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechan
     while not party.state.finished:
         updates = []
         for c in range(4):
-            account = read_account(account_json(party.accounts[c]), None)
-            view = read_state(state_bytes(party.state, c), c)
+            account = read_account(account_json(party.accounts[c]), None, expected=agreed_terms(party.state))
+            view = read_state(state_bytes(party.state, c))
             update = client_update(view, party.silos[c], party.streams[c], account)
             updates.append(update._replace(values=read_values(values_bytes(update.values))))
             party.accounts[c] = account
@@ -225,7 +342,7 @@ def test_rounds_over_the_wire_with_accounts_written_down_between_messages(mechan
     assert not party.state.refusals
     assert [len(a.ledger.entries) for a in party.accounts] == [1] * 4
     if mechanism == "aggregate":
-        np.testing.assert_array_equal(party.state.sums["total"], sum(contributions(s) for s in party.silos))
+        np.testing.assert_array_equal(party.state.sums.values, sum(contributions(s) for s in party.silos))
 
 
 def test_bytes_of_strangers_are_no_update():

@@ -51,6 +51,64 @@ def test_the_same_seed_gives_the_same_bytes(mechanism):
     assert one.tobytes() == two.tobytes() != other.tobytes()
 
 
+def test_defaults_are_the_safe_ones():
+    model = FederatedLDA()
+    assert (model.mechanism, model.epsilon, model.delta, model.n_topics) == ("aggregate", 1.0, 1e-6, 20)
+    assert model.silos_see_result
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_what_follows_a_release(mechanism):
+    pd = pytest.importorskip("pandas")
+    options = {**SETTINGS[mechanism], "allow_unlearnable": True}
+    words = [f"word{i}" for i in range(60)]
+    model = FederatedLDA(3, mechanism=mechanism, random_state=0, **options)
+    shares = model.fit_transform(PARTS, vocabulary=words)
+    assert shares.shape == (6000, 3)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    np.testing.assert_array_equal(shares[:2000], model.transform(PARTS[0]))
+    assert model.release_.vocabulary == tuple(words)
+    assert model.get_feature_names_out().tolist() == ["federatedlda0", "federatedlda1", "federatedlda2"]
+    frame = model.set_output(transform="pandas").transform(HELD_OUT)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.shape == (300, 3)
+    with pytest.raises(CorpusError, match="59 features"):
+        model.transform(HELD_OUT[:, :-1])
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_what_is_planned_is_what_is_booked(mechanism):
+    from discreet.privacy.accounting import composed_epsilon
+
+    model = FederatedLDA(
+        2, mechanism=mechanism, allow_unlearnable=True, random_state=0, **SETTINGS[mechanism]
+    )
+    planned = model.planned_event()
+    for ledger in model.fit(PARTS).client_ledgers_:
+        spent = ledger.spent()
+        cost = composed_epsilon([planned], ledger.delta, neighboring=ledger.neighboring)
+        assert cost.epsilon == pytest.approx(spent.epsilon, rel=1e-9)
+
+
+def test_all_faults_of_a_call_are_told_at_once():
+    model = FederatedLDA(0, mechanism="none", epsilon=-1.0, density=2.0, tolerated=-1, random_state="x")
+    with pytest.raises(PrivacyError) as found:
+        model.fit(PARTS)
+    for name in ("n_topics", "mechanism", "epsilon", "density", "tolerated", "random_state"):
+        assert f"{name} must be" in str(found.value)
+
+
+def test_a_fit_that_learned_nothing_keeps_what_was_paid_for():
+    from discreet.federated import fit_state
+
+    model = FederatedLDA(2, epsilon=0.1, random_state=0)
+    with pytest.raises(ParameterError, match="nothing to learn"):
+        model.fit([part[:30] for part in PARTS])
+    assert not hasattr(model, "release_")
+    assert [len(ledger.entries) for ledger in model.client_ledgers_] == [1, 1, 1]
+    assert fit_state(model.state_, allow_unlearnable=True).topic_word.shape == (2, 60)
+
+
 def test_each_token_is_reported_once_and_paid_once():
     model = FederatedLDA(3, mechanism="rrp", epsilon=3.0, n_rounds=5, random_state=0).fit(PARTS)
     for ledger in model.client_ledgers_:
@@ -78,7 +136,7 @@ def test_without_privacy_the_twin_says_so():
         ({"mechanism": "none", "epsilon": 1.0}, ParameterError),
         ({"mechanism": "rrp", "epsilon": 0.0}, PrivacyError),
         ({"mechanism": "rrp", "epsilon": math.nan}, PrivacyError),
-        ({"mechanism": "aggregate", "epsilon": 1.0}, PrivacyError),
+        ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 0.0}, PrivacyError),
         ({"mechanism": "aggregate", "epsilon": 1.0, "delta": 1e-6, "tolerated": 3}, ParameterError),
         ({"mechanism": "bits", "epsilon": 1.0, "n_rounds": 2}, ParameterError),
         ({"mechanism": "rrp", "epsilon": 1.0, "n_rounds": 2, "reports_per_token": 3}, ParameterError),

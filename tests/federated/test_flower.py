@@ -40,18 +40,21 @@ def ledger(context, state):
         ("aggregate", {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6}),
     ],
 )
-def test_simulation(mechanism, options):
+def test_simulation(mechanism, options, tmp_path):
     from flwr.simulation import run_simulation
 
+    from discreet.federated import agreed_terms, init_server, load_state
     from discreet.federated.flower import make_client_app, make_server_app
     from discreet.federated.sum_round import contributions
 
     found = []
     settings = {"mechanism": mechanism, "n_clients": 2, "n_topics": 2, "n_words": N_WORDS, **options}
-    settings["allow_unlearnable"] = True
+    settings |= {"allow_unlearnable": True, "vocabulary": [f"w{i}" for i in range(N_WORDS)]}
+    agreed = agreed_terms(init_server(**settings))
+    kept = tmp_path / "sums.npz"
     run_simulation(
-        make_server_app(settings, found.append, timeout=120),
-        make_client_app(load, ledger),
+        make_server_app(settings, found.append, keep=kept, timeout=120),
+        make_client_app(load, ledger, expected=agreed),
         num_supernodes=2,
         backend_config={"client_resources": {"num_cpus": 1}},
     )
@@ -60,4 +63,5 @@ def test_simulation(mechanism, options):
     assert not found[0].refusals
     assert all(taken == 2 for _, taken in found[0].traffic)
     if mechanism == "aggregate":
-        np.testing.assert_array_equal(found[0].sums["total"], contributions(silo(0)) + contributions(silo(1)))
+        np.testing.assert_array_equal(found[0].sums.values, contributions(silo(0)) + contributions(silo(1)))
+        np.testing.assert_array_equal(load_state(kept).sums.values, found[0].sums.values)

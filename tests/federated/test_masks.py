@@ -1,4 +1,4 @@
-"""Secure aggregation: sums are right whoever drops out, and parts stay hidden."""
+"""Secure aggregation: sums are right whoever drops out, and parts stay hidden, also from a server that lies."""
 
 import itertools
 
@@ -6,26 +6,56 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.masks import Masker, add_up, unmask
-from discreet.federated.secure_aggregation.secret_shares import join, split
+from discreet.federated.secure_aggregation.masker import Masker
+from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key, read_hello, unmask
+from discreet.federated.secure_aggregation.secret_shares import join
 from discreet.privacy import SecureStream
 
+TERMS = b"what was agreed"
 
-def _run(vectors, *, threshold, shares_lost=(), vectors_lost=(), reveals_lost=()):
-    n = len(vectors)
-    maskers = {c: Masker(c, SecureStream(c)) for c in range(n)}
-    keys = {c: m.public_key for c, m in maskers.items()}
-    sealed = {c: m.share_out(keys, threshold) for c, m in maskers.items() if c not in shares_lost}
-    members = sorted(sealed)
-    masked = {c: maskers[c].mask(vectors[c], members) for c in members if c not in vectors_lost}
-    given = {
-        c: maskers[c].reveal({m: sealed[m][c] for m in members}, masked)
-        for c in masked
-        if c not in reveals_lost
-    }
-    return masked, unmask(
-        masked, members, keys, given, threshold, {c: m.commitment for c, m in maskers.items()}
-    )
+
+class Party:
+    """Silos and a server that follow the protocol, message by message; a test changes what it wants to."""
+
+    def __init__(self, n, threshold):
+        self.threshold = threshold
+        self.silos = {c: Masker(c, threshold, SecureStream(c)) for c in range(n)}
+        self.hellos = {c: silo.hello() for c, silo in self.silos.items()}
+
+    def share(self, lost=(), **how):
+        self.boxes = {
+            c: silo.share_out(TERMS, self.hellos, **how) for c, silo in self.silos.items() if c not in lost
+        }
+        return self
+
+    def for_silo(self, silo):
+        return {dealer: boxes[silo] for dealer, boxes in self.boxes.items() if silo in boxes}
+
+    def check(self):
+        self.right = {c: self.silos[c].check(self.for_silo(c)) for c in self.boxes}
+        self.members = sorted(self.boxes)
+        for c in self.members:
+            self.silos[c].go_on_with(self.members)
+        return self
+
+    def send(self, vectors, lost=()):
+        self.vectors = {c: self.silos[c].mask(vectors[c]) for c in self.members if c not in lost}
+        return self
+
+    def vouch(self, lost=()):
+        self.vouchers = {c: self.silos[c].vouch(self.vectors) for c in self.vectors if c not in lost}
+        return self
+
+    def reveal(self, lost=()):
+        self.shares = {
+            c: self.silos[c].reveal({o: told[c] for o, told in self.vouchers.items() if c in told})
+            for c in self.vouchers
+            if c not in lost
+        }
+        return self
+
+    def total(self):
+        return unmask(TERMS, self.hellos, self.members, self.vectors, self.shares, self.threshold)
 
 
 def _vectors(n, size=50):
@@ -36,102 +66,298 @@ def _vectors(n, size=50):
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_the_sum_is_exact(n):
     vectors = _vectors(n)
-    masked, total = _run(vectors, threshold=n // 2 + 1)
-    np.testing.assert_array_equal(total, sum(vectors))
-    assert all((masked[c] != vectors[c]).all() for c in range(n))
+    party = Party(n, n // 2 + 1).share().check().send(vectors).vouch().reveal()
+    np.testing.assert_array_equal(party.total(), sum(vectors))
+    assert all((party.vectors[c] != vectors[c]).all() for c in range(n))
 
 
-@pytest.mark.parametrize("stage", ["shares_lost", "vectors_lost", "reveals_lost"])
+@pytest.mark.parametrize("stage", ["share", "send", "vouch", "reveal"])
 def test_any_two_of_five_may_drop_out_at_any_stage(stage):
-    vectors = _vectors(5)
+    vectors = _vectors(5, 10)
     for lost in itertools.chain(itertools.combinations(range(5), 1), itertools.combinations(range(5), 2)):
-        _, total = _run(vectors, threshold=3, **{stage: lost})
-        there = range(5) if stage == "reveals_lost" else [c for c in range(5) if c not in lost]
-        np.testing.assert_array_equal(total, sum(vectors[c] for c in there))
+        gone = {name: lost if name == stage else () for name in ("share", "send", "vouch", "reveal")}
+        party = Party(5, 3).share(gone["share"]).check().send(vectors, gone["send"])
+        party.vouch(gone["vouch"]).reveal(gone["reveal"])
+        there = range(5) if stage in ("vouch", "reveal") else [c for c in range(5) if c not in lost]
+        np.testing.assert_array_equal(party.total(), sum(vectors[c] for c in there))
 
 
 def test_too_many_drop_outs_leave_the_sum_hidden():
+    party = Party(5, 4).share().check().send(_vectors(5), (0, 1))
+    with pytest.raises(PrivacyError, match="4 are needed"):
+        party.vouch()
+    party = Party(5, 4).share().check().send(_vectors(5)).vouch((0, 1))
     with pytest.raises(PrivacyError, match="stays hidden"):
-        _run(_vectors(5), threshold=4, vectors_lost=(0, 1))
+        party.reveal()
+    party = Party(5, 4).share().check().send(_vectors(5)).vouch().reveal((0, 1))
+    with pytest.raises(PrivacyError, match="4 shares are needed"):
+        party.total()
+
+
+def test_two_silos_one_of_which_may_leave():
+    """Each brings all the noise, so that a threshold of one uncovers nothing that was promised to stay hidden."""
+    vectors = _vectors(2)
+    with pytest.raises(ParameterError, match="threshold"):
+        Party(2, 1).share()
+    party = Party(2, 1).share(noise_in_each=True).check().send(vectors, (0,)).vouch().reveal()
+    np.testing.assert_array_equal(party.total(), vectors[1])
 
 
 def test_forgetting_a_drop_outs_masks_gives_a_wrong_sum():
     vectors = _vectors(4)
-    masked, total = _run(vectors, threshold=3, vectors_lost=(2,))
-    np.testing.assert_array_equal(total, vectors[0] + vectors[1] + vectors[3])
-    assert (add_up(masked.values()).view(np.int64) != total).all()
+    party = Party(4, 3).share().check().send(vectors, (2,)).vouch().reveal()
+    np.testing.assert_array_equal(party.total(), vectors[0] + vectors[1] + vectors[3])
+    party.members = [0, 1, 3]
+    assert (party.total() != vectors[0] + vectors[1] + vectors[3]).all()
 
 
 def test_masked_values_look_uniform():
-    masker, other = Masker(0, SecureStream(0)), Masker(1, SecureStream(1))
-    keys = {0: masker.public_key, 1: other.public_key}
-    masker.share_out(keys, 2)
-    sent = masker.mask(np.zeros(20_000, np.int64), [0, 1])
-    top = np.bincount((sent.view(np.uint64) >> np.uint64(60)).astype(int), minlength=16)
+    party = Party(2, 2).share().check().send([np.zeros(20_000, np.int64)] * 2)
+    top = np.bincount((party.vectors[0].view(np.uint64) >> np.uint64(60)).astype(int), minlength=16)
     assert ((top - 1250) ** 2 / 1250).sum() < 45
 
 
-def test_what_would_uncover_a_client_is_refused():
-    maskers = [Masker(c, SecureStream(c)) for c in range(3)]
-    keys = {c: m.public_key for c, m in enumerate(maskers)}
-    sealed = [m.share_out(keys, 2) for m in maskers]
-    maskers[0].mask(np.zeros(3, np.int64), range(3))
-    with pytest.raises(PrivacyError, match="second vector"):
-        maskers[0].mask(np.ones(3, np.int64), range(3))
-    boxes = {c: sealed[c][0] for c in range(3)}
-    first = maskers[0].reveal(boxes, [0, 1])
-    assert set(first) == {0, 1, 2}
-    with pytest.raises(PrivacyError, match="uncover"):
-        maskers[0].reveal(boxes, [0, 1, 2])
-    with pytest.raises(PrivacyError, match="too few"):
-        maskers[1].mask(np.zeros(3, np.int64), [1])
-    with pytest.raises(ParameterError, match="threshold"):
-        Masker(0, SecureStream(0)).share_out(
-            {0: Masker(0, SecureStream(0)).public_key, 1: keys[1], 2: keys[2]}, 1
-        )
+def test_each_message_is_given_once_and_in_order():
+    party = Party(3, 2)
+    with pytest.raises(PrivacyError, match="wrong time"):
+        party.silos[0].check({})
+    party.share()
+    with pytest.raises(PrivacyError, match="wrong time or twice"):
+        party.silos[0].share_out(TERMS, party.hellos)
+    party.check()
+    with pytest.raises(PrivacyError, match="second list of members"):
+        party.silos[0].go_on_with([0, 1])
+    party.send(_vectors(3))
+    with pytest.raises(PrivacyError, match="twice"):
+        party.silos[0].mask(_vectors(3)[1])
+    party.vouch()
+    with pytest.raises(PrivacyError, match="second list of senders"):
+        party.silos[0].vouch([0, 1])
+    party.reveal()
+    with pytest.raises(PrivacyError, match="twice"):
+        party.silos[0].reveal({})
+
+
+def test_lists_that_leave_the_silo_out_or_name_others_are_refused():
+    party = Party(4, 3).share()
+    for c in range(4):
+        party.silos[c].check(party.for_silo(c))
+    for members in ([0, 1], [0, 0, 1], [1, 2, 3], [0, 1, 2, 9]):
+        with pytest.raises(PrivacyError, match="list of silos"):
+            party.silos[0].go_on_with(members)
+    for c in range(4):
+        party.silos[c].go_on_with(range(4))
+        party.silos[c].mask(_vectors(4)[c])
+    for senders in ([0, 1], [0, 1, 1], [1, 2, 3], [0, 1, 9]):
+        with pytest.raises(PrivacyError, match="are needed"):
+            party.silos[0].vouch(senders)
+
+
+def test_rosters_that_are_wrong_are_refused():
+    for spoil in ("own", "twin", "short", "points"):
+        party = Party(3, 2)
+        hellos = dict(party.hellos)
+        if spoil == "own":
+            hellos[0] = Masker(0, 2, SecureStream(9)).hello()
+        elif spoil == "twin":
+            hellos[2] = hellos[1]
+        elif spoil == "short":
+            hellos[2] = hellos[2][:-1]
+        else:
+            hellos[2] = hellos[2][:40] + bytes(len(hellos[2]) - 40)
+        with pytest.raises(PrivacyError, match="list of keys"):
+            party.silos[0].share_out(TERMS, hellos)
 
 
 def test_values_out_of_range_are_refused():
-    maskers = [Masker(c, SecureStream(c)) for c in range(2)]
-    keys = {c: m.public_key for c, m in enumerate(maskers)}
-    maskers[0].share_out(keys, 2)
+    party = Party(2, 2).share().check()
     with pytest.raises(ParameterError, match="2\\^62"):
-        maskers[0].mask(np.array([2**61 + 1]), [0, 1])
+        party.silos[0].mask(np.array([2**61 + 1]))
     with pytest.raises(ParameterError, match="int64"):
-        maskers[0].mask(np.array([0.5]), [0, 1])
+        party.silos[0].mask(np.array([0.5]))
 
 
-def test_a_damaged_share_of_one_client_is_survived_and_a_wrong_one_noticed():
-    secret = bytes(range(32))
-    shares = dict(enumerate(split(secret, 5, 3, SecureStream(0))))
-    for chosen in itertools.combinations(range(5), 3):
-        assert join({i: shares[i] for i in chosen}, 3) == secret
-    with pytest.raises(PrivacyError, match="needed"):
-        join({0: shares[0], 1: shares[1]}, 3)
-    with pytest.raises(PrivacyError, match="wrong"):
-        join({0: shares[0], 1: shares[1], 2: bytes(66)}, 3)
+def test_silos_with_other_terms_or_another_roster_find_no_share_right():
+    """Keys are bound to what was agreed and to who takes part: who was told otherwise is found before any vector."""
+    party = Party(3, 2)
+    party.boxes = {
+        c: party.silos[c].share_out(b"others" if c == 2 else TERMS, party.hellos) for c in range(3)
+    }
+    assert party.silos[0].check(party.for_silo(0)) == {0, 1}
+    assert party.silos[2].check(party.for_silo(2)) == {2}
+    assert party.silos[0].roster == party.silos[1].roster != party.silos[2].roster
+    assert len(party.silos[0].roster.replace(" ", "")) == 40
+
+
+def test_wrong_shares_are_found_by_those_who_hold_them():
+    for spoiled in (b"", b"x" * 80, bytes(79)):
+        party = Party(4, 3).share()
+        party.boxes[3] = dict.fromkeys(range(3), spoiled)
+        assert all(party.silos[c].check(party.for_silo(c)) == {0, 1, 2} for c in range(3))
+        with pytest.raises(PrivacyError, match="shares are wrong"):
+            party.silos[0].go_on_with(range(4))
+        party.silos[0].go_on_with(range(3))
+
+
+def test_a_dealer_of_shares_that_do_not_fit_together_is_found():
+    """Well sealed, of the right length, and of another polynomial than the one announced."""
+    party = Party(4, 3)
+    liar = Masker(3, 3, SecureStream(77))
+    party.silos[3]._mask = liar._mask[:1] + [x + 1 for x in liar._mask[1:]]
+    party.hellos[3] = Masker(3, 3, SecureStream(3)).hello()
+    party.silos[3].hello = lambda: party.hellos[3]
+    party.share()
+    assert all(party.silos[c].check(party.for_silo(c)) == {0, 1, 2} for c in range(3))
 
 
 @pytest.mark.parametrize("liars", [(0,), (0, 1, 2)])
-def test_wrong_shares_of_the_first_clients_do_not_hold_up_a_large_sum(liars):
-    """Too many choices to try all: in order, each of the first ten thousand would hold a liar's share."""
-    n, threshold = 30, 16
+def test_wrong_shares_at_the_end_are_left_out(liars):
+    n, threshold = 9, 5
     vectors = _vectors(n, 5)
-    maskers = {c: Masker(c, SecureStream(c)) for c in range(n)}
-    keys = {c: m.public_key for c, m in maskers.items()}
-    sealed = {c: m.share_out(keys, threshold) for c, m in maskers.items()}
-    masked = {c: maskers[c].mask(vectors[c], range(n)) for c in range(n) if c != 7}
-    given = {c: maskers[c].reveal({m: sealed[m][c] for m in range(n)}, masked) for c in masked}
+    party = Party(n, threshold).share().check().send(vectors, (7,)).vouch().reveal()
     for liar in liars:
-        given[liar] = {m: bytes(reversed(share)) for m, share in given[liar].items()}
-    for chosen in itertools.islice(itertools.combinations(range(n), threshold), 10_000):
-        assert 0 in chosen
-    total = unmask(masked, range(n), keys, given, threshold, {c: m.commitment for c, m in maskers.items()})
-    np.testing.assert_array_equal(total, sum(vectors[c] for c in masked))
+        party.shares[liar] = {m: bytes(reversed(part)) for m, part in party.shares[liar].items()}
+    np.testing.assert_array_equal(party.total(), sum(vectors[c] for c in range(n) if c != 7))
+    for liar in range(4):
+        party.shares[liar] = dict.fromkeys(party.shares[liar], bytes(32))
+    with pytest.raises(PrivacyError, match="5 shares are needed"):
+        party.total()
 
 
-def test_fewer_shares_than_the_threshold_fit_any_secret():
-    one, other = (split(bytes([b]) * 32, 3, 2, SecureStream(9)) for b in (1, 2))
-    assert one[0] != other[0]
-    # Share 1 of either, with the right counterpart, gives either secret: it decides nothing.
-    assert join({0: one[0], 1: one[1]}, 2) != join({0: other[0], 1: other[1]}, 2)
+def test_the_keys_of_a_drop_out_open_no_box():
+    """Two of five are in league with the server, a third drops out: its key, which all put together, opens nothing.
+
+    With one key pair for masks and boxes it opened what the others had sealed for it, a third share of everybody.
+    """
+    vectors = _vectors(5, 6)
+    party = Party(5, 3).share().check().send(vectors, (4,)).vouch().reveal()
+    np.testing.assert_array_equal(party.total(), sum(vectors[:4]))
+    together = join({giver: party.shares[giver][4] for giver in range(3)}, 3)
+    assert together == party.silos[4]._mask[0]
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+    from discreet.federated.secure_aggregation.channels import agreed_key, open_box, roster_digest
+
+    roster = roster_digest(TERMS, party.hellos)
+    public = party.hellos[2][:32]
+
+    def opened(private):
+        key = agreed_key(private, public, "shares 2 to 4", roster)
+        return open_box(key, party.boxes[2][4])
+
+    for order in ("little", "big"):
+        assert opened(X25519PrivateKey.from_private_bytes(together.to_bytes(32, order))) is None
+    # With its channel key, which nobody has, it would be one share more:
+    box = opened(X25519PrivateKey.from_private_bytes(party.silos[4]._channel))
+    held = {4: box[:32], **{c: party.silos[c]._held[2][0] for c in (0, 1)}}
+    assert join(held, 3) == party.silos[2]._mask[0]
+    with pytest.raises(PrivacyError, match="3 shares"):
+        join({c: held[c] for c in (0, 1)}, 3)
+
+
+def _uncover(party, victim, told_members, own, pairs):
+    """What a server computes that knows b of the victim and s of all whom it went on with."""
+    roster_of = party.roster
+    plain = party.vectors[victim].view(np.uint64) - expand(
+        own_key(own, roster_of), len(party.vectors[victim])
+    )
+    point = read_hello(party.hellos[victim], party.threshold).mask[0]
+    for other in told_members:
+        if other != victim:
+            mask = expand(pair_key(pairs[other], point, roster_of), len(plain))
+            plain = plain - mask if other > victim else plain + mask
+    return plain.view(np.int64)
+
+
+def test_a_server_that_tells_silos_different_lists_uncovers_no_one():
+    """Five silos, threshold three, nobody in league: with the lists below, three shares of b of silo 0 and of s of
+    silos 1 and 2 would come together, if silos did not hear from each other which lists they were told."""
+    vectors = _vectors(5, 4)
+    party = Party(5, 3).share()
+    for c in range(5):
+        party.silos[c].check(party.for_silo(c))
+    members = {0: [0, 1, 2], 1: range(5), 2: range(5), 3: range(5), 4: range(5)}
+    for c in range(5):
+        party.silos[c].go_on_with(members[c])
+    party.vectors = {c: party.silos[c].mask(vectors[c]) for c in range(5)}
+    senders = {0: [0, 1, 2], 1: [0, 1, 3], 2: [0, 2, 3], 3: [0, 3, 4], 4: [0, 3, 4]}
+    vouchers = {c: party.silos[c].vouch(senders[c]) for c in range(5)}
+    given = {}
+    for c in range(5):
+        with pytest.raises(PrivacyError, match="same list of senders"):
+            given[c] = party.silos[c].reveal({o: told[c] for o, told in vouchers.items() if c in told})
+    assert not given
+    # What it would have been without that rule: enough to see silo 0's vector alone.
+    from discreet.federated.secure_aggregation.channels import roster_digest
+
+    held = {c: party.silos[c]._held for c in range(5)}
+    own = {c: held[c][0][1] for c in (1, 2, 3)}
+    first = {c: held[c][1][0] for c in (2, 3, 4)}
+    second = {c: held[c][2][0] for c in (1, 3, 4)}
+    for shares, of in ((own, 0), (first, 1), (second, 2)):
+        assert all((of in senders[c]) == (of == 0) for c in shares)
+    party.roster = roster_digest(TERMS, party.hellos)
+    pairs = {1: join(first, 3), 2: join(second, 3)}
+    np.testing.assert_array_equal(_uncover(party, 0, [0, 1, 2], join(own, 3), pairs), vectors[0])
+
+
+def test_vouchers_of_others_or_for_others_do_not_count():
+    party = Party(3, 3).share().check().send(_vectors(3)).vouch()
+    good = {o: party.vouchers[o][0] for o in (1, 2)}
+    for bad in (
+        {**good, 1: party.vouchers[2][0]},
+        {**good, 1: party.vouchers[1][2]},
+        {**good, 1: party.vouchers[0][1]},
+        {**good, 1: bytes(32)},
+        {2: good[2]},
+        {**{9: good[1]}, 2: good[2]},
+    ):
+        silo = Masker.from_json(party.silos[0].to_json())
+        with pytest.raises(PrivacyError, match="same list"):
+            silo.reveal(bad)
+    assert party.silos[0].reveal(good)
+
+
+def test_who_was_told_other_members_vouches_for_something_else():
+    party = Party(4, 3).share()
+    for c in range(4):
+        party.silos[c].check(party.for_silo(c))
+        party.silos[c].go_on_with([0, 1, 2] if c == 0 else range(4))
+    party.vectors = {c: party.silos[c].mask(_vectors(4)[c]) for c in range(3)}
+    party.vouch()
+    with pytest.raises(PrivacyError, match="only 2 silos were told the same"):
+        party.silos[1].reveal({o: told[1] for o, told in party.vouchers.items() if o != 1})
+
+
+@pytest.mark.parametrize("number", [-1, -2, 2**16, 2**256 - 1])
+def test_a_silo_with_a_number_beyond_the_range_gets_no_share(number):
+    """Shares are values at number + 1: that of silo -1 would be the secret itself."""
+    party = Party(3, 2)
+    party.hellos[number] = Masker(7, 2, SecureStream(7)).hello()
+    with pytest.raises(PrivacyError, match="list of keys"):
+        party.silos[0].share_out(TERMS, party.hellos)
+
+
+def test_two_lists_of_senders_cannot_both_find_enough_silos():
+    """By counting, all small cases: where twice the threshold is above n + c, honest silos give under one list only."""
+    for n in range(1, 12):
+        for threshold in range(1, n + 1):
+            for colluders in range(n):
+                honest = n - colluders
+                possible = any(
+                    one + colluders >= threshold and honest - one + colluders >= threshold
+                    for one in range(1, honest)
+                )
+                if 2 * threshold > n + colluders:
+                    assert not possible
+
+
+def test_a_masker_written_down_between_messages_goes_on():
+    vectors = _vectors(3)
+    party = Party(3, 2)
+    for step in ("share", "check", "send", "vouch", "reveal"):
+        getattr(party, step)(*([vectors] if step == "send" else []))
+        party.silos = {c: Masker.from_json(silo.to_json()) for c, silo in party.silos.items()}
+    np.testing.assert_array_equal(party.total(), sum(vectors))
+    with pytest.raises(PrivacyError, match="twice"):
+        party.silos[0].reveal({})

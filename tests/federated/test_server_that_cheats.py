@@ -6,14 +6,26 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.federated import Account, FederatedLDA, client_update, init_server, server_step
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
+from discreet.federated import (
+    Account,
+    FederatedLDA,
+    agreed_terms,
+    client_update,
+    fit_state,
+    init_server,
+    server_step,
+    vocabulary_digest,
+)
 from discreet.federated.account import UNITS
 from discreet.federated.federated_lda import make_ledger
+from discreet.federated.secure_aggregation.masker import Masker
+from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
 from discreet.federated.wire import account_json, read_account
 from discreet.privacy import Ledger, SecureStream
 
 N_WORDS = 20
+WORDS = [f"w{i}" for i in range(N_WORDS)]
 OPTIONS = {
     "rrp": {"n_rounds": 3, "epsilon": 3.0},
     "bits": {"n_rounds": 1, "epsilon": 5.0, "density": 0.2},
@@ -28,10 +40,10 @@ def silo(seed=0, n=200):
 
 def begin(mechanism, n_clients=1, **more):
     options = {**OPTIONS[mechanism], **more}
-    state = init_server(
-        mechanism, n_clients=n_clients, n_topics=2, n_words=N_WORDS, allow_unlearnable=True, **options
-    )
-    return state, [Account(client, make_ledger(state)) for client in range(n_clients)]
+    sizes = {"n_clients": n_clients, "n_topics": 2, "n_words": N_WORDS, "vocabulary": WORDS}
+    state = init_server(mechanism, allow_unlearnable=True, **sizes, **options)
+    terms = agreed_terms(state)
+    return state, [Account(client, make_ledger(state), expected=terms) for client in range(n_clients)]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +67,103 @@ def test_a_server_cannot_raise_the_price_of_later_rounds(change):
             client_update(later, silo(), SecureStream(1), known)
     assert len(account.ledger.entries) == 1
     # What it would have been without that check: reports at ten times the epsilon, and nothing booked for them.
-    account.terms = None
+    account.terms, account.expected = None, {}
     if "epsilon" in change:
         client_update(later, silo(), SecureStream(1), account)
         assert len(account.ledger.entries) == 1
+
+
+AGREED = {"n_clients": 3, "tolerated": 1, "n_words": N_WORDS, "vocabulary": vocabulary_digest(WORDS)}
+
+
+@pytest.mark.parametrize("missing", AGREED)
+def test_a_silo_that_was_told_only_by_the_server_sends_nothing_into_a_sum(missing):
+    state, _ = begin("aggregate", n_clients=3, tolerated=1)
+    expected = {name: value for name, value in AGREED.items() if name != missing}
+    for known in (expected, {**expected, missing: None}):
+        account = Account(0, make_ledger(state), expected=known)
+        with pytest.raises(PrivacyError, match=f"must know {missing}"):
+            client_update(state, silo(), SecureStream(0), account)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"n_clients": 401},
+        {"n_clients": 401, "tolerated": 200},
+        {"tolerated": 0},
+        {"silos_see_result": False},
+        {"n_words": 10},
+        {"vocabulary": vocabulary_digest(WORDS[::-1])},
+        {"vocabulary": ""},
+        {"epsilon": 3.0},
+    ],
+)
+def test_a_server_cannot_choose_the_noise(asked):
+    """With 401 silos on paper, of which 400 are its own, one silo's share of the noise would be a twentieth of it."""
+    state, _ = begin("aggregate", n_clients=3, tolerated=1)
+    account = Account(0, make_ledger(state), expected={**AGREED, "epsilon": 2.0})
+    client_update(state, silo(), SecureStream(0), account)
+    for fresh in (account, Account(0, make_ledger(state), expected={**AGREED, "epsilon": 2})):
+        with pytest.raises(PrivacyError, match=f"not agreed .*{next(iter(asked))}"):
+            client_update(replace(state, **asked), silo(), SecureStream(0), fresh)
+        assert not fresh.ledger.entries
+
+
+@pytest.mark.parametrize("number", [-1, 3, 400])
+def test_a_server_that_shows_more_silos_than_were_agreed_gets_no_shares(number):
+    state, accounts = begin("aggregate", n_clients=3)
+    state = server_step(state, [client_update(state, silo(), SecureStream(a.client), a) for a in accounts])
+    more = state.sums._replace(hellos={**state.sums.hellos, number: Masker(3, 3, SecureStream(9)).hello()})
+    with pytest.raises(PrivacyError, match="more silos than were agreed"):
+        client_update(replace(state, sums=more), silo(), SecureStream(0), accounts[0])
+
+
+def test_what_is_expected_must_be_a_setting():
+    state, _ = begin("bits")
+    account = Account(0, make_ledger(state), expected={"n_client": 3})
+    with pytest.raises(ParameterError, match="n_client, which is no setting"):
+        client_update(state, silo(), SecureStream(0), account)
+
+
+def test_the_roster_is_shown_before_anything_is_booked_and_is_the_same_for_all():
+    state, accounts = begin("aggregate", n_clients=3)
+    shown = {}
+    for account in accounts:
+        account.confirm = lambda digits, c=account.client: shown.setdefault(c, digits) != ""
+    while not state.finished:
+        state = server_step(
+            state, [client_update(state, silo(a.client), SecureStream(a.client), a) for a in accounts]
+        )
+        if state.round <= VECTOR:
+            assert not shown
+    assert len(set(shown.values())) == 1
+    assert len(shown[0].split()) == 10
+
+
+def test_a_server_that_makes_the_other_silos_up_shows_each_another_roster():
+    """It plays the other two for each of two silos: what they see differs, and who compares stops before booking."""
+    rosters, read = [], []
+    for real in (0, 1):
+        state, accounts = begin("aggregate", n_clients=3)
+        heard = accounts[real]
+        heard.confirm = lambda digits: rosters.append(digits) or False
+        for number in range(VECTOR + 1):
+            streams = {
+                a.client: SecureStream(a.client if a is heard else 50 + a.client + real) for a in accounts
+            }
+            updates = []
+            for a in accounts:
+                if a is heard and number == VECTOR:
+                    with pytest.raises(PrivacyError, match="not confirmed"):
+                        client_update(state, lambda: read.append(1), streams[a.client], a)
+                    continue
+                updates.append(client_update(state, silo(), streams[a.client], a))
+            if number < VECTOR:
+                state = server_step(state, updates)
+        assert not heard.ledger.entries
+    assert not read
+    assert rosters[0] != rosters[1]
 
 
 def test_fewer_silos_in_a_sum_than_were_named_first_are_refused():
@@ -107,16 +212,14 @@ def test_a_server_that_promises_nothing_meets_the_silos_own_budget():
     for mechanism in OPTIONS:
         state, _ = begin(mechanism, epsilon=np.inf)
         unit, relation = UNITS[mechanism]
-        account = Account(0, Ledger(1.0, 1e-6, privacy_unit=unit, neighboring=relation))
+        ledger = Ledger(1.0, 1e-6, privacy_unit=unit, neighboring=relation)
+        account = Account(0, ledger, expected=agreed_terms(state))
         read = []
 
         def corpus(read=read):
             read.append(1)
             return silo()
 
-        if mechanism == "aggregate":  # the first two messages hold keys only
-            for _ in range(2):
-                state = server_step(state, [client_update(state, corpus, SecureStream(0), account)])
         with pytest.raises(BudgetExceeded):
             client_update(state, corpus, SecureStream(0), account)
         assert not read
@@ -132,11 +235,15 @@ def test_replayed_messages_of_a_sum_give_nothing_twice():
     for old in seen[1:]:
         with pytest.raises(PrivacyError):
             client_update(old, silo(), SecureStream(5), accounts[0])
-    # A new first message means new keys: none of the old messages fit it, and a new sum is over budget.
-    client_update(seen[0], silo(), SecureStream(7), accounts[0])
+    with pytest.raises(BudgetExceeded):  # a new sum is over budget
+        client_update(seen[0], silo(), SecureStream(7), accounts[0])
+    # Were it not: a new first message means new keys, and none of the old messages fit them.
+    rich = Account(0, Ledger(10.0, 1e-6), expected=agreed_terms(state))
+    client_update(seen[0], silo(), SecureStream(7), rich)
     for old in seen[1:]:
         with pytest.raises(PrivacyError):
-            client_update(old, silo(), SecureStream(5), accounts[0])
+            client_update(old, silo(), SecureStream(5), rich)
+    assert not rich.ledger.entries
     assert len(accounts[0].ledger.entries) == 1
 
 
@@ -221,7 +328,7 @@ def test_a_key_that_nobody_can_agree_with_costs_its_sender_alone(key):
         state = server_step(state, updates)
     refused = [refusal.reason for refusal in state.refusals]
     # 255 times 32 is a number beyond the field, read modulo it: a key like others, whose owner then stays away.
-    assert refused == ([] if key[0] == 255 else ["a key that no one can agree with"])
+    assert refused == ([] if key[0] == 255 else ["keys that no one can agree with"])
 
 
 @pytest.mark.parametrize("nonsense", [2**63 - 1, -(2**63), 2**61, -1])
@@ -229,15 +336,14 @@ def test_a_silo_that_sends_nonsense_under_its_mask_is_noticed_in_the_sum(nonsens
     from discreet.errors import CorpusError
 
     state, accounts = begin("aggregate", n_clients=3)
-    for number in range(4):
+    for number in range(MESSAGES):
         updates = [client_update(state, silo(a.client), SecureStream(a.client), a) for a in accounts]
-        if number == 2:
+        if number == VECTOR:
             updates[1] = updates[1]._replace(values=np.full_like(updates[1].values, nonsense))
-        if number == 3:
-            with pytest.raises(CorpusError, match="nonsense"):
-                server_step(state, updates)
-        else:
-            state = server_step(state, updates)
+        state = server_step(state, updates)
+    assert "nonsense" in state.problem
+    with pytest.raises(CorpusError, match="nonsense"):
+        fit_state(state)
 
 
 @pytest.mark.parametrize("mechanism", OPTIONS)

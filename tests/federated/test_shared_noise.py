@@ -57,6 +57,15 @@ def test_noise_too_fine_for_the_proof_is_refused():
     assert share_of_noise(0, 3) == 0
 
 
+def _deviation(state):
+    """Of the noise in each pair, in steps: what the promise takes."""
+    from discreet.federated.sum_round import noise_multiplier
+    from discreet.lda.moments.noisy import SHARES
+    from discreet.privacy.shared_gaussian import BITS, noise_of_share
+
+    return Fraction(noise_of_share(noise_multiplier(state.epsilon, state.delta), SHARES["pairs"])) * 2**BITS
+
+
 def _lost(noise_multiplier, left):
     """Epsilon at delta 1e-6 of a Gaussian of which the share ``left`` of the variance is unknown to the adversary."""
     from scipy.optimize import brentq
@@ -75,13 +84,13 @@ def _lost(noise_multiplier, left):
 def test_any_silos_that_see_the_result_lose_no_more_than_is_told(n, tolerated, epsilon):
     """All coalitions, all sets of missing silos: what is left after their own noise is taken out keeps epsilon."""
     from discreet.federated import init_server
-    from discreet.federated.sum_round import counted_on, deviation, noise_multiplier
+    from discreet.federated.sum_round import counted_on, noise_multiplier
 
     sizes = {"n_clients": n, "n_topics": 2, "n_words": 50, "n_rounds": 1, "tolerated": tolerated}
     state = init_server("aggregate", epsilon=epsilon, delta=1e-6, **sizes)
-    total = deviation(state, "pairs")
+    total = _deviation(state)
     share = share_of_noise(total, counted_on(state))
-    z = noise_multiplier(state)
+    z = noise_multiplier(state.epsilon, state.delta)
     for missing in range(tolerated + 1):
         for coalition in range(n - missing):  # the silo with the document is there, and not one of them
             left = float((n - missing - coalition) * share**2 / total**2)
@@ -95,14 +104,15 @@ def test_any_silos_that_see_the_result_lose_no_more_than_is_told(n, tolerated, e
 
 def test_two_silos_lose_more_to_each_other_where_the_result_was_to_stay_with_the_server():
     from discreet.federated import init_server
-    from discreet.federated.sum_round import counted_on, deviation, noise_multiplier
+    from discreet.federated.sum_round import counted_on, noise_multiplier
 
     sizes = {"n_clients": 2, "n_topics": 2, "n_words": 50, "n_rounds": 1, "epsilon": 2.0, "delta": 1e-6}
     hidden = init_server("aggregate", silos_see_result=False, **sizes)
-    total = deviation(hidden, "pairs")
+    total = _deviation(hidden)
     share = share_of_noise(total, counted_on(hidden))
-    assert _lost(noise_multiplier(hidden), float(2 * share**2 / total**2)) == pytest.approx(2.0, rel=1e-6)
-    assert _lost(noise_multiplier(hidden), float(share**2 / total**2)) == pytest.approx(2.93, abs=0.005)
+    z = noise_multiplier(hidden.epsilon, hidden.delta)
+    assert _lost(z, float(2 * share**2 / total**2)) == pytest.approx(2.0, rel=1e-6)
+    assert _lost(z, float(share**2 / total**2)) == pytest.approx(2.93, abs=0.005)
     seen = init_server("aggregate", **sizes)
     assert counted_on(seen) == 1
 
@@ -127,7 +137,7 @@ def test_half_of_the_silos_may_be_missing_only_where_each_brings_all_noise():
 def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
     """Each silo's vector has all the noise by itself, without the other's: measured on what is sent."""
     from discreet.federated import FederatedLDA
-    from discreet.federated.sum_round import counted_on, deviation
+    from discreet.federated.sum_round import counted_on
 
     empty = np.zeros((1, 40), int)
     model = FederatedLDA(
@@ -135,5 +145,5 @@ def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
     ).fit([empty, empty])
     state = model.state_
     assert counted_on(state) == 1
-    pairs = state.sums["total"][41:]
-    assert np.std(pairs) == pytest.approx(math.sqrt(2) * float(deviation(state, "pairs")), rel=0.1)
+    pairs = state.sums.values[41:]
+    assert np.std(pairs) == pytest.approx(math.sqrt(2) * float(_deviation(state)), rel=0.1)

@@ -115,3 +115,28 @@ def multiset_law(one, others, n):
             total += one[cell] * ways * math.prod(p**k for p, k in zip(others, rest, strict=True))
         found[counts] = total
     return found
+
+
+def slow_multiple(point, times, add):
+    """Add a point to itself, one at a time."""
+    found = None
+    for _ in range(times):
+        found = add(found, point)
+    return found
+
+
+def slow_join(shares, order):
+    """Solve for the constant term by elimination, modulo the order."""
+    rows = [
+        [pow(number + 1, power, order) for power in range(len(shares))] + [int.from_bytes(value, "big")]
+        for number, value in shares.items()
+    ]
+    for place in range(len(rows)):
+        pivot = next(i for i in range(place, len(rows)) if rows[i][place])
+        rows[place], rows[pivot] = rows[pivot], rows[place]
+        inverse = pow(rows[place][place], -1, order)
+        rows[place] = [value * inverse % order for value in rows[place]]
+        for other, row in enumerate(rows):
+            if other != place:
+                rows[other] = [(a - row[place] * b) % order for a, b in zip(row, rows[place], strict=True)]
+    return rows[0][-1]

@@ -15,7 +15,7 @@ from discreet.privacy import mechanism
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS, SharedGaussian, noise_multiplier_of
+from discreet.privacy.shared_gaussian import BITS, SharedGaussian, noise_multiplier_of, noise_of_share
 
 TOTAL = np.random.default_rng(0).integers(0, 2**24, (200, 20))
 
@@ -146,3 +146,16 @@ def test_the_bound_names_the_unit(unit):
 def test_same_bytes_for_any_threads():
     values = [gate(n_jobs=n).release(TOTAL, 1.0, "threads").values.tobytes() for n in (1, 2, 4)]
     assert values[0] == values[1] == values[2]
+
+
+@pytest.mark.parametrize("shares", [(0.25, 0.75), (0.002, 0.04, 0.958)])
+def test_noise_drawn_elsewhere_uses_up_the_same_shares(shares):
+    here, elsewhere = gate(), gate()
+    for number, share in enumerate(shares):
+        noise = elsewhere.draw(share)
+        assert noise == here.release(TOTAL, share, f"{number}").noise
+        assert noise == pytest.approx(noise_of_share(here.noise_multiplier, share), rel=1e-12)
+        assert elsewhere.reservation.precision_left == here.reservation.precision_left
+    with pytest.raises(PrivacyError, match="left"):
+        elsewhere.draw(0.01)
+    assert gate(math.inf).draw(0.5) == noise_of_share(0.0, 0.5) == 0.0

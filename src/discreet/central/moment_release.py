@@ -21,15 +21,12 @@ Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three 
 
 import numpy as np
 
-from discreet.central.schedule import COUNT_SHARE
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
-from discreet.lda.moments.noisy import NoisyMoments, learnable_directions, moments_of_sums
+from discreet.lda.moments.noisy import SHARES, NoisyMoments, learnable_directions, moments_of_sums
 from discreet.privacy.shared_gaussian import SharedGaussian
 
 __all__ = ["NoisyMoments", "learnable_directions", "release_moments"]
-
-_UNIGRAM_SHARE = 0.04
 
 
 def release_moments(units: Units, gate: SharedGaussian) -> NoisyMoments:
@@ -43,12 +40,12 @@ def release_moments(units: Units, gate: SharedGaussian) -> NoisyMoments:
         Its reservation is used up.
     """
     n_words = units.n_words
-    count = gate.release(count_sum(units), COUNT_SHARE, "count").values[0]
+    count = gate.release(count_sum(units), SHARES["count"], "count").values[0]
     n = max(float(count), 1.0)
-    first = gate.release(unigram_sum(units, gate.n_jobs), _UNIGRAM_SHARE, "unigram")
+    first = gate.release(unigram_sum(units, gate.n_jobs), SHARES["unigram"], "unigram")
     triangle = gate.release(
         cooccurrence_sum(units, np.arange(n_words), np.ones(n_words), gate.n_jobs),
-        1 - COUNT_SHARE - _UNIGRAM_SHARE,
+        SHARES["pairs"],
         "co-occurrence",
     )
     return moments_of_sums(n, first.values, triangle.values, first.noise, triangle.noise)

@@ -8,16 +8,31 @@ server that asks twice for a round, or for more rounds, is booked like any other
 """
 
 import hashlib
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import PrivacyError
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["MESSAGES", "PURE_DELTA", "UNITS", "Account", "check_silo", "pure_event", "read_corpus_now"]
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
+__all__ = [
+    "AGREED",
+    "PURE_DELTA",
+    "UNITS",
+    "Account",
+    "check_silo",
+    "check_width",
+    "pure_event",
+    "read_corpus_now",
+    "vocabulary_digest",
+]
 
 #: Whom each mechanism's promise is about: unit and relation of the clients' ledgers.
 UNITS = {
@@ -25,14 +40,19 @@ UNITS = {
     "bits": ("word", "replace_one"),
     "aggregate": ("document", "add_or_remove_one"),
 }
+#: What a silo must have been told by others than the server before it sends its share of a sum: the noise hangs on it.
+AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
 #: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
 PURE_DELTA = 1e-12
-#: Messages of one sum under masks.
-MESSAGES = 4
 
 
-def pure_event(epsilon: float) -> Any:
+def vocabulary_digest(words: Iterable[str]) -> str:
+    """Return the digest of a public list of words, in their order: the same in all silos, or they count differently."""
+    return hashlib.sha256(json.dumps([str(word) for word in words]).encode()).hexdigest()
+
+
+def pure_event(epsilon: float) -> "Event":
     """Return the event of a pure loss: randomised response, which dominates all others of that loss."""
     from discreet.privacy.accounting import events
 
@@ -54,6 +74,16 @@ def check_silo(part: Any, n_words: int) -> Any:
     return check_counts(part, n_words=n_words)
 
 
+def check_width(corpus: Any, n_words: int) -> None:
+    """Refuse counts of another width, before anything is booked: how many words there are is public."""
+    shape = getattr(corpus, "shape", None)
+    if shape is not None and (len(shape) != 2 or shape[1] != n_words):
+        raise CorpusError(
+            f"the silo counts {shape[-1]} words, but the server asks for {n_words}; nothing is booked. Count with the "
+            "vocabulary that was agreed."
+        )
+
+
 def read_corpus_now(corpus: Any) -> Any:
     """Return the corpus, or call for it: only after the booking."""
     return corpus() if callable(corpus) else corpus
@@ -68,6 +98,14 @@ class Account:
         Its number.
     ledger : Ledger
         Its budget.
+    expected : mapping, optional
+        What was agreed with the other silos, by the names of :class:`~discreet.federated.State`: a server that asks
+        otherwise gets nothing. "aggregate" needs ``n_clients``, ``tolerated``, ``n_words`` and ``vocabulary`` (see
+        :func:`vocabulary_digest`), because how much noise is enough hangs on them; ``silos_see_result`` is True where
+        it is left out.
+    confirm : callable, optional
+        "aggregate": ``confirm(digest)`` is called before anything is booked, with 40 digits that must be the same in
+        all silos; False stops. Only who compares them knows that the server did not make the other silos up.
 
     Attributes
     ----------
@@ -85,9 +123,18 @@ class Account:
         The client's part in a sum under masks.
     """
 
-    def __init__(self, client: int, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        client: int,
+        ledger: Ledger,
+        *,
+        expected: Mapping[str, Any] | None = None,
+        confirm: Callable[[str], bool] | None = None,
+    ) -> None:
         self.client = client
         self.ledger = ledger
+        self.expected = dict(expected or {})
+        self.confirm = confirm
         self.rounds: list[tuple[int, str]] = []
         self.masker: Any = None
         self.served: NDArray[np.int64] | None = None
@@ -95,11 +142,11 @@ class Account:
         self.corpus_digest: str | None = None
         self.terms: dict[str, str] | None = None
 
-    def agree(self, mechanism: str, terms: dict[str, str]) -> None:
-        """Hold the server to the settings of its first round, and the ledger to the mechanism's unit.
+    def agree(self, mechanism: str, terms: Mapping[str, Any]) -> None:
+        """Hold the server to what was agreed and to the settings of its first round, and the ledger to the unit.
 
         Which tokens are paid for is worked out over rounds, and a sum's noise from the number of clients. A server that
-        changed settings on the way could have more told than was booked.
+        chose or changed settings could have more told than was booked.
         """
         ledger, wanted = self.ledger, UNITS[mechanism]
         if (ledger.privacy_unit, ledger.neighboring) != wanted:
@@ -107,14 +154,41 @@ class Account:
                 f'this ledger protects {ledger.privacy_unit} ({ledger.neighboring}), but "{mechanism}" protects '
                 f'{wanted[0]} ({wanted[1]}); open one with privacy_unit="{wanted[0]}", neighboring="{wanted[1]}".'
             )
-        changed = [name for name, value in (self.terms or terms).items() if terms.get(name) != value]
+        self._hold_to_agreement(mechanism, terms)
+        told = {name: str(value) for name, value in terms.items()}
+        changed = [name for name, value in (self.terms or told).items() if told.get(name) != value]
         if changed:
             raise PrivacyError(
                 f"the server changed {', '.join(changed)} since this client's first round; nothing is sent. Start anew."
             )
-        self.terms = dict(terms)
+        self.terms = told
 
-    def book(self, event: Any, number: int, what: str, *, reproducible: bool) -> Any:
+    def _hold_to_agreement(self, mechanism: str, terms: Mapping[str, Any]) -> None:
+        unknown = sorted(set(self.expected) - set(terms))
+        if unknown:
+            raise ParameterError(
+                f"expected has {', '.join(unknown)}, which is no setting; there are {', '.join(sorted(terms))}."
+            )
+        expected = self.expected
+        if mechanism == "aggregate":
+            missing = [name for name in AGREED if expected.get(name) in (None, "")]
+            if missing:
+                raise PrivacyError(
+                    f"a silo must know {', '.join(missing)} from others than the server, which could choose the noise "
+                    "otherwise; give expected={...} with what the silos agreed on."
+                )
+            expected = {"silos_see_result": True, **expected}
+        other = [name for name, value in expected.items() if terms[name] != value]
+        if other:
+            told = "; ".join(f"{name} {terms[name]!r} instead of {expected[name]!r}" for name in other)
+            raise PrivacyError(f"the server asks for what was not agreed ({told}); nothing is sent.")
+
+    def afford(self, event: "Event") -> None:
+        """Raise ``BudgetExceeded`` where an event does not fit the ledger now; nothing is booked."""
+        if not self.ledger.closed:
+            Ledger.from_json(self.ledger.to_json()).reserve(event, "a rehearsal")
+
+    def book(self, event: "Event", number: int, what: str, *, reproducible: bool) -> Reservation:
         """Reserve a round's event on the ledger."""
         seeded = ", reproducible, not for release" if reproducible else ""
         reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}")

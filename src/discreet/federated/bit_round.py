@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.federated.account import Account, pure_event, read_corpus_now
+from discreet.federated.state import State
 from discreet.lda.moments.estimates import noise_variance
 from discreet.lda.moments.fit import fit_topics
 from discreet.lda.moments.moments import Moments, read_bits
@@ -27,20 +28,20 @@ from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["channel_of", "combine", "compute", "fault"]
+__all__ = ["channel_of", "combine", "compute", "fault", "fit"]
 
 _REFINE_AT_MOST = 50_000
 _BLOCK = 4096
 
 
-def channel_of(state: Any) -> Any:
+def channel_of(state: State) -> Any:
     """Return the public channel: of least variance at ``state.density`` for one replaced word."""
     if math.isinf(state.epsilon):
         return SimpleNamespace(p=1.0, q=0.0)
     return BitChannel.for_replacement(state.epsilon, state.density)
 
 
-def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.uint8]:
+def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.uint8]:
     """Return packed reports, shape (n_documents, ceil(n_words / 8))."""
     what = "one report of each document's words, one word replaced"
     account.book(pure_event(state.epsilon), state.round, what, reproducible=stream.reproducible)
@@ -62,7 +63,7 @@ def _randomised(present: NDArray[np.bool_], channel: BitChannel, stream: SecureS
     return numbers < np.where(present, np.uint32(channel.p_threshold), np.uint32(channel.q_threshold))
 
 
-def fault(state: Any, values: NDArray[Any]) -> str | None:
+def fault(state: State, values: NDArray[Any]) -> str | None:
     """Return what is wrong with an update, or None."""
     width = -(-state.n_words // 8)
     if values.ndim != 2 or values.shape[1] != width or values.dtype != np.uint8:
@@ -75,14 +76,25 @@ def fault(state: Any, values: NDArray[Any]) -> str | None:
     return None
 
 
-def combine(state: Any, taken: dict[int, NDArray[np.uint8]]) -> tuple[NDArray[np.float64], Any]:
-    """Return topics fitted to all reports, and the moments they were fitted to."""
+def combine(state: State, taken: dict[int, NDArray[np.uint8]]) -> tuple[NDArray[np.float64], Any]:
+    """Keep all reports, by client."""
+    return state.topic_word, taken
+
+
+def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Return topics fitted to all reports, and what was found with them.
+
+    Raises
+    ------
+    ParameterError
+        Where there is nothing to learn.
+    """
     channel = channel_of(state)
     moments = Moments(state.n_words, channel=channel)
-    for reports in taken.values():
+    for reports in state.sums.values():
         moments.add_batch(reports, packed=True)
     if moments.n == 0:
-        return state.topic_word, None
+        return state.topic_word, {}
     found = moments.estimates()
     learnable = moments.learnable()
     if learnable <= 1 and not state.allow_unlearnable:
@@ -95,7 +107,7 @@ def combine(state: Any, taken: dict[int, NDArray[np.uint8]]) -> tuple[NDArray[np
     if noise_variance(channel) <= LARGEST_NOISE and moments.n <= _REFINE_AT_MOST:
 
         def blocks(size: int) -> Any:
-            for reports in taken.values():
+            for reports in state.sums.values():
                 yield from read_bits(reports, state.n_words, packed=True, block=size)
 
         refined = refine_topics(blocks, topic_word, weight, topics.unigram, channel)

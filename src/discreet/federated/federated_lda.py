@@ -5,43 +5,50 @@ The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, 
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
-from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo
-from discreet.federated.rounds import State, client_update, init_server, server_step
+from discreet._validate import CALLBACK, FLAG, SEED, THREADS, Checked, collect, rules
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo, pure_event, vocabulary_digest
+from discreet.federated.rounds import client_update, fit_state, init_server, server_step
+from discreet.federated.state import RULES, State, agreed_terms
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.units import check_epsilon
 from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
 
 
-class FederatedLDA(BaseEstimator):
+class FederatedLDA(Checked, ReleasedTopics):
     """Topics of several silos' texts, which never leave them.
 
     Parameters
     ----------
-    n_topics : int
-    mechanism : {"rrp", "bits", "aggregate"}, default "rrp"
-        "rrp": FedLDA as published, made right: randomised (topic, word) pairs in every round. "bits": one randomised
-        report of each document's words, once. "aggregate": moments summed over silos by secure aggregation, with
-        noise that the silos bring together; by far the most topics for a promise about whole documents.
-    epsilon, delta : float
-        The promise: for all reports of one (topic, word) pair together, given all drawn topics ("rrp"), for one
-        replaced word ("bits"), for one whole document added or removed ("aggregate", the only one that uses delta).
+    n_topics : int, default 20
+    mechanism : {"aggregate", "bits", "rrp"}, default "aggregate"
+        "aggregate": moments summed over silos by secure aggregation, with noise that the silos bring together; by far
+        the most topics for a promise about whole documents. "bits": one randomised report of each document's words,
+        once. "rrp": FedLDA as published, made right: randomised (word, topic) pairs in every round.
+    epsilon : float, default 1.0
+    delta : float, default 1e-6
+        The promise: for one whole document added or removed ("aggregate", the only one that uses delta), for one
+        replaced word ("bits"), for all reports of one (topic, word) pair together, given all drawn topics ("rrp").
     n_rounds : int, default 1
         Of "rrp"; the others have one.
     reports_per_token : int, default 1
         "rrp": in how many rounds each token is reported, each time with ``epsilon / reports_per_token``.
     tolerated : int, default 0
-        "aggregate": how many silos may drop out, or be in league with the server; below half of them, or all but one.
+        "aggregate": how many silos may drop out, or be in league with the server; below half of them, or so many that
+        each silo brings all the noise.
     silos_see_result : bool, default True
         "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
         much that the others' is enough. False only where the result stays with the server.
@@ -51,6 +58,8 @@ class FederatedLDA(BaseEstimator):
         Fit even where nothing but the words' frequencies stands above the noise.
     random_state : int, optional
         None: secure randomness. An int: reproducible, and the release says "not for release".
+    n_jobs : int, optional
+        Threads of ``transform``.
     callback : callable, optional
         ``callback(stage, done, total)``.
 
@@ -60,13 +69,19 @@ class FederatedLDA(BaseEstimator):
     components_ : array of shape (n_topics, n_words)
     client_ledgers_ : list of Ledger
         What each client booked, round by round.
+    n_features_in_ : int
+        Number of words.
     state_ : State
-        The server's last state: all it ever knew. ``state_.traffic`` has the bytes of each round.
+        The server's last state. ``state_.traffic`` has the bytes of each round; ``state_.sums`` what was paid for, to
+        which :func:`~discreet.federated.fit_state` fits topics again at no cost.
 
     Notes
     -----
     This class plays all parts in one process, for study and for choosing settings. Where silos are apart, the same
     functions run over a network: :mod:`discreet.federated.flower`.
+
+    Where nothing can be learned from what came, ``fit`` says so once it is paid for; ``state_`` and ``client_ledgers_``
+    are set all the same.
 
     Examples
     --------
@@ -74,18 +89,29 @@ class FederatedLDA(BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> own = np.arange(30) // 10 == rng.integers(3, size=(6000, 1))
     >>> counts = (rng.random((6000, 30)) < np.where(own, 0.4, 0.02)).astype(int)
-    >>> model = FederatedLDA(3, mechanism="aggregate", epsilon=1.0, delta=1e-6, random_state=0)
+    >>> model = FederatedLDA(3, random_state=0)
     >>> model.fit([counts[:3000], counts[3000:]]).components_.shape
     (3, 30)
     """
 
+    _constraints: ClassVar = rules(
+        {name: RULES[name] for name in ("n_topics", "mechanism", "delta", "n_rounds", "reports_per_token")},
+        tolerated=RULES["tolerated"],
+        silos_see_result=FLAG,
+        density=RULES["density"],
+        allow_unlearnable=FLAG,
+        random_state=SEED,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
     def __init__(
         self,
-        n_topics: int,
+        n_topics: int = 20,
         *,
-        mechanism: str = "rrp",
-        epsilon: float,
-        delta: float = 0.0,
+        mechanism: str = "aggregate",
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
         n_rounds: int = 1,
         reports_per_token: int = 1,
         tolerated: int = 0,
@@ -93,6 +119,7 @@ class FederatedLDA(BaseEstimator):
         density: float = 0.02,
         allow_unlearnable: bool = False,
         random_state: int | None = None,
+        n_jobs: int | None = None,
         callback: Callback | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -106,7 +133,24 @@ class FederatedLDA(BaseEstimator):
         self.density = density
         self.allow_unlearnable = allow_unlearnable
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
+
+    def _faults(self) -> list[DiscreetError]:
+        return [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
+
+    def planned_event(self) -> "Event":
+        """Return what ``fit`` will book on each silo's ledger, before any data."""
+        from discreet.privacy.accounting import events
+
+        self._check_parameters()
+        if self.mechanism == "aggregate":
+            from discreet.federated.sum_round import sum_event
+
+            return sum_event(self.epsilon, self.delta)
+        if self.mechanism == "bits":
+            return pure_event(self.epsilon)
+        return events.composed(pure_event(self.epsilon / self.reports_per_token), self.reports_per_token)
 
     def fit(self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None) -> "FederatedLDA":
         """Run all rounds.
@@ -126,25 +170,29 @@ class FederatedLDA(BaseEstimator):
         """
         if isinstance(parts, np.ndarray) or hasattr(parts, "counts") or not len(parts):
             raise CorpusError("fit takes a list of count matrices, one for each silo.")
+        self._check_parameters()
+        n_words = _width(parts[0])
+        words = _words(parts, vocabulary, n_words)
         state = init_server(
             self.mechanism,
             n_clients=len(parts),
             n_topics=self.n_topics,
-            n_words=_width(parts[0]),
+            n_words=n_words,
             n_rounds=self.n_rounds,
             epsilon=self.epsilon,
             delta=self.delta,
+            vocabulary=vocabulary_digest(words),
             reports_per_token=self.reports_per_token,
             tolerated=self.tolerated,
             silos_see_result=self.silos_see_result,
             density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
-        words = _words(parts, vocabulary, state.n_words)
         silos = [check_silo(part, state.n_words) for part in parts]
         root = SecureStream(self.random_state).spawn("federated")
         streams = [root.spawn(f"client {client}") for client in range(len(silos))]
-        accounts = [Account(client, make_ledger(state)) for client in range(len(silos))]
+        expected = agreed_terms(state)
+        accounts = [Account(client, make_ledger(state), expected=expected) for client in range(len(silos))]
         while not state.finished:
             updates: list[Any] = []
             for silo, stream, account in zip(silos, streams, accounts, strict=True):
@@ -154,24 +202,33 @@ class FederatedLDA(BaseEstimator):
         if state.refusals:
             raise PrivacyError(f"an update was left out: {state.refusals[0].reason}.")
         self.state_ = state
-        self.n_features_in_ = state.n_words
         self.client_ledgers_ = [account.ledger for account in accounts]
+        if state.problem:
+            fit_state(state)  # says it again, as an error
+        self.n_features_in_ = state.n_words
         self.release_ = make_release(state, self.client_ledgers_, words, reproducible=root.reproducible)
         return self
 
-    @property
-    def components_(self) -> NDArray[np.float64]:
-        """Topic-word probabilities of the release, shape (n_topics, n_words)."""
-        check_is_fitted(self, "release_")
-        return self.release_.topic_word
+    def fit_transform(self, X: Sequence[Any], y: Any = None, **fit_params: Any) -> NDArray[np.float64]:
+        """Fit, and return the topic shares of all silos' documents, one silo after the other.
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the topic shares of documents under the released topics. Exact, hence as private as X."""
-        from discreet.corpus import check_counts
-        from discreet.lda import fold_in
+        As private as the documents: each silo would compute its own, and keep them.
 
-        check_is_fitted(self, "release_")
-        return fold_in(self.components_, check_counts(X, n_words=self.n_features_in_))
+        Parameters
+        ----------
+        X : sequence of count matrices
+            As ``parts`` of :meth:`fit`.
+        y : None
+            Ignored.
+        **fit_params
+            ``vocabulary``, as for :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_documents of all silos, n_topics), rows sum to 1
+        """
+        self.fit(X, y, **fit_params)
+        return np.concatenate([ReleasedTopics.transform(self, part) for part in X])
 
 
 def make_ledger(state: State) -> Ledger:
@@ -189,8 +246,12 @@ def make_release(
 
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
+    if state.problem:
+        raise ParameterError(
+            f"{state.problem} There are no topics to release; try fit_state with other settings."
+        )
     worst = max(ledgers, key=lambda ledger: ledger.spent().epsilon)
-    result: Any = state.sums if isinstance(state.sums, dict) else {}
+    result = state.result
     settings: dict[str, Any] = {
         "estimator": "FederatedLDA",
         "algorithm": f"federated, {state.mechanism}",

@@ -1,7 +1,7 @@
 """The same rounds over Flower: a ServerApp and a ClientApp (extra ``federated``; flwr 1.41 or later).
 
-    server_app = make_server_app(settings, save)         # in the server's app module
-    client_app = make_client_app(load_corpus, open_ledger)  # in the silos' app module
+    server_app = make_server_app(settings, save, keep="sums.npz")                     # in the server's app module
+    client_app = make_client_app(load_corpus, open_ledger, expected=what_was_agreed)  # in the silos' app module
 
 Flower carries bytes; what they mean, and what is refused, is decided by :mod:`~discreet.federated.rounds`. A silo's
 account (which tokens it has reported, its keys for a sum) is kept in the state that Flower holds for it on the silo's
@@ -14,16 +14,19 @@ Run with TLS and authenticated SuperNodes. Switch Flower's telemetry off (``FLWR
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
-from discreet.federated.rounds import State, Update, client_update, init_server, server_step
+from discreet.federated.rounds import Update, client_update, init_server, server_step
+from discreet.federated.state import State
 from discreet.federated.wire import (
     account_json,
     read_account,
     read_state,
     read_values,
+    save_state,
     state_bytes,
     values_bytes,
 )
@@ -46,7 +49,13 @@ def _flower() -> Any:
     return flwr
 
 
-def make_client_app(load_corpus: Callable[[Any], Any], open_ledger: Callable[[Any, State], Ledger]) -> Any:
+def make_client_app(
+    load_corpus: Callable[[Any], Any],
+    open_ledger: Callable[[Any, State], Ledger],
+    *,
+    expected: Mapping[str, Any] | None = None,
+    confirm: Callable[[str], bool] | None = None,
+) -> Any:
     """Return a ClientApp that answers each round.
 
     Parameters
@@ -56,21 +65,25 @@ def make_client_app(load_corpus: Callable[[Any], Any], open_ledger: Callable[[An
         booked. ``context.node_config`` has what the SuperNode was started with.
     open_ledger : callable
         ``open_ledger(context, state)``: the silo's ledger, best kept in a file (:meth:`Ledger.open`).
+    expected : mapping, optional
+        What was agreed, as for :class:`~discreet.federated.Account`. "aggregate" needs it.
+    confirm : callable, optional
+        As for :class:`~discreet.federated.Account`.
     """
     flwr = _flower()
     app = flwr.clientapp.ClientApp()
+    how: dict[str, Any] = {"expected": expected, "confirm": confirm}
 
-    def answer(message: Any, context: Any) -> Any:
+    def reply(message: Any, context: Any) -> Any:
         asked = message.content[_RECORD]
-        client = int(asked["client"])
-        state = read_state(bytes(asked["state"]), client)
+        state = read_state(bytes(asked["state"]))
         kept = context.state.get(_ACCOUNT)
         if kept is None or kept["session"] != asked["session"]:
-            account = Account(client, open_ledger(context, state))
+            account = Account(int(asked["client"]), open_ledger(context, state), **how)
         else:
             text = str(kept["account"])
             has_file = '"ledger": null' in text
-            account = read_account(text, open_ledger(context, state) if has_file else None)
+            account = read_account(text, open_ledger(context, state) if has_file else None, **how)
         try:
             update = client_update(
                 state,
@@ -84,7 +97,7 @@ def make_client_app(load_corpus: Callable[[Any], Any], open_ledger: Callable[[An
         content = flwr.app.ConfigRecord({"round": state.round, "values": values_bytes(update.values)})
         return flwr.app.Message(flwr.app.RecordDict({_RECORD: content}), reply_to=message)
 
-    app.query()(answer)
+    app.query()(reply)
     return app
 
 
@@ -92,6 +105,7 @@ def make_server_app(
     settings: Mapping[str, Any],
     finish: Callable[[State], None],
     *,
+    keep: str | Path,
     timeout: float = 600.0,
 ) -> Any:
     """Return a ServerApp that runs all rounds with as many SuperNodes as ``settings["n_clients"]`` says.
@@ -101,9 +115,12 @@ def make_server_app(
     settings : mapping
         Arguments of :func:`~discreet.federated.rounds.init_server`, ``mechanism`` among them.
     finish : callable
-        ``finish(state)`` gets the last state: save its ``topic_word``.
+        ``finish(state)`` gets the last state: save its ``topic_word``. Not called where no topics could be fitted.
+    keep : path
+        File for what the silos paid for, written before topics are fitted (:func:`~discreet.federated.save_state`).
     timeout : float
-        Seconds to wait for SuperNodes, and for the answers of a round; who is later is left out of the round.
+        Seconds to wait for SuperNodes, and for the answers of a round; who is later is left out of the round. Where
+        too few answered, those who are missing are asked once more.
     """
     flwr = _flower()
     app = flwr.serverapp.ServerApp()
@@ -113,23 +130,26 @@ def make_server_app(
         nodes = _wait_for_nodes(grid, state.n_clients, timeout)
         number = {node: client for client, node in enumerate(nodes)}
         session = f"{context.run_id}"
-        while not state.finished:
-            messages = [
-                flwr.app.Message(
-                    flwr.app.RecordDict(
-                        {
-                            _RECORD: flwr.app.ConfigRecord(
-                                {"session": session, "client": client, "state": state_bytes(state, client)}
-                            )
-                        }
-                    ),
-                    dst_node_id=node,
-                    message_type="query",
-                )
-                for node, client in number.items()
-            ]
+
+        def ask(state: State, clients: Mapping[int, int]) -> dict[int, Update]:
+            messages: list[Any] = []
+            for node, client in clients.items():
+                record = {"session": session, "client": client, "state": state_bytes(state, client)}
+                content = flwr.app.RecordDict({_RECORD: flwr.app.ConfigRecord(record)})
+                messages.append(flwr.app.Message(content, dst_node_id=node, message_type="query"))
             replies = grid.send_and_receive(messages, timeout=timeout)
-            state = server_step(state, [_update(reply, number) for reply in replies if not reply.has_error()])
+            found = [_update(reply, number) for reply in replies if not reply.has_error()]
+            return {update.client: update for update in found if update is not None}
+
+        while not state.finished:
+            came = ask(state, number)
+            try:
+                state = server_step(state, came.values(), keep=lambda last: save_state(last, keep))
+            except PrivacyError:  # too few: what the others paid for need not be lost
+                came |= ask(state, {node: client for node, client in number.items() if client not in came})
+                state = server_step(state, came.values(), keep=lambda last: save_state(last, keep))
+        if state.problem:
+            raise ParameterError(f"{state.problem} It is kept in {keep}: load_state, then fit_state.")
         finish(state)
 
     app.main()(main)

@@ -25,13 +25,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.randomised_response import PairResponse, public_noise
+from discreet.federated.state import State
 from discreet.lda import fold_in
 from discreet.lda.moments.fit import positive_rates
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["combine", "compute", "fault"]
+__all__ = ["combine", "compute", "fault", "fit"]
 
 Floats = NDArray[np.float64]
 _PAD = 256
@@ -49,7 +51,7 @@ class Sums(NamedTuple):
     word_variance: Floats
 
 
-def _response(state: Any) -> PairResponse | None:
+def _response(state: State) -> PairResponse | None:
     """Make the round's randomiser, the same at server and clients; None without privacy."""
     if math.isinf(state.epsilon):
         return None
@@ -58,7 +60,7 @@ def _response(state: Any) -> PairResponse | None:
     return PairResponse(np.r_[noise * (1 - nothing), nothing], state.epsilon / state.reports_per_token)
 
 
-def compute(state: Any, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.int64]:
+def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.int64]:
     """Return the cells that the client reports: topic * n_words + word, or n_topics * n_words for "nothing"."""
     classes = account.book_classes(
         state.round,
@@ -104,7 +106,7 @@ def _draw(
     return drawn
 
 
-def fault(state: Any, values: NDArray[Any]) -> str | None:
+def fault(state: State, values: NDArray[Any]) -> str | None:
     """Return what is wrong with an update, or None."""
     if values.ndim != 1 or values.dtype != np.int64:
         return "not a row of int64"
@@ -115,7 +117,7 @@ def fault(state: Any, values: NDArray[Any]) -> str | None:
     return None
 
 
-def combine(state: Any, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, Any]:
+def combine(state: State, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, Any]:
     """Return new topics, and the running sums (estimates, their noise variance) they were made from."""
     n_cells = state.n_topics * state.n_words
     observed = np.zeros(n_cells + 1)
@@ -142,6 +144,15 @@ def combine(state: Any, taken: dict[int, NDArray[np.int64]]) -> tuple[Floats, An
             before.word_variance + sums.word_variance,
         )
     return shrink(sums), sums
+
+
+def fit(state: State) -> tuple[Floats, dict[str, Any]]:
+    """Return the topics of the last round: each round fitted its own."""
+    if len(state.topic_word) != state.n_topics:
+        raise ParameterError(
+            f"reports are of pairs with {len(state.topic_word)} topics; another number takes new rounds."
+        )
+    return state.topic_word, {}
 
 
 def shrink(sums: Sums) -> Floats:

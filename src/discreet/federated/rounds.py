@@ -2,45 +2,34 @@
 
 ``init_server`` makes a state; ``client_update`` computes what one silo sends for it; ``server_step`` takes what has
 come, whatever it is, and returns the next state. Any transport can carry them: :class:`FederatedLDA` calls them in one
-process, :mod:`discreet.federated.flower` over a network. Everything in a state is public.
+process, :mod:`discreet.federated.flower` over a network. Everything in a state is public but what was sent.
 
 An update that is not what the round asked for is left out whole, with its reason (:class:`Refusal`): of an unknown
 client, for another round, a second one, of the wrong kind or size, or with a value that no honest client sends.
 No update can keep a round from ending.
+
+What was paid for is never thrown away: the last step keeps what came in ``sums`` and then tries to fit topics to it.
+Where nothing can be learned it says so in ``problem``, and :func:`fit_state` fits the same sums again, with another
+number of topics, say, as often as one likes and at no cost.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.account import MESSAGES, Account
-from discreet.federated.secure_aggregation.shared_noise import check_tolerated
+from discreet._validate import faults_of, is_whole, refuse, rules, whole
+from discreet.errors import DiscreetError, ParameterError
+from discreet.federated.account import Account, check_width, vocabulary_digest
+from discreet.federated.secure_aggregation.messages import MESSAGES
+from discreet.federated.state import TERMS, Refusal, State, agreed_terms, check_terms
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["MECHANISMS", "Refusal", "State", "Update", "client_update", "init_server", "server_step"]
+__all__ = ["Update", "client_update", "fit_state", "init_server", "server_step"]
 
 _PARTS = {"rrp": "pair_round", "bits": "bit_round", "aggregate": "sum_round"}
-MECHANISMS = tuple(_PARTS)
-#: What a server may not change between rounds.
-_TERMS = (
-    "mechanism",
-    "n_clients",
-    "n_topics",
-    "n_words",
-    "n_rounds",
-    "epsilon",
-    "delta",
-    "reports_per_token",
-    "most_reports",
-    "tolerated",
-    "silos_see_result",
-    "density",
-)
 
 
 class Update(NamedTuple):
@@ -52,82 +41,13 @@ class Update(NamedTuple):
         Its number, from 0.
     round : int
     values : array
-        "rrp": reported cells, int64. "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate":
-        integer sums with noise, int64.
+        "rrp": reported cells, int64. "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate": see
+        :mod:`~discreet.federated.secure_aggregation.messages`.
     """
 
     client: int
     round: int
     values: Any
-
-
-class Refusal(NamedTuple):
-    """An update that was left out, and why."""
-
-    client: Any
-    round: int
-    reason: str
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """All that the server knows; public.
-
-    Attributes
-    ----------
-    mechanism : str
-    n_clients, n_topics, n_words, n_rounds : int
-    round : int
-        Rounds done; the round that is asked for now.
-    epsilon, delta : float
-        The promise: of one pair's reports together, given all topics ("rrp"), of one replaced word ("bits"), of one
-        document ("aggregate").
-    reports_per_token : int
-        "rrp": in how many rounds each token is reported.
-    most_reports : int
-        Largest number of reports that a client may send in a round.
-    tolerated : int
-        "aggregate": how many clients may drop out, or be in league with the server.
-    silos_see_result : bool
-        "aggregate": whether silos see the topics. Then each brings more noise, so that the promise also holds towards
-        them, who know their own.
-    density : float
-        "bits": public guess of the share of all words that a document has.
-    seed : int
-        Of starting points. Public.
-    allow_unlearnable : bool
-    topic_word : array of shape (n_topics, n_words)
-    sums : dict
-        What the mechanism keeps over rounds.
-    refusals : tuple of Refusal
-    traffic : tuple of (int, int)
-        Bytes received and number of updates taken, for each round.
-    """
-
-    mechanism: str
-    n_clients: int
-    n_topics: int
-    n_words: int
-    n_rounds: int
-    epsilon: float
-    delta: float
-    topic_word: NDArray[np.float64]
-    reports_per_token: int = 1
-    most_reports: int = 1 << 20
-    tolerated: int = 0
-    silos_see_result: bool = True
-    density: float = 0.02
-    seed: int = 0
-    allow_unlearnable: bool = False
-    round: int = 0
-    sums: Any = None
-    refusals: tuple[Refusal, ...] = ()
-    traffic: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def finished(self) -> bool:
-        """Whether all rounds are done."""
-        return self.round >= self.n_rounds
 
 
 def init_server(
@@ -136,9 +56,10 @@ def init_server(
     n_clients: int,
     n_topics: int,
     n_words: int,
-    n_rounds: int,
+    n_rounds: int = 1,
     epsilon: float,
     delta: float = 0.0,
+    vocabulary: Any = "",
     seed: int = 0,
     **options: Any,
 ) -> State:
@@ -148,49 +69,42 @@ def init_server(
     ----------
     mechanism : {"rrp", "bits", "aggregate"}
     n_clients, n_topics, n_words, n_rounds : int
-        "bits" and "aggregate" have one round; that of "aggregate" takes four messages, each a step.
+        "bits" and "aggregate" have one round; that of "aggregate" takes six messages, each a step.
     epsilon, delta : float
+    vocabulary : sequence of str, or str
+        The public words, or their digest (:func:`vocabulary_digest`).
     seed : int
         Of the starting topics. Public.
     **options
         ``reports_per_token``, ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``,
-        ``density``; see :class:`State`.
+        ``density``, ``allow_unlearnable``; see :class:`State`.
+
+    Raises
+    ------
+    ParameterError, PrivacyError
+        All that is wrong with the settings, in one.
     """
-    if mechanism not in MECHANISMS:
-        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, but is {mechanism!r}.")
-    if not epsilon > 0:
-        raise PrivacyError(f"epsilon must be positive, but is {epsilon!r}.")
-    if mechanism == "aggregate" and not 0 < delta < 1:
-        raise PrivacyError(
-            f'mechanism="aggregate" adds Gaussian noise, which needs a delta between 0 and 1, not {delta!r}.'
-        )
-    if mechanism != "rrp" and n_rounds != 1:
-        raise ParameterError(f'mechanism="{mechanism}" has one round, but n_rounds is {n_rounds}.')
-    numbers = {"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words, "n_rounds": n_rounds}
-    for name, value in {**numbers, "reports_per_token": options.get("reports_per_token", 1)}.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ParameterError(f"{name} must be a positive whole number, but is {value!r}.")
-    if mechanism == "rrp" and options.get("reports_per_token", 1) > n_rounds:
-        raise ParameterError("reports_per_token can be n_rounds at most: a token is reported once a round.")
-    tolerated = options.get("tolerated", 0)
-    if mechanism == "aggregate":
-        n_rounds = MESSAGES
-        check_tolerated(n_clients, tolerated, silos_see_result=options.get("silos_see_result", True))
+    digest = vocabulary if isinstance(vocabulary, str) else vocabulary_digest(vocabulary)
+    unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"})
+    if unknown:
+        raise ParameterError(f"there is no setting {', '.join(unknown)}; see discreet.federated.State.")
+    numbers = {"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words}
+    rounds = MESSAGES if mechanism == "aggregate" and n_rounds == 1 else n_rounds
+    given: dict[str, Any] = {
+        "mechanism": mechanism,
+        **numbers,
+        "n_rounds": rounds,
+        "epsilon": epsilon,
+        "delta": delta,
+    }
+    defaults = {field.name: field.default for field in fields(State) if field.name in TERMS}
+    check_terms({**defaults, **given, "vocabulary": digest, **options})
+    given = {name: int(value) if is_whole(value) else value for name, value in {**given, **options}.items()}
     rng = np.random.default_rng(seed)
     topics = rng.gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)
-    return State(
-        mechanism,
-        n_clients,
-        n_topics,
-        n_words,
-        n_rounds,
-        float(epsilon),
-        float(delta),
-        topics,
-        seed=seed,
-        **options,
-    )
+    given.update(epsilon=float(epsilon), delta=float(delta))
+    return State(**given, topic_word=topics, vocabulary=digest, seed=seed)
 
 
 def client_update(state: State, corpus: Any, stream: SecureStream, account: Account) -> Update:
@@ -200,25 +114,46 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     ----------
     state : State
     corpus : CSR matrix of shape (n_documents, n_words), or a callable that returns one
-        The silo's counts, as ``check_counts`` returns them. Looked at (or called) after the booking.
+        The silo's counts, as ``check_counts`` returns them. Looked at (or called) after the booking; only how many
+        words it counts is compared before.
     stream : SecureStream
         The client's own.
     account : Account
-        The client's own: its number, its ledger, what it sent before.
+        The client's own: its number, its ledger, what it expects, what it sent before.
 
     Raises
     ------
     BudgetExceeded
         Where the round would cost more than is left. Nothing is sent then.
     PrivacyError
-        Where the server's settings are not those of the client's first round, or the ledger protects another unit.
+        Where the server's settings are not those that were agreed, or of the client's first round, or the ledger
+        protects another unit.
+    CorpusError
+        Where the silo counts another number of words.
     """
-    account.agree(state.mechanism, {name: str(getattr(state, name)) for name in _TERMS})
+    account.agree(state.mechanism, agreed_terms(state))
+    check_width(corpus, state.n_words)
     return Update(account.client, state.round, _part(state).compute(state, corpus, stream, account))
 
 
-def server_step(state: State, updates: Iterable[Any]) -> State:
-    """Take what came, leave out what is not right, and return the state of the next round."""
+def server_step(
+    state: State, updates: Iterable[Any], *, keep: Callable[[State], object] | None = None
+) -> State:
+    """Take what came, leave out what is not right, and return the state of the next round.
+
+    Parameters
+    ----------
+    state : State
+    updates : iterable of Update
+        Or of anything else, which is left out.
+    keep : callable, optional
+        After the last round, ``keep(state)`` is called before topics are fitted: to save what was paid for.
+
+    Raises
+    ------
+    PrivacyError
+        "aggregate": where too few clients are left. The state before stands: ask those who are missing again.
+    """
     if state.finished:
         raise ParameterError(f"all {state.n_rounds} rounds are done; read the topics, or start anew.")
     part = _part(state)
@@ -234,7 +169,7 @@ def server_step(state: State, updates: Iterable[Any]) -> State:
             received += update.values.nbytes
     clients = sorted(taken)  # so that the order in which updates come changes nothing
     topics, sums = part.combine(state, {client: taken[client] for client in clients})
-    return replace(
+    after = replace(
         state,
         round=state.round + 1,
         topic_word=topics,
@@ -242,6 +177,42 @@ def server_step(state: State, updates: Iterable[Any]) -> State:
         refusals=(*state.refusals, *refusals),
         traffic=(*state.traffic, (received, len(taken))),
     )
+    if not after.finished:
+        return after
+    if keep is not None:
+        keep(after)
+    try:
+        return fit_state(after)
+    except DiscreetError as fault:
+        return replace(after, problem=str(fault))
+
+
+def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: bool | None = None) -> State:
+    """Fit topics to what was paid for, with other settings if wanted. Costs nothing.
+
+    Parameters
+    ----------
+    state : State
+        After the last round.
+    n_topics : int, optional
+    allow_unlearnable : bool, optional
+        Fit even where nothing but the words' frequencies stands above the noise.
+
+    Raises
+    ------
+    ParameterError
+        Where there is nothing to learn, or rounds are left.
+    CorpusError
+        Where the sums cannot be those of documents.
+    """
+    if not state.finished:
+        raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
+    n_topics = state.n_topics if n_topics is None else n_topics
+    refuse(faults_of({"n_topics": n_topics}, rules(n_topics=whole())))
+    allowed = state.allow_unlearnable if allow_unlearnable is None else allow_unlearnable
+    wanted = replace(state, n_topics=n_topics, allow_unlearnable=allowed, problem="")
+    topics, result = _part(wanted).fit(wanted)
+    return replace(wanted, topic_word=topics, result=result)
 
 
 def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:

@@ -1,30 +1,42 @@
 """States, updates and accounts as bytes, without pickles: what a transport carries, and what a silo keeps.
 
-A message to a client holds the public settings, the topics where the mechanism uses them ("rrp"), and of a sum
-under masks only what this client needs. Bytes from others are read with numpy's ``allow_pickle=False``; what cannot
-be read is no update (:func:`read_values` returns None), which ``server_step`` leaves out.
+A message to a client holds the terms, the topics where the mechanism uses them ("rrp"), and of a sum under masks
+only what this client needs. Bytes from others are read with numpy's ``allow_pickle=False``; what cannot be read is no
+update (:func:`read_values` returns None), which ``server_step`` leaves out.
 """
 
 import io
 import json
-from dataclasses import fields, replace
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import CorpusError
+from discreet._files import write_whole
+from discreet._validate import is_whole
+from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
-from discreet.federated.rounds import State
-from discreet.federated.secure_aggregation.masks import Masker
-from discreet.federated.sum_round import Secret
+from discreet.federated.secure_aggregation.masker import Masker
+from discreet.federated.secure_aggregation.messages import Shown, shown_to
+from discreet.federated.state import TERMS, Refusal, State, check_terms
+from discreet.federated.sum_round import Total
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["account_json", "read_account", "read_state", "read_values", "state_bytes", "values_bytes"]
-
-_LEFT_OUT = ("topic_word", "sums", "refusals", "traffic")
-_PLAIN = [field.name for field in fields(State) if field.name not in _LEFT_OUT]
+__all__ = [
+    "account_json",
+    "load_state",
+    "read_account",
+    "read_state",
+    "read_values",
+    "save_state",
+    "state_bytes",
+    "values_bytes",
+]
 
 
 def values_bytes(values: NDArray[Any]) -> bytes:
@@ -39,53 +51,138 @@ def read_values(content: Any) -> NDArray[Any] | None:
     if not isinstance(content, bytes):
         return None
     try:
-        file = io.BytesIO(content)
-        values = np.load(file, allow_pickle=False)
-        complete = isinstance(values, np.ndarray) and not file.read(1)
-        return values if complete and values.dtype.kind in "biuf" else None
+        return _read_array(content)
     except Exception:  # whatever strangers' bytes do to a reader, they are no update
         return None
 
 
-def state_bytes(state: State, client: int) -> bytes:
-    """Return what one client needs of a state."""
-    header: dict[str, Any] = {name: getattr(state, name) for name in _PLAIN}
-    if isinstance(state.sums, Secret):
-        secret = state.sums
-        header["secret"] = {
-            "keys": {str(c): key.hex() for c, key in secret.keys.items()},
-            "boxes": {str(c): boxes[client].hex() for c, boxes in secret.sealed.items() if client in boxes},
-            "masked": sorted(int(c) for c in secret.masked),
-        }
-    topics = state.topic_word if state.mechanism == "rrp" else np.zeros((0, 0))
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+def _read_array(content: bytes) -> NDArray[Any]:
+    """Read a npy file that holds what it claims to hold, before memory is taken for it."""
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("another version of npy")
+    shape, by_columns, kind = np.lib.format.read_array_header_1_0(file)
+    if kind.kind not in "biuf" or kind.hasobject or (by_columns and len(shape) > 1):
+        raise ValueError("no plain array")
+    if math.prod(shape) * kind.itemsize != len(content) - file.tell():
+        raise ValueError("an array of another size than it says")
+    return np.frombuffer(content, kind, offset=file.tell()).reshape(shape)
+
+
+def _header(state: State) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in (*TERMS, "round")}
+
+
+def _archive(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return one npz file."""
     file = io.BytesIO()
-    np.savez(file, header=text, topics=topics)
+    with zipfile.ZipFile(file, "w") as parts:
+        parts.writestr("header.json", json.dumps(header))
+        for name, array in arrays.items():
+            parts.writestr(f"{name}.npy", values_bytes(array))
     return file.getvalue()
 
 
-def read_state(content: bytes, client: int) -> State:
+def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]], State]:
+    """Return header, arrays and a state of the terms and the round; any error for other bytes."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
+            raise ValueError("what is packed may be larger than memory")
+        header = json.loads(parts.read("header.json"))
+        names = [name.removesuffix(".npy") for name in parts.namelist() if name.endswith(".npy")]
+        arrays = {name: _read_array(parts.read(f"{name}.npy")) for name in names}
+    terms = {name: header[name] for name in TERMS}
+    check_terms(terms)
+    if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:
+        raise ValueError("no such round")
+    topics = arrays.pop("topics")
+    if topics.size and topics.shape != (terms["n_topics"], terms["n_words"]):
+        raise ValueError("topics of another shape")
+    if not (np.isfinite(topics).all() and (topics >= 0).all()):
+        raise ValueError("topics that are no probabilities")
+    return header, arrays, State(topic_word=topics, round=header["round"], **terms)
+
+
+def state_bytes(state: State, client: int) -> bytes:
+    """Return what one client needs of a state."""
+    header = _header(state)
+    if state.mechanism == "aggregate":
+        shown = shown_to(client, state.round, state.sums)
+        content = {str(silo): part.hex() for silo, part in shown.content.items()}
+        header["shown"] = {"content": content, "silos": [int(silo) for silo in shown.silos]}
+    return _archive(header, {"topics": state.topic_word if state.mechanism == "rrp" else np.zeros((0, 0))})
+
+
+def read_state(content: bytes) -> State:
     """Return the state as a client sees it."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as parts:
-            header = json.loads(parts["header"].tobytes())
-            topics = parts["topics"]
-        secret = header.pop("secret", None)
-        state = State(topic_word=topics, **{name: header[name] for name in _PLAIN})
+        header, _, state = _read_archive(content)
+        if state.mechanism != "aggregate":
+            return state
+        shown = header["shown"]
+        parts = {int(silo): bytes.fromhex(part) for silo, part in shown["content"].items()}
+        return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"])))
+    except DiscreetError as fault:
+        raise CorpusError(f"the server asks for what cannot be: {fault}") from None
     except Exception as fault:
         raise CorpusError(
             "the server's message cannot be read; do both sides run the same version?"
         ) from fault
-    if secret is None:
-        return state
-    keys = {int(c): bytes.fromhex(key) for c, key in secret["keys"].items()}
-    boxes = {int(c): {client: bytes.fromhex(box)} for c, box in secret["boxes"].items()}
-    masked: Any = {int(c): None for c in secret["masked"]}
-    return replace(state, sums=Secret(keys, {}, boxes, masked))
+
+
+def save_state(state: State, path: str | Path) -> None:
+    """Write what the silos paid for, so that topics can be fitted to it again. Readable by its owner only.
+
+    Parameters
+    ----------
+    state : State
+        After the last round.
+    path : path
+        One npz file; replaced where it exists.
+    """
+    if not state.finished:
+        raise ReleaseError(
+            f"round {state.round} of {state.n_rounds} is not done; there is nothing to keep yet."
+        )
+    header = _header(state) | {"seed": state.seed, "traffic": state.traffic}
+    header["refusals"] = [(repr(client)[:100], number, reason) for client, number, reason in state.refusals]
+    arrays: dict[str, NDArray[Any]] = {"topics": state.topic_word}
+    if isinstance(state.sums, Total):
+        arrays["total"], header["n_vectors"] = state.sums.values, state.sums.n_vectors
+    elif state.mechanism == "bits":
+        arrays |= {f"reports{client}": reports for client, reports in state.sums.items()}
+    write_whole(_archive(header, arrays), Path(path), "the sums", secret=True)
+
+
+def load_state(path: str | Path) -> State:
+    """Read what :func:`save_state` wrote; give it to ``fit_state``."""
+    try:
+        header, arrays, state = _read_archive(Path(path).read_bytes())
+        if not state.finished:
+            raise ValueError("a state before its end")
+        sums: Any = None
+        if state.mechanism == "aggregate":
+            sums = Total(arrays["total"], int(header["n_vectors"]))
+        elif state.mechanism == "bits":
+            sums = {int(name.removeprefix("reports")): part for name, part in arrays.items()}
+        return replace(
+            state,
+            sums=sums,
+            seed=int(header["seed"]),
+            traffic=tuple((int(size), int(n)) for size, n in header["traffic"]),
+            refusals=tuple(Refusal(*refusal) for refusal in header["refusals"]),
+        )
+    except OSError:
+        raise
+    except Exception as fault:
+        raise ReleaseError(f"{path} does not hold sums that save_state wrote.") from fault
 
 
 def account_json(account: Account) -> str:
-    """Return a client's account as text, for the silo's own storage. Holds keys: keep it as safe as the corpus."""
+    """Return a client's account as text, for the silo's own storage. Holds keys: keep it as safe as the corpus.
+
+    What the silo expects of the server is not in it: it is given anew.
+    """
     masker = account.masker
     value: dict[str, Any] = {
         "client": account.client,
@@ -100,14 +197,22 @@ def account_json(account: Account) -> str:
     return json.dumps(value)
 
 
-def read_account(text: str, ledger: Ledger | None) -> Account:
-    """Return the account; with the ledger given, or the one that was written where it has no file of its own."""
+def read_account(text: str, ledger: Ledger | None, **how: Any) -> Account:
+    """Return the account; with the ledger given, or the one that was written where it has no file of its own.
+
+    Parameters
+    ----------
+    text : str
+    ledger : Ledger or None
+    **how
+        ``expected`` and ``confirm``, as for :class:`Account`.
+    """
     value = json.loads(text)
     if value["ledger"] is not None:
         ledger = Ledger.from_json(value["ledger"])
     if ledger is None:
         raise CorpusError("this account's ledger is kept in a file; open it (Ledger.open) and pass it.")
-    account = Account(int(value["client"]), ledger)
+    account = Account(int(value["client"]), ledger, **how)
     account.rounds = [(int(number), str(what)) for number, what in value["rounds"]]
     if value["served"] is not None:
         account.served = np.array(value["served"], np.int64)
@@ -115,5 +220,5 @@ def read_account(text: str, ledger: Ledger | None) -> Account:
         account.dealt = np.array(value["classes"], np.int64)
     account.corpus_digest, account.terms = value["corpus"], value["terms"]
     if value["masker"] is not None:
-        account.masker = Masker.from_json(value["masker"], SecureStream(None))
+        account.masker = Masker.from_json(value["masker"])
     return account

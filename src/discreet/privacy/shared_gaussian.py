@@ -20,7 +20,7 @@ from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["BITS", "Noisy", "SharedGaussian"]
+__all__ = ["BITS", "Noisy", "SharedGaussian", "noise_of_share"]
 
 #: A contribution spreads over up to half a million cells (pairs of words); with the usual 14 bits the rounding toward
 #: zero would take a few percent of a long document's weight. Four more bits leave it below a thousandth.
@@ -87,6 +87,15 @@ class SharedGaussian:
         values = np.asarray(noisy * bound.step, dtype=np.float64)
         return Noisy(values, mechanism.noise_multiplier)
 
+    def draw(self, share: float) -> float:
+        """Use up a share for noise that is drawn elsewhere, and return the noise multiplier that it takes.
+
+        Whoever calls this promises to release nothing but a sum bounded by ``bound``, with that much noise.
+        """
+        mechanism = GaussianMechanism(self.bound, self._noise_for(share))
+        self.reservation.use(mechanism.event())
+        return mechanism.noise_multiplier
+
     def _noise_for(self, share: float) -> float:
         if self.noise_multiplier == 0:
             return 0.0
@@ -101,6 +110,13 @@ class SharedGaussian:
                 "left; shares of all releases must add up to 1 at most."
             )
         return noise_multiplier_of(min(precision, left))
+
+
+def noise_of_share(noise_multiplier: float, share: float) -> float:
+    """Return the noise multiplier of a release that uses up this share of a Gaussian event; 0 without privacy."""
+    if noise_multiplier == 0:
+        return 0.0
+    return noise_multiplier_of(Fraction(share) / Fraction(noise_multiplier) ** 2)
 
 
 def noise_multiplier_of(precision: Fraction) -> float:

@@ -1,0 +1,89 @@
+"""What two silos say to each other through a server that cannot read it, and the digest of who takes part.
+
+Each silo has a key pair for this and for nothing else: the key under which shares are sealed is never itself shared
+out, so that nobody who puts a drop-out's other key together can open a box. Keys are agreed by X25519 and HKDF, one
+for each direction and purpose, bound to the digest of who takes part in which sum; each seals one message only.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from discreet.errors import PrivacyError
+
+__all__ = [
+    "CHANNEL_KEY_BYTES",
+    "TAG_BYTES",
+    "VOUCHER_BYTES",
+    "agreed_key",
+    "is_channel_key",
+    "open_box",
+    "readable",
+    "roster_digest",
+    "seal",
+    "voucher",
+]
+
+CHANNEL_KEY_BYTES = 32
+TAG_BYTES = 16
+VOUCHER_BYTES = 32
+_DIGITS = 40
+
+
+def roster_digest(terms: bytes, hellos: Mapping[int, bytes]) -> bytes:
+    """Return the digest of what was agreed and of who announced which keys: the same in all silos, or somebody lies."""
+    found = hashlib.sha256(b"discreet roster" + hashlib.sha256(terms).digest())
+    for silo in sorted(hellos):
+        found.update(silo.to_bytes(4, "little") + hashlib.sha256(hellos[silo]).digest())
+    return found.digest()
+
+
+def readable(digest: bytes) -> str:
+    """Return 40 digits in groups of four, to read out on the telephone.
+
+    160 bits: a server that wants two rosters with the same digits has to try about 2^80 of them.
+    """
+    digits = digest.hex()[:_DIGITS]
+    return " ".join(digits[i : i + 4] for i in range(0, _DIGITS, 4))
+
+
+def is_channel_key(public: bytes) -> bool:
+    """Return whether honest silos can agree on a key with whoever announced this one."""
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return False
+    return True
+
+
+def agreed_key(private: X25519PrivateKey, public: bytes, purpose: str, roster: bytes) -> bytes:
+    """Return a key of 32 bytes that only the two silos know, for one purpose in one sum."""
+    try:
+        secret = private.exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError as fault:
+        raise PrivacyError("a silo announced a key that is none; start the sum anew without it.") from fault
+    return HKDF(SHA256(), 32, roster, b"discreet secure aggregation, " + purpose.encode()).derive(secret)
+
+
+def seal(key: bytes, plain: bytes) -> bytes:
+    """Return ciphertext and tag; ``key`` must not be used again."""
+    return ChaCha20Poly1305(key).encrypt(bytes(12), plain, None)
+
+
+def open_box(key: bytes, box: bytes) -> bytes | None:
+    """Return what was sealed, or None where the box was not sealed with this key."""
+    try:
+        return ChaCha20Poly1305(key).decrypt(bytes(12), box, None)
+    except (InvalidTag, ValueError):
+        return None
+
+
+def voucher(key: bytes, statement: bytes) -> bytes:
+    """Return a code that only the two silos can make: the sender vouches for the statement."""
+    return hmac.digest(key, statement, "sha256")

@@ -1,0 +1,170 @@
+"""What the server keeps: settings that silos agree on (the terms), and how far the rounds are."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._validate import FLAG, Rule, choice, faults_of, is_number, number, refuse, rules, whole
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.federated.secure_aggregation.messages import MESSAGES
+from discreet.federated.secure_aggregation.shared_noise import check_tolerated
+
+__all__ = ["MECHANISMS", "RULES", "TERMS", "Refusal", "State", "agreed_terms", "check_terms", "terms_bytes"]
+
+MECHANISMS = ("aggregate", "bits", "rrp")
+
+#: What settings must be, on either side of the wire.
+RULES = rules(
+    mechanism=choice(*MECHANISMS),
+    n_clients=whole(),
+    n_topics=whole(),
+    n_words=whole(),
+    n_rounds=whole(),
+    delta=number(least=0, below=1),
+    reports_per_token=whole(),
+    most_reports=whole(),
+    tolerated=whole(0),
+    silos_see_result=FLAG,
+    density=number(above=0, below=1),
+    vocabulary=Rule("a digest as text, or empty", lambda value: isinstance(value, str)),
+)
+
+
+class Refusal(NamedTuple):
+    """An update that was left out, and why."""
+
+    client: Any
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All that the server knows.
+
+    Attributes
+    ----------
+    mechanism : str
+    n_clients, n_topics, n_words, n_rounds : int
+    epsilon, delta : float
+        The promise: of one pair's reports together, given all topics ("rrp"), of one replaced word ("bits"), of one
+        document ("aggregate").
+    reports_per_token : int
+        "rrp": in how many rounds each token is reported.
+    most_reports : int
+        Largest number of reports that a client may send in a round.
+    tolerated : int
+        "aggregate": how many clients may drop out, or be in league with the server.
+    silos_see_result : bool
+        "aggregate": whether silos see the topics. Then each brings more noise, so that the promise also holds towards
+        them, who know their own.
+    density : float
+        "bits": public guess of the share of all words that a document has.
+    vocabulary : str
+        Digest of the public words, in their order; empty where it is not known.
+    topic_word : array of shape (n_topics, n_words)
+    seed : int
+        Of starting points. Public.
+    allow_unlearnable : bool
+    round : int
+        Rounds done; the round that is asked for now.
+    sums : Any
+        What the mechanism keeps over rounds; after the last, what was paid for.
+    result : mapping
+        What was found with the topics.
+    problem : str
+        After the last round: why no topics were fitted.
+    refusals : tuple of Refusal
+    traffic : tuple of (int, int)
+        Bytes received and number of updates taken, for each round.
+    """
+
+    mechanism: str
+    n_clients: int
+    n_topics: int
+    n_words: int
+    n_rounds: int
+    epsilon: float
+    delta: float
+    topic_word: NDArray[np.float64]
+    reports_per_token: int = 1
+    most_reports: int = 1 << 20
+    tolerated: int = 0
+    silos_see_result: bool = True
+    density: float = 0.02
+    vocabulary: str = ""
+    seed: int = 0
+    allow_unlearnable: bool = False
+    round: int = 0
+    sums: Any = None
+    result: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: str = ""
+    refusals: tuple[Refusal, ...] = ()
+    traffic: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether all rounds are done."""
+        return self.round >= self.n_rounds
+
+
+_PROGRESS = {
+    "topic_word",
+    "seed",
+    "allow_unlearnable",
+    "round",
+    "sums",
+    "result",
+    "problem",
+    "refusals",
+    "traffic",
+}
+#: What a server may not change between rounds, and what silos agree on.
+TERMS = tuple(each.name for each in fields(State) if each.name not in _PROGRESS)
+
+
+def terms_bytes(state: State) -> bytes:
+    """Return the terms in one form; part of what silos compare."""
+    return json.dumps({name: getattr(state, name) for name in TERMS}, sort_keys=True).encode()
+
+
+def agreed_terms(state: State) -> dict[str, Any]:
+    """Return all terms of a state, as ``expected`` of an :class:`Account`: for whoever plays server and silos."""
+    return {name: getattr(state, name) for name in TERMS}
+
+
+def check_terms(values: Mapping[str, Any]) -> None:
+    """Refuse settings that no promise could be made with, all faults in one error."""
+    faults: list[DiscreetError] = faults_of(values, RULES)
+    epsilon, delta = values["epsilon"], values["delta"]
+    if not is_number(epsilon) or not epsilon > 0:
+        faults.append(PrivacyError(f"epsilon must be positive, but is {epsilon!r}."))
+    if not faults:
+        sums = values["mechanism"] == "aggregate"
+        if sums and not delta > 0:
+            faults.append(
+                PrivacyError(
+                    'mechanism="aggregate" adds Gaussian noise, which needs a delta above 0, such as 1e-6.'
+                )
+            )
+        rounds = {"bits": 1, "aggregate": MESSAGES}.get(values["mechanism"])
+        if rounds and values["n_rounds"] != rounds:
+            faults.append(
+                ParameterError(f'mechanism="{values["mechanism"]}" has one round; leave n_rounds at 1.')
+            )
+        if values["mechanism"] == "rrp" and values["reports_per_token"] > values["n_rounds"]:
+            faults.append(
+                ParameterError("reports_per_token can be n_rounds at most: a token is reported once a round.")
+            )
+        if sums:
+            try:
+                check_tolerated(
+                    values["n_clients"], values["tolerated"], silos_see_result=values["silos_see_result"]
+                )
+            except ParameterError as fault:
+                faults.append(fault)
+    refuse(faults)
