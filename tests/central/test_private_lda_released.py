@@ -119,6 +119,31 @@ OTHERS = [
 ]
 
 
+VECTORS = np.random.default_rng(3).normal(size=(30, 8))
+WORDS = tuple(f"word{i}" for i in range(30))
+
+
+def test_with_word_vectors_too(monkeypatch):
+    how = {"word_vectors": (WORDS, VECTORS)}
+    monkeypatch.setattr("discreet.central.base.words_of", lambda X, vocabulary: WORDS)
+    assert replayed(monkeypatch, how, OTHERS)
+
+
+def test_vectors_seen_through_the_true_unigram_are_caught(monkeypatch):
+    """Planted: directions of the vectors centred and whitened under how frequent words really are."""
+    honest = full_batch.init
+
+    def leaky(units, n_topics, prior, schedule, gate, vectors):
+        state = honest(units, n_topics, prior, schedule, gate, vectors)
+        true = np.bincount(units.words, weights=units.counts, minlength=units.n_words) + 1e-3
+        found = full_batch.start_prior(vectors, true / true.sum(), n_topics, schedule.n_directions)
+        return state._replace(prior=found)
+
+    monkeypatch.setattr(full_batch, "init", leaky)
+    monkeypatch.setattr("discreet.central.base.words_of", lambda X, vocabulary: WORDS)
+    assert not replayed(monkeypatch, {"word_vectors": (WORDS, VECTORS)}, OTHERS[1:2])
+
+
 @BOTH
 def test_the_release_is_a_function_of_noisy_sums_alone(how, monkeypatch):
     assert replayed(monkeypatch, how, OTHERS)

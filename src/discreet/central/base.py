@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._validate import is_number, is_whole
-from discreet.central.check_data import check_data
+from discreet.central.check_data import check_data, words_of
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -26,11 +26,14 @@ class Data(NamedTuple):
         Where they are the unit.
     words : tuple of str
         Public.
+    public : Any
+        What was read beside X (:meth:`PrivateTopicModel._read_public`). Public.
     """
 
     counts: Any
     authors: NDArray[Any] | None
     words: tuple[str, ...]
+    public: Any = None
 
 
 class Fitted(NamedTuple):
@@ -82,15 +85,23 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         BudgetExceeded
             Where the ledger has less left. X is not read, and the estimator is as it was.
         CorpusError
-            Where X is not what was expected. The cost stays booked.
+            Where X is not what was expected. The cost stays booked. Where a file of word vectors is not: nothing is.
         """
         self._check_call(X, owners)
+        words = words_of(X, vocabulary)
+        public = self._read_public(words)
         plan = self._plan()
-        return self._fit_booked(plan, self._book(plan), X, owners, vocabulary)
+        return self._fit_booked(plan, self._book(plan), X, owners, words, public)
 
-    def _fit_booked(self, plan: Plan, booking: Booking, X: Any, owners: Any, vocabulary: Any) -> Self:
+    def _read_public(self, words: tuple[str, ...] | None) -> Any:
+        """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
+        return None
+
+    def _fit_booked(
+        self, plan: Plan, booking: Booking, X: Any, owners: Any, vocabulary: Any, public: Any = None
+    ) -> Self:
         """Do what was planned and booked. From here on X is read."""
-        data = Data(*check_data(X, owners, vocabulary, self.privacy_unit))
+        data = Data(*check_data(X, owners, vocabulary, self.privacy_unit), public)
         fitted = self._train(data, plan, booking.reservation)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)

@@ -9,7 +9,7 @@ from discreet.corpus import check_counts
 from discreet.corpus.owners import number_owners
 from discreet.errors import CorpusError
 
-__all__ = ["check_data"]
+__all__ = ["check_data", "words_of"]
 
 
 def check_data(
@@ -33,11 +33,9 @@ def check_data(
     authors = None
     if privacy_unit == "author":
         authors = number_owners(getattr(X, "owners", None) if owners is None else owners, counts.shape[0])
-    words = vocabulary if vocabulary is not None else getattr(X, "vocabulary", None)
+    words = words_of(X, vocabulary)
     if words is None:
-        names = getattr(X, "columns", None)
-        words = [f"word_{column}" for column in range(counts.shape[1])] if names is None else list(names)
-    words = tuple(str(word) for word in words)
+        words = tuple(f"word_{column}" for column in range(counts.shape[1]))
     if len(words) != counts.shape[1]:
         raise CorpusError(
             f"the vocabulary has {len(words)} words, but X has {counts.shape[1]} columns; they must agree."
@@ -45,3 +43,11 @@ def check_data(
     if len(set(words)) != len(words):
         raise CorpusError("the words of the vocabulary must be distinct, but some are repeated.")
     return counts, authors, words
+
+
+def words_of(X: Any, vocabulary: Any) -> tuple[str, ...] | None:
+    """Return the words of the columns, which are public, without reading X; None where nobody names them."""
+    words = vocabulary if vocabulary is not None else getattr(X, "vocabulary", None)
+    if words is None:
+        words = getattr(X, "columns", None)
+    return None if words is None else tuple(str(word) for word in words)

@@ -32,6 +32,8 @@ from discreet.central.factorize import factorize
 from discreet.central.schedule import COUNT_SHARE, Schedule
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
+from discreet.central.vector_prior import VectorPrior, expected_topics, follow
+from discreet.lda.word_space.directions import centred, directions
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 
 __all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]
@@ -63,6 +65,8 @@ class State(NamedTuple):
     topic_weight : array of shape (n_topics,)
     theta : array of shape (n_documents, n_topics), float32
     round : int
+    prior : VectorPrior, optional
+        What public word vectors say about the topics.
     """
 
     word_topic: Floats
@@ -73,6 +77,7 @@ class State(NamedTuple):
     topic_weight: Floats
     theta: NDArray[np.float32]
     round: int
+    prior: VectorPrior | None = None
 
 
 class Info(NamedTuple):
@@ -88,9 +93,20 @@ def count_units(units: Units, gate: SharedGaussian) -> float:
 
 
 def init(
-    units: Units, n_topics: int, doc_topic_prior: float, schedule: Schedule, gate: SharedGaussian
+    units: Units,
+    n_topics: int,
+    doc_topic_prior: float,
+    schedule: Schedule,
+    gate: SharedGaussian,
+    vectors: Floats | None = None,
 ) -> State:
-    """Release the unigram and the co-occurrence, and make the starting topics of them."""
+    """Release the unigram and the co-occurrence, and make the starting topics of them.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_words, n_dimensions), optional
+        Public word vectors, rows of NaN for words without one; they cost nothing.
+    """
     noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
     chosen = np.sort(np.argsort(-unigram, kind="stable")[: schedule.start_words])
@@ -108,6 +124,7 @@ def init(
         topic_weight=np.full(n_topics, 1 / n_topics),
         theta=initial_theta(units, n_topics, doc_topic_prior),
         round=0,
+        prior=start_prior(vectors, unigram, n_topics, schedule.n_directions),
     )
 
 
@@ -139,6 +156,16 @@ def read_unigram(noisy: Noisy) -> Floats:
         level = posterior_mean(noisy.values, base, np.full_like(base, noisy.noise), UNIGRAM_LIFTS)
     level = np.maximum(level, 1e-9)
     return level / level.sum()
+
+
+def start_prior(
+    vectors: Floats | None, unigram: Floats, n_topics: int, n_directions: int
+) -> VectorPrior | None:
+    """See public word vectors through the released unigram; None where there are none, or they do not differ."""
+    if vectors is None:
+        return None
+    found = directions(centred(vectors, unigram), unigram, n_directions)
+    return VectorPrior.start(found, n_topics) if found.shape[1] else None
 
 
 def starting_topics(
@@ -176,6 +203,10 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
     topic_weight = np.maximum(topic_weight, _SMALLEST_TOPIC * topic_weight.sum() / len(topic_weight))
     topic_weight = topic_weight / topic_weight.sum() if topic_weight.sum() > 0 else state.topic_weight
     base = state.unigram[:, None] * topic_weight
+    prior = state.prior
+    if private and prior is not None:
+        prior = follow(prior, joint, variance, state.unigram, topic_weight)
+        base = expected_topics(prior.directions, prior.coordinates, state.unigram) * topic_weight
     if private:
         read = posterior_mean(joint, base, np.sqrt(variance)[:, None])
     else:
@@ -192,6 +223,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
         topic_weight,
         state.theta,
         state.round + 1,
+        prior,
     )
 
 

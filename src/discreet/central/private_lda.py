@@ -12,7 +12,8 @@ from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.schedule import plan as make_schedule
 from discreet.central.units import group_units
-from discreet.errors import DiscreetError, ParameterError, Proposal
+from discreet.corpus.word_vectors import WordVectors, match_vectors
+from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import HOPELESS, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
@@ -40,6 +41,11 @@ class PrivateLDA(PrivateTopicModel):
         Dirichlet prior of topics in a document.
     n_rounds : int, optional
         Rounds of training. By default 3 or 5 (15 without privacy).
+    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+        *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
+        file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
+        :func:`discreet.corpus.match_vectors`). They cost no budget, and wrong ones do little harm. They must not have
+        been trained on the private text: no ledger covers what they tell of it.
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
@@ -61,6 +67,8 @@ class PrivateLDA(PrivateTopicModel):
         Everything that may be published, with its guarantee.
     components_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
+    word_vectors_ : WordVectors or None
+        The vectors of the words of this fit, what they came from and how many words have one.
     forecast_ : Learnability
         How much could be learned, from released numbers.
     n_features_in_ : int
@@ -118,6 +126,7 @@ class PrivateLDA(PrivateTopicModel):
         privacy_unit: str = "document",
         doc_topic_prior: float = 0.1,
         n_rounds: int | None = None,
+        word_vectors: Any = None,
         n_units_lower_bound: int | None = None,
         allow_unlearnable: bool = False,
         random_state: int | None = None,
@@ -131,6 +140,7 @@ class PrivateLDA(PrivateTopicModel):
         self.privacy_unit = privacy_unit
         self.doc_topic_prior = doc_topic_prior
         self.n_rounds = n_rounds
+        self.word_vectors = word_vectors
         self.n_units_lower_bound = n_units_lower_bound
         self.allow_unlearnable = allow_unlearnable
         self.random_state = random_state
@@ -166,6 +176,18 @@ class PrivateLDA(PrivateTopicModel):
             )
         ]
 
+    def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
+        if self.word_vectors is None:
+            return None
+        if words is None:
+            raise ParameterError(
+                Parameter("word_vectors"),
+                " needs the word of each column: pass ",
+                Proposal("vocabulary"),
+                " to fit.",
+            )
+        return match_vectors(self.word_vectors, words)
+
     def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
         units = group_units(data.counts, data.authors)
         stream = SecureStream(self.random_state).spawn("topics")
@@ -184,7 +206,9 @@ class PrivateLDA(PrivateTopicModel):
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         total = len(schedule.round_shares)
         tell(self.callback, "starting topics", 0, 1)
-        state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate)
+        found: WordVectors | None = data.public
+        vectors = None if found is None else found.vectors
+        state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors)
         tell(self.callback, "starting topics", 1, 1)
         for done in range(total):
             tell(self.callback, "training rounds", done, total)
@@ -196,6 +220,6 @@ class PrivateLDA(PrivateTopicModel):
             word_weight=state.unigram,
             topic_word_noise=full_batch.noise_in_topics(state),
             n_units_noisy=n_units,
-            settings={"forecast": forecast.in_words()},
-            attributes={"forecast_": forecast},
+            settings={"forecast": forecast.in_words()} | ({} if found is None else found.settings()),
+            attributes={"forecast_": forecast, "word_vectors_": found},
         )

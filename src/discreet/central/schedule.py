@@ -9,6 +9,7 @@ share of the start     .4, or .25 where s > 40,000
 words of the start     M = clip(4.5 sqrt(s), 100, min(V, 1000))
 rounds                 5, or 3 where s < 1,500; shares of the rest 1 : ... : 2 : 3
 forgetting             .5, or .7 where s < 3,000
+directions             clip(sqrt(s), 20, 60), of public word vectors where there are any
 =====================  ==========================================================
 
 Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on
@@ -35,6 +36,7 @@ class Schedule(NamedTuple):
     start_words: int
     round_shares: tuple[float, ...]
     forgetting: float
+    n_directions: int = 60
 
 
 def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -> Schedule:
@@ -57,9 +59,10 @@ def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -
     unigram = float(np.clip(0.05 * n_words / signal, 0.03, 0.25))
     start = 0.4 if signal < 40_000 else 0.25
     words = int(np.clip(4.5 * math.sqrt(signal), min(100, n_words), min(n_words, 1000)))
+    directions = int(np.clip(math.sqrt(signal), 20, 60))
     weights = np.ones(n_rounds or (3 if signal < 1500 else 5))
     if len(weights) >= 3:
         weights[-2:] = 2, 3
     rest = 1 - COUNT_SHARE - unigram - start
     shares = tuple((rest * weights / weights.sum()).tolist())
-    return Schedule(unigram, start, words, shares, 0.7 if signal < 3000 else 0.5)
+    return Schedule(unigram, start, words, shares, 0.7 if signal < 3000 else 0.5, directions)

@@ -21,6 +21,7 @@ from discreet.cli import (
     report,
     topics,
     transform,
+    vectors,
     warmup,
 )
 from discreet.errors import DiscreetError
@@ -79,6 +80,7 @@ app.command()(perturb.perturb)
 app.command()(collect.collect)
 app.command()(choose_topics.choose_topics)
 app.command()(convert.convert)
+app.command()(vectors.vectors)
 app.command()(evaluate.evaluate)
 app.command()(audit.audit)
 app.command()(demo.demo)

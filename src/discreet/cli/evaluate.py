@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Model, Quiet, Text, Threads, stop_word_list
-from discreet.errors import CorpusError, PrivacyError
+from discreet.cli.options import (
+    Encoding,
+    FileFormat,
+    Model,
+    Quiet,
+    Text,
+    Threads,
+    WordVectorFile,
+    stop_word_list,
+)
+from discreet.errors import CorpusError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -55,6 +64,7 @@ def evaluate(
     reference_vocabulary: Annotated[
         Path | None, typer.Option(help="The word of each of its columns, one a line (counts).")
     ] = None,
+    word_vectors: WordVectorFile = None,
     top: Annotated[int, typer.Option(min=2, help="Words of each topic that coherence looks at.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
     threads: Threads = -1,
@@ -98,6 +108,8 @@ def evaluate(
                 callback=callback,
             )
     answer = _measure(release, held_out, seed, threads)
+    if word_vectors is not None:
+        answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed, threads)
     if public is not None:
         answer["reference"] = _coherence(release, public, reference_name or str(reference), top)
     if held_out.labels is not None:
@@ -170,6 +182,24 @@ def _measure(release: "Release", documents: "Corpus", seed: int, threads: int) -
     return answer
 
 
+def _public_alone(
+    release: "Release", documents: "Corpus", vectors: Path, seed: int, threads: int
+) -> dict[str, Any]:
+    """Measure what the vectors and the release's word frequencies give without its topics."""
+    from discreet.evaluate import completion_perplexity, public_topics
+
+    if release.word_weight is None:
+        raise ReleaseError(
+            "this release does not say how frequent words are, so --word-vectors have no line here."
+        )
+    topics = public_topics(vectors, release.vocabulary, len(release.topic_word), release.word_weight)
+    matched, _ = _matched(release, documents, "--corpus")
+    perplexity = completion_perplexity(
+        topics, matched, doc_topic_prior=_prior(release), random_state=seed, n_jobs=threads
+    )
+    return {"completion_perplexity": perplexity, "word_vectors": vectors.name}
+
+
 def _prior(release: "Release") -> float:
     value = release.configuration.get("doc_topic_prior", 0.1)
     return float(value) if isinstance(value, int | float) and value > 0 else 0.1
@@ -232,6 +262,14 @@ def _show(answer: dict[str, Any]) -> None:
     if "unigram_of_release" in answer:
         line("  the release's word frequencies alone", answer["unigram_of_release"], ".1f", "to beat")
     line("  this corpus' own word frequencies alone", answer["unigram_of_corpus"], ".1f", "to beat")
+    if "public_alone" in answer:
+        alone = answer["public_alone"]
+        line(
+            f"  topics of {alone['word_vectors']} alone, without the texts",
+            alone["completion_perplexity"],
+            ".1f",
+            "to beat",
+        )
     line("transductive perplexity, for papers only", answer["transductive_perplexity"], ".1f", "lower")
     line("diversity of top 25 words", answer["diversity"], ".3f", "higher")
     if "reference" in answer:

@@ -16,6 +16,7 @@ from discreet.cli.options import (
     Seed,
     Text,
     Threads,
+    WordVectorFile,
     check_output_file,
     check_output_folder,
     stop_word_list,
@@ -62,6 +63,7 @@ def fit(
     doc_topic_prior: Annotated[float, typer.Option(help="Dirichlet prior of topics in a document.")] = 0.1,
     sampling_rate: Annotated[float, typer.Option(help="Below 1: Poisson-sampled rounds (DP-SVI).")] = 1.0,
     rounds: Annotated[int | None, typer.Option(help="Rounds of training; by default chosen for you.")] = None,
+    word_vectors: WordVectorFile = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
     seed: Seed = None,
     threads: Threads = -1,
@@ -75,6 +77,7 @@ def fit(
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.training import Recipe, check_recipe, open_ledger, train
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.corpus.word_vectors import check_vector_file
     from discreet.privacy import check_delta, check_epsilon
 
     say = console(quiet=quiet)
@@ -98,9 +101,12 @@ def fit(
         seed=seed,
         n_jobs=threads,
         allow_unlearnable=allow_unlearnable,
+        word_vectors=word_vectors,
     )
     unit = "document" if author is None else "author"
     check_recipe(recipe, unit)
+    if word_vectors is not None:
+        check_vector_file(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = file_format or find_format(corpus)

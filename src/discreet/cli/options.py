@@ -19,6 +19,7 @@ __all__ = [
     "Seed",
     "Text",
     "Threads",
+    "WordVectorFile",
     "Words",
     "check_output_file",
     "check_output_folder",
@@ -43,6 +44,13 @@ Seed = Annotated[
 ]
 Threads = Annotated[
     int, typer.Option(help="Number of threads; -1: all cores. The result does not depend on it.")
+]
+WordVectorFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--word-vectors",
+        help="Public word vectors (GloVe, word2vec, fastText .vec, .npz); not of these texts.",
+    ),
 ]
 Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]

@@ -33,6 +33,7 @@ class Recipe:
     seed: int | None
     n_jobs: int
     allow_unlearnable: bool = False
+    word_vectors: Path | None = None
 
 
 def open_ledger(recipe: Recipe, privacy_unit: str, path: Path | None, budget: float | None = None) -> Ledger:
@@ -146,5 +147,10 @@ def _model(
         "callback": callback,
     }
     if recipe.sampling_rate != 1:
+        if recipe.word_vectors is not None:
+            raise ParameterError(
+                "--word-vectors serve the full-batch algorithm only; leave --sampling-rate out."
+            )
         return PrivateSVILDA(recipe.n_topics, sampling_rate=recipe.sampling_rate, **shared)
-    return PrivateLDA(recipe.n_topics, allow_unlearnable=recipe.allow_unlearnable, **shared)
+    shared |= {"allow_unlearnable": recipe.allow_unlearnable, "word_vectors": recipe.word_vectors}
+    return PrivateLDA(recipe.n_topics, **shared)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
     from discreet.corpus.vocabulary import load_vocabulary
+    from discreet.corpus.word_vectors import WordVectors, match_vectors, write_vectors
     from discreet.corpus.write import WRITABLE_FORMATS, write_corpus
 
 _HOMES = {
@@ -25,13 +26,16 @@ _HOMES = {
     "TEXT_FORMATS": "discreet.corpus.read",
     "Tokenizer": "discreet.corpus.tokenizer",
     "WRITABLE_FORMATS": "discreet.corpus.write",
+    "WordVectors": "discreet.corpus.word_vectors",
     "check_counts": "discreet.corpus.check",
     "english_stop_words": "discreet.corpus.stop_words",
     "find_format": "discreet.corpus.read",
     "from_frame": "discreet.corpus.formats.frames",
     "load_vocabulary": "discreet.corpus.vocabulary",
+    "match_vectors": "discreet.corpus.word_vectors",
     "read_corpus": "discreet.corpus.read",
     "write_corpus": "discreet.corpus.write",
+    "write_vectors": "discreet.corpus.word_vectors",
 }
 
 __all__ = [
@@ -41,13 +45,16 @@ __all__ = [
     "WRITABLE_FORMATS",
     "Corpus",
     "Tokenizer",
+    "WordVectors",
     "check_counts",
     "english_stop_words",
     "find_format",
     "from_frame",
     "load_vocabulary",
+    "match_vectors",
     "read_corpus",
     "write_corpus",
+    "write_vectors",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.corpus", _HOMES)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.distinct_words import diversity
     from discreet.evaluate.matching import TopicMatch, hellinger, topic_match
     from discreet.evaluate.perplexity import completion_perplexity, transductive_perplexity, unigram
+    from discreet.evaluate.vectors_alone import public_topics
 
 _HOMES = {
     "ClassificationReport": "discreet.evaluate.classification",
@@ -34,6 +35,7 @@ _HOMES = {
     "completion_perplexity": "discreet.evaluate.perplexity",
     "diversity": "discreet.evaluate.distinct_words",
     "hellinger": "discreet.evaluate.matching",
+    "public_topics": "discreet.evaluate.vectors_alone",
     "topic_coherences_npmi": "discreet.evaluate.coherence",
     "topic_coherences_umass": "discreet.evaluate.coherence",
     "topic_match": "discreet.evaluate.matching",
@@ -52,6 +54,7 @@ __all__ = [
     "completion_perplexity",
     "diversity",
     "hellinger",
+    "public_topics",
     "topic_coherences_npmi",
     "topic_coherences_umass",
     "topic_match",

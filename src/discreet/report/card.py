@@ -59,7 +59,7 @@ Topics found in a collection of private texts by latent Dirichlet allocation: ea
 {_many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
 `topic_word_noise`, where there is one, says how large the noise is in each cell.
 
-## What was booked
+{_vectors(release)}## What was booked
 
 {_table(("for", "as"), bookings)}
 
@@ -111,6 +111,24 @@ def _numbers(release: Release) -> list[tuple[str, str]]:
         noisy = f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
         return [(f"number of {unit}s", noisy), *told]
     return told if told and unit == "report" else [(f"number of {unit}s", "not released"), *told]
+
+
+def _vectors(release: Release) -> str:
+    """Say what was assumed of public word vectors, where some were used."""
+    public = release.configuration
+    if "word_vectors" not in public:
+        return ""
+    name, digest, coverage = (
+        _plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage")
+    )
+    return f"""## Public word vectors
+
+The topics lean on the public word vectors {name} ({digest}), which hold {coverage}. They were taken to be public and
+not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
+may tell of texts that they were trained on. Compare with topics of the vectors alone: `discreet evaluate
+--word-vectors`.
+
+"""
 
 
 def _many(count: int, thing: str) -> str:

@@ -1,0 +1,277 @@
+"""Public word vectors from anywhere, matched to a vocabulary.
+
+Vectors are public knowledge: they must not have been trained on the private text, because no ledger covers what
+they tell of it. A vocabulary that is handed in here is public, or was released.
+"""
+
+import hashlib
+import io
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike as _Path
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._files import write_whole
+from discreet.corpus.files import PathLike
+from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["WordVectors", "check_vector_file", "file_digest", "match_vectors", "write_vectors"]
+
+
+class WordVectors(NamedTuple):
+    """Vectors of the words of a vocabulary, in its order.
+
+    Attributes
+    ----------
+    vectors : array of shape (n_words, n_dimensions), float64
+        Rows of NaN for words without a vector.
+    name : str
+        Name of the file without its folder, or what kind of object they came from.
+    digest : str
+        SHA-256 of the file; of the words found and their vectors where there was no file.
+    n_found, n_respelt : int
+        Words with a vector, and those of them that were found only in another case or spelling.
+    """
+
+    vectors: NDArray[np.float64]
+    name: str
+    digest: str
+    n_found: int
+    n_respelt: int
+
+    @property
+    def coverage(self) -> str:
+        """How many words have a vector, in words."""
+        said = f"{self.n_found:,} of {len(self.vectors):,} words"
+        return f"{said} ({self.n_respelt:,} in another case)" if self.n_respelt else said
+
+    def settings(self) -> dict[str, str | int]:
+        """Return what a release says of the vectors it was made with."""
+        return {
+            "word_vectors": self.name,
+            "word_vectors_digest": f"sha256:{self.digest}",
+            "word_vectors_dimensions": self.vectors.shape[1],
+            "word_vectors_coverage": self.coverage,
+        }
+
+
+def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
+    """Find the vector of each word.
+
+    A word that the source does not hold as it is spelt is looked for in another case, in another Unicode form, and
+    with underscores for spaces. Files are streamed: memory is that of the words asked for.
+
+    Parameters
+    ----------
+    source : path, mapping, KeyedVectors, frame, array, or pair of words and array
+        A file (GloVe or word2vec text, word2vec binary, fastText ``.vec``, ``.npz`` with ``words`` and ``vectors``;
+        gzip too); a mapping of words to vectors; gensim's ``KeyedVectors`` or a model that holds them; a data frame
+        with one column (or a pandas index) of words and numbers otherwise; an array with one row for each of
+        ``words``, in their order; or ``(words, array)``.
+    words : sequence of str
+        The vocabulary, public or released.
+
+    Raises
+    ------
+    CorpusError
+        Where a file is damaged, or holds none of the words.
+    ParameterError
+        Where an object is not what was expected.
+    """
+    wanted = list(words)
+    if isinstance(source, str | _Path):
+        path = Path(source)
+        table = _Table(wanted)
+        n_dimensions = read_vector_file(path, table.wanted, table.add)
+        return table.close(n_dimensions, path.name, file_digest(path))
+    name, pairs, n_dimensions = _pairs(source, wanted)
+    table = _Table(wanted)
+    for word, vector in pairs:
+        table.add(word, vector)
+    return table.close(n_dimensions, name, None)
+
+
+def file_digest(path: PathLike) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_vector_file(path: PathLike) -> None:
+    """Read a file of vectors to its end and keep nothing: to refuse a broken one before anything is spent."""
+    read_vector_file(path, Wanted([], _folded), lambda word, vector: None)
+
+
+def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> None:
+    """Write the words that have a vector, and their vectors, as ``.npz``: the same input gives the same bytes.
+
+    The name and digest of where they came from go with them, for whoever asks later.
+    """
+    known: list[int] = np.flatnonzero(~np.isnan(found.vectors).any(1)).tolist()
+    raw = io.BytesIO()
+    np.savez(
+        raw,
+        words=np.array([words[row] for row in known], dtype=np.str_),
+        vectors=found.vectors[known].astype("<f4"),
+        source=np.array(f"{found.name} sha256:{found.digest}"),
+    )
+    write_whole(raw.getvalue(), Path(path), "word vectors")
+
+
+class _Table:
+    """Rows as they come in, for the words that are wanted; the first of each spelling counts."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.wanted = Wanted(words, _folded)
+        self._exact: dict[str, NDArray[np.float32]] = {}
+        self._respelt: dict[str, NDArray[np.float32]] = {}
+
+    def add(self, word: str, vector: NDArray[np.float32]) -> None:
+        if word in self.wanted.exact:
+            self._exact.setdefault(word, vector)
+        folded = _folded(word)
+        if folded in self.wanted.folded:
+            self._respelt.setdefault(folded, vector)
+
+    def close(self, n_dimensions: int, name: str, digest: str | None) -> WordVectors:
+        vectors = np.full((len(self.words), n_dimensions), np.nan)
+        respelt = 0
+        for row, word in enumerate(self.words):
+            vector = self._exact.get(word)
+            if vector is None:
+                vector = self._respelt.get(_folded(word))
+                respelt += vector is not None
+            if vector is not None:
+                vectors[row] = vector
+        found = int((~np.isnan(vectors).any(1)).sum())
+        if not found:
+            raise CorpusError(
+                f"{name} holds a vector for none of the {len(self.words):,} words; are the vectors of the texts' "
+                "language, and is vocabulary= the list of words?"
+            )
+        return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt)
+
+    def _digest(self, vectors: NDArray[np.float64]) -> str:
+        hashed = hashlib.sha256()
+        for word, vector in zip(self.words, vectors, strict=True):
+            if not np.isnan(vector).any():
+                hashed.update(word.encode() + b"\0" + vector.astype("<f4").tobytes())
+        return hashed.hexdigest()
+
+
+def _folded(word: str) -> str:
+    """One spelling for all that mean the same word."""
+    form = word if word.isascii() else unicodedata.normalize("NFC", word)
+    return form.casefold().replace("_", " ")
+
+
+_Rows = tuple[str, Iterable[tuple[str, NDArray[np.float32]]], int]
+
+
+def _pairs(source: Any, words: list[str]) -> _Rows:
+    """Words and vectors of an object, with its kind and the number of dimensions."""
+    source = getattr(source, "wv", source)  # a gensim model holds its KeyedVectors there
+    if hasattr(source, "key_to_index") and hasattr(source, "vectors"):
+        places: Mapping[str, int] = source.key_to_index
+        array = _matrix(source.vectors, "the vectors of KeyedVectors")
+        return (
+            "KeyedVectors",
+            ((word, _checked(array[place])) for word, place in places.items()),
+            array.shape[1],
+        )
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if isinstance(source, tuple | list) and len(source) == 2:
+        return _from_pair(source)
+    if isinstance(source, np.ndarray):
+        return "array", *_aligned(source, words)
+    return _from_frame(source)
+
+
+def _from_mapping(source: Mapping[Any, Any]) -> _Rows:
+    if not source:
+        raise ParameterError("word_vectors is an empty mapping; give words and their vectors.")
+    first = np.shape(next(iter(source.values())))
+    if len(first) != 1 or not 1 <= first[0] <= MOST_DIMENSIONS:
+        raise ParameterError(
+            f"word_vectors must map words to vectors of 1 to {MOST_DIMENSIONS} numbers, but the first has shape "
+            f"{first}."
+        )
+
+    def rows() -> Iterator[tuple[str, NDArray[np.float32]]]:
+        for word, vector in source.items():
+            if np.shape(vector) != first:
+                raise ParameterError(
+                    f"all word vectors must have shape {first}, but one has {np.shape(vector)}."
+                )
+            yield str(word), _checked(np.asarray(vector))
+
+    return "mapping", rows(), first[0]
+
+
+def _from_pair(source: Any) -> _Rows:
+    one, other = source
+    listed, array = (other, one) if isinstance(one, np.ndarray) and one.ndim == 2 else (one, other)
+    listed = [str(word) for word in listed]
+    return "array", *_aligned(array, listed)
+
+
+def _aligned(array: Any, words: list[str]) -> tuple[Iterable[tuple[str, NDArray[np.float32]]], int]:
+    matrix = _matrix(array, "word_vectors")
+    if len(matrix) != len(words):
+        raise ParameterError(
+            f"word_vectors has {len(matrix)} rows for {len(words)} words; give one row for each word, or "
+            "(words, array)."
+        )
+    known = np.flatnonzero(
+        ~np.isnan(matrix.astype(np.float64)).all(1)
+    )  # a row of NaN is a word without a vector
+    rows = ((words[row], _checked(matrix[row])) for row in known)
+    return rows, matrix.shape[1]
+
+
+def _from_frame(source: Any) -> _Rows:
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(source, eager_only=True)
+    except TypeError:
+        kind = type(source).__name__
+        raise ParameterError(
+            "word_vectors must be a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, or an "
+            f"array with its words, but is a {kind}."
+        ) from None
+    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
+    others = [name for name in frame.columns if name not in numeric]
+    index = getattr(source, "index", None)
+    if len(others) == 1:
+        words = frame[others[0]].to_list()
+    elif not others and index is not None and all(isinstance(word, str) for word in index):
+        words = list(index)
+    else:
+        raise ParameterError(
+            f"a frame of word vectors must have one column of words, but {len(others)} columns hold no numbers."
+        )
+    return "frame", *_aligned(frame.select(numeric).to_numpy(), [str(word) for word in words])
+
+
+def _matrix(array: Any, what: str) -> NDArray[Any]:
+    matrix = np.asarray(array)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not 1 <= matrix.shape[1] <= MOST_DIMENSIONS:
+        raise ParameterError(
+            f"{what} must be numbers of shape (n_words, 1 to {MOST_DIMENSIONS}), but have shape {matrix.shape} and "
+            f"type {matrix.dtype}."
+        )
+    return matrix
+
+
+def _checked(vector: NDArray[Any]) -> NDArray[np.float32]:
+    if vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
+        raise ParameterError("word vectors must be finite numbers, but one is not.")
+    return vector.astype(np.float32)

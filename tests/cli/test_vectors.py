@@ -1,0 +1,106 @@
+"""`discreet vectors`, and word vectors in `fit` and `evaluate`: cut down, named in the release, compared with."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from discreet.cli.app import run
+from discreet.release import Release
+
+WORDS = [f"w{i:02d}" for i in range(24)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("vectors")
+    rng = np.random.default_rng(0)
+    with (folder / "notes.jsonl").open("w") as file:
+        for row in range(900):
+            low = 12 * (row % 2)
+            file.write(json.dumps({"text": " ".join(rng.choice(WORDS[low : low + 12], 10))}) + "\n")
+    (folder / "words.txt").write_text("\n".join(WORDS) + "\n")
+    with (folder / "glove.txt").open("w") as file:
+        for number in range(400):
+            word = WORDS[number // 10] if number % 10 == 0 and number < 230 else f"other{number}"
+            side = -1.0 if number < 120 else 1.0
+            file.write(f"{word} {side} {rng.normal():.3f} {rng.normal():.3f}\n")
+    return folder
+
+
+def discreet(*arguments):
+    return run([str(argument) for argument in arguments])
+
+
+def test_cut_down_with_its_digest(place, capsys):
+    out = place / "small.npz"
+    command = ("vectors", place / "glove.txt", "--words", place / "words.txt", "--out", out)
+    assert discreet(*command, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == {
+        "words": 24,
+        "found": 23,
+        "in_another_spelling": 0,
+        "dimensions": 3,
+        "source_digest": "sha256:" + hashlib.sha256((place / "glove.txt").read_bytes()).hexdigest(),
+        "digest": "sha256:" + hashlib.sha256(out.read_bytes()).hexdigest(),
+    }
+    with np.load(out) as file:
+        assert file["words"].tolist() == WORDS[:23]
+    assert discreet(*command) == 2
+    assert "--force" in capsys.readouterr().err
+    assert discreet(*command, "--force") == 0
+    assert "23 of 24 words have a vector of 3 numbers in glove.txt." in capsys.readouterr().err
+
+
+def test_fit_and_evaluate(place, capsys):
+    model = place / "model"
+    fit = ("fit", place / "notes.jsonl", "--out", model, "--epsilon", 4, "--topics", 2, "--seed", 1, "-q")
+    public = ("--vocabulary", place / "words.txt", "--word-vectors", place / "glove.txt")
+    assert discreet(*fit, *public) == 0
+    release = Release.load(model)
+    assert release.configuration["word_vectors"] == "glove.txt"
+    assert release.configuration["word_vectors_coverage"] == "23 of 24 words"
+    assert "not trained on these texts" in (model / "README.md").read_text().replace("\n", " ")
+    capsys.readouterr()
+    evaluate = (
+        "evaluate",
+        model,
+        "--corpus",
+        place / "notes.jsonl",
+        "--word-vectors",
+        place / "glove.txt",
+        "-q",
+    )
+    assert discreet(*evaluate, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert 10 < answer["public_alone"]["completion_perplexity"] < 24
+    assert discreet(*evaluate) == 0
+    assert "topics of glove.txt alone, without the texts" in capsys.readouterr().out
+
+
+def test_a_broken_file_of_vectors_costs_nothing(place, capsys):
+    broken = place / "broken.txt"
+    broken.write_text("w00 1 2 3\nw01 1 2\n")
+    book = place / "ledger.json"
+    for more in ((), ("--vocabulary", place / "words.txt")):
+        fit = (
+            "fit",
+            place / "notes.jsonl",
+            "--out",
+            place / "never",
+            "--ledger",
+            book,
+            "--word-vectors",
+            broken,
+        )
+        assert discreet(*fit, *more) == 2
+        assert "line 2: expected a word and 3 numbers" in capsys.readouterr().err
+        assert not book.exists()
+
+
+def test_vectors_and_samples_do_not_go_together(place, capsys):
+    fit = ("fit", place / "notes.jsonl", "--out", place / "never", "--sampling-rate", 0.1)
+    assert discreet(*fit, "--word-vectors", place / "glove.txt") == 2
+    assert "leave --sampling-rate out" in capsys.readouterr().err

@@ -1,0 +1,259 @@
+"""Word vectors: every format and kind of object, how words are matched, and what hostile files come to."""
+
+import gzip
+import hashlib
+import io
+import tracemalloc
+import zipfile
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from discreet.corpus import match_vectors, write_vectors
+from discreet.corpus.formats import vector_files
+from discreet.corpus.word_vectors import check_vector_file, file_digest
+from discreet.errors import CorpusError, ParameterError
+
+WORDS = ["nurse", "ward", "pain"]
+TABLE = {"the": [0, 1, 2], "Nurse": [9, 9, 9], "nurse": [1, 2, 3], "Ward": [4, 5, 6], "ship": [7, 8, 9.5]}
+EXPECTED = np.array([[1, 2, 3], [4, 5, 6], [np.nan] * 3])
+
+
+def text(header=False, separator=" "):
+    lines = [f"{len(TABLE)} 3"] if header else []
+    lines += [separator.join([word, *map(str, vector)]) for word, vector in TABLE.items()]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def binary(line_breaks=True):
+    rows = [
+        word.encode() + b" " + np.array(vector, "<f4").tobytes() + b"\n" * line_breaks
+        for word, vector in TABLE.items()
+    ]
+    return f"{len(TABLE)} 3\n".encode() + b"".join(rows)
+
+
+def npz(words=None, vectors=None, order="C"):
+    raw = io.BytesIO()
+    words = np.array(list(TABLE)) if words is None else words
+    vectors = np.array(list(TABLE.values()), np.float16, order=order) if vectors is None else vectors
+    np.savez_compressed(raw, words=words, vectors=vectors)
+    return raw.getvalue()
+
+
+FILES = {
+    "glove": text(),
+    "glove with tabs": text(separator="\t"),
+    "glove without a last line break": text().rstrip(),
+    "word2vec text": text(header=True),
+    "fastText": text(header=True).replace(b".5\n", b".5 \n"),
+    "word2vec binary": binary(),
+    "word2vec binary, rows not parted": binary(line_breaks=False),
+    "npz": npz(),
+    "npz by columns": npz(order="F"),
+    "npz of bytes": npz(words=np.array([w.encode() for w in TABLE])),
+    "gzip": gzip.compress(text()),
+    "binary in gzip": gzip.compress(binary()),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_every_format_gives_the_same(kind, tmp_path):
+    path = tmp_path / "vectors.any"
+    path.write_bytes(FILES[kind])
+    found = match_vectors(path, WORDS)
+    np.testing.assert_array_equal(found.vectors, EXPECTED)
+    assert (found.name, found.n_found, found.n_respelt) == ("vectors.any", 2, 1)
+    assert found.digest == hashlib.sha256(FILES[kind]).hexdigest()
+    assert found.coverage == "2 of 3 words (1 in another case)"
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize("kind", FILES)
+def test_wherever_blocks_end(kind, block, tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_files, "_BLOCK", block)
+    path = tmp_path / "vectors"
+    path.write_bytes(FILES[kind])
+    np.testing.assert_array_equal(match_vectors(path, WORDS).vectors, EXPECTED)
+
+
+def objects():
+    array = np.array(list(TABLE.values()))
+    keyed = SimpleNamespace(key_to_index={word: row for row, word in enumerate(TABLE)}, vectors=array)
+    return {
+        "mapping": TABLE,
+        "mapping of arrays": {word: np.array(vector, np.float32) for word, vector in TABLE.items()},
+        "KeyedVectors": keyed,
+        "model": SimpleNamespace(wv=keyed),
+        "words and array": (list(TABLE), array),
+        "array and words": (array, list(TABLE)),
+        "aligned": EXPECTED,
+    }
+
+
+@pytest.mark.parametrize("kind", objects())
+def test_every_kind_of_object_gives_the_same(kind):
+    found = match_vectors(objects()[kind], WORDS)
+    np.testing.assert_array_equal(found.vectors, EXPECTED)
+    assert found.n_found == 2
+    assert len(found.digest) == 64
+    assert found.digest == match_vectors(TABLE, WORDS).digest
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library)
+    columns = {"word": list(TABLE), **{f"d{i}": [float(v[i]) for v in TABLE.values()] for i in range(3)}}
+    frame = frames.DataFrame(columns)
+    np.testing.assert_array_equal(match_vectors(frame, WORDS).vectors, EXPECTED)
+    if library == "pandas":
+        np.testing.assert_array_equal(match_vectors(frame.set_index("word"), WORDS).vectors, EXPECTED)
+    with pytest.raises(ParameterError, match="one column of words, but 2 columns"):
+        match_vectors(frames.DataFrame({**columns, "more": list(TABLE)}), WORDS)
+
+
+def test_how_words_are_matched():
+    """As spelt; else by case, Unicode form and underscores; the first of several."""
+    source = {
+        "New_York": [1.0, 0],
+        "new york": [2.0, 0],
+        "STRASSE": [3, 0],
+        "Caf\u0065\u0301": [4, 0],
+        "caf\u00e9s": [5, 0],
+    }
+    words = ["new york", "NEW YORK", "stra\u00dfe", "caf\u00e9", "cafes"]
+    found = match_vectors(source, words)
+    assert found.vectors[:, 0].tolist()[:4] == [2, 1, 3, 4]
+    assert np.isnan(found.vectors[4]).all()
+    assert (found.n_found, found.n_respelt) == (4, 3)
+
+
+def test_words_with_spaces_in_a_text_file(tmp_path):
+    path = tmp_path / "glove"
+    path.write_text("the 0 1\n. . . 2 3\nnew york 4 5\n. 6 7\n")
+    assert match_vectors(path, ["new york", ". . .", "."]).vectors.tolist() == [[4, 5], [2, 3], [6, 7]]
+    assert match_vectors(path, ["."]).vectors.tolist() == [[6, 7]]
+
+
+def test_cut_down_and_read_again(tmp_path):
+    source, small, again = (tmp_path / name for name in ("big", "small.npz", "again.npz"))
+    source.write_bytes(text())
+    found = match_vectors(source, WORDS)
+    write_vectors(small, WORDS, found)
+    write_vectors(again, WORDS, found)
+    assert small.read_bytes() == again.read_bytes()
+    back = match_vectors(small, WORDS)
+    np.testing.assert_array_equal(back.vectors, found.vectors)
+    assert back.n_respelt == 0
+    assert back.digest == file_digest(small)
+    with np.load(small) as file:
+        assert str(file["source"]) == f"big sha256:{found.digest}"
+
+
+BROKEN = {
+    "empty": (b"", "is empty"),
+    "no vectors": (b"hello world\nthis is text\n", "line 1: expected a word and its numbers"),
+    "one number": (b"the 1\n", "line 1"),
+    "short line": (b"the 1 2 3\nnurse 1 2\n", "line 2: expected a word and 3 numbers"),
+    "no number": (b"the 1 2 3\nnurse 1 x 3\n", "line 2: expected a word and 3 finite numbers"),
+    "not finite": (b"the 1 2 3\nnurse 1 nan 3\n", "line 2: expected a word and 3 finite"),
+    "beyond float32": (b"the 1 2 3\nnurse 1 1e39 3\n", "line 2"),
+    "none of the words": (b"a 1 2\nb 3 4\n", "none of the 3 words"),
+    "cut short": (text(header=True)[:-14], "promises 5 vectors and holds 4"),
+    "binary cut short": (binary()[:-10], "promises 5 vectors and holds 4"),
+    "binary too long": (binary() + b"more", "goes on after"),
+    "binary not finite": (binary().replace(np.float32(2).tobytes(), np.float32("inf").tobytes()), "finite"),
+    "no dimensions": (b"5 0\n", "1 to 4096 numbers"),
+    "billions of dimensions": (b"5 9999999999\nthe 1 2\n", "1 to 4096 numbers"),
+    "endless line": (b"the " + b"1 " * 10_000_000, "without a line break"),
+    "endless word": (b"5 3\n" + b"\x00" * 5_000_000, "more than 1,000 bytes"),
+    "gzip bomb": (gzip.compress(b"9" * 50_000_000), "without a line break"),
+    "damaged gzip": (gzip.compress(text())[:-12], "cut short|damaged"),
+    "zip of something else": (npz().replace(b"words.npy", b"other.npy"), "words and vectors"),
+    "damaged zip": (npz()[:200], "words and vectors"),
+    "pickled words": (npz(words=np.array(["a", None], object)), "words must be one list of text"),
+    "lengths differ": (npz(words=np.array(["a"])), r"shape \(1, dimensions\)"),
+    "whole numbers": (npz(vectors=np.ones((5, 3), int)), "floats of shape"),
+    "npz not finite": (npz(vectors=np.full((5, 3), np.nan)), "finite"),
+    "endless letters": (npz(words=np.array(["a" * 2000] * 5)), "at most 1,000 letters"),
+}
+
+
+def forged(shape):
+    """An npz whose vectors claim a shape that is not there."""
+    raw = io.BytesIO()
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    words = io.BytesIO()
+    np.save(words, np.array(list(TABLE)))
+    with zipfile.ZipFile(raw, "w") as archive:
+        archive.writestr("words.npy", words.getvalue())
+        archive.writestr(
+            "vectors.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+        )
+    return raw.getvalue()
+
+
+BROKEN |= {
+    "claims more than it holds": (forged((5, 4000)), "words and vectors"),
+    "claims petabytes": (forged((5, 10**15)), "1 to 4096 numbers"),
+    "claims less than nothing": (forged((-5, 3)), "words and vectors"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_and_hostile_files_are_refused_in_little_memory(kind, tmp_path):
+    content, expected = BROKEN[kind]
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorpusError, match=expected) as caught:
+            match_vectors(path, WORDS)
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000
+    finally:
+        tracemalloc.stop()
+    assert "vectors" in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_missing_files_and_whole_ones(tmp_path):
+    with pytest.raises(CorpusError, match="does not exist"):
+        match_vectors(tmp_path / "none", WORDS)
+    (tmp_path / "one").write_bytes(text())
+    check_vector_file(tmp_path / "one")
+    (tmp_path / "one").write_bytes(text() + b"cut 1\n")
+    with pytest.raises(CorpusError, match="line 6"):
+        check_vector_file(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({}, "empty mapping"),
+        ({"nurse": [1, 2], "ward": [1]}, "must have shape"),
+        ({"nurse": [1, np.inf]}, "finite"),
+        ({"nurse": 3.0}, "map words to vectors"),
+        (np.ones((2, 3)), "2 rows for 3 words"),
+        (np.ones(3), "shape"),
+        (np.array([["a", "b"]] * 3), "must be numbers"),
+        (7, "but is a int"),
+        ((["nurse"], np.ones((2, 2))), "2 rows for 1 words"),
+    ],
+)
+def test_objects_that_are_none(source, expected):
+    with pytest.raises(ParameterError, match=expected):
+        match_vectors(source, WORDS)
+
+
+def test_a_large_file_takes_memory_for_the_words_asked_for_only(tmp_path):
+    path = tmp_path / "large"
+    rows = "".join(f"word{i} {' '.join(['0.25'] * 100)}\n" for i in range(20_000))
+    path.write_text(rows)
+    tracemalloc.start()
+    found = match_vectors(path, ["word7", "word19999"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.n_found == 2
+    assert peak < path.stat().st_size / 2
