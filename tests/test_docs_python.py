@@ -121,6 +121,11 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
     },
     "local.md": local,
+    "prevalence.md": lambda folder: {
+        "release": released(folder)["model"].release_,
+        "counts": some_counts(),
+        "ward_of_each_document": np.array(["north", "south", "west"])[np.arange(3000) % 3],
+    },
     "quick-start.md": lambda folder: notes(folder) or {},
     "releases.md": released,
     "vocabulary.md": lambda _: {"texts": some_texts()},

@@ -7,12 +7,14 @@ __all__ = ["presenter"]
 
 
 class _Presenter:
-    """Three functions; :mod:`discreet` names them, and loads them when they are first called.
+    """Four functions; :mod:`discreet` names them, and loads them when they are first called.
 
     Attributes
     ----------
     card : callable
         The model card of a release, as Markdown.
+    prevalence_page : callable
+        The page of a prevalence release, as HTML.
     page : callable
         The report of a release and, optionally, of an audit, as HTML.
     write_page : callable
@@ -22,6 +24,7 @@ class _Presenter:
     card: Callable[..., str]
     page: Callable[..., str]
     write_page: Callable[..., Any]
+    prevalence_page: Callable[..., str]
 
 
 presenter = _Presenter()

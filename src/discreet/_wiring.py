@@ -8,6 +8,7 @@ from discreet._presenter import presenter
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
     from discreet.release import Release
+    from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["connect"]
 
@@ -31,6 +32,13 @@ def _write_page(page: str, path: Path, *, secret: bool) -> None:
     write_report(page, path, secret=secret)
 
 
+def _prevalence_page(release: "PrevalenceRelease") -> str:
+    from discreet.report.prevalence_page import prevalence_page
+
+    return prevalence_page(release)
+
+
 def connect() -> None:
     """Tell releases how they are shown."""
     presenter.card, presenter.page, presenter.write_page = _card, _page, _write_page
+    presenter.prevalence_page = _prevalence_page

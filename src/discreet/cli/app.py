@@ -18,6 +18,7 @@ from discreet.cli import (
     evaluate,
     fit,
     perturb,
+    prevalence,
     report,
     topics,
     transform,
@@ -34,6 +35,9 @@ _ClickException: Any = _UsageError.__base__
 
 #: What parameters of the library are called on the command line.
 _OPTIONS = {
+    "freq": "--every",
+    "start": "--from",
+    "end": "--to",
     "doc_topic_prior": "--doc-topic-prior",
     "method": "--vocabulary-method",
     "n_documents": "--documents",
@@ -76,6 +80,7 @@ app.command()(report.report)
 app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)
+app.command()(prevalence.prevalence)
 app.command()(perturb.perturb)
 app.command()(collect.collect)
 app.command()(choose_topics.choose_topics)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from discreet.release.prevalence.shares import Sums, group_sizes, projected, raw
+from discreet.release.prevalence.shares import Sums, group_sizes, raw, shrunk
 
 __all__ = ["Differences", "Trend", "differences", "sampling_error", "trend"]
 
@@ -61,7 +61,7 @@ class Trend(NamedTuple):
 def sampling_error(sums: Sums) -> Floats:
     """Return how far shares vary from one draw of that many units to the next, at most; shape (n_groups, n_topics)."""
     sizes, error = group_sizes(sums)
-    share = projected(sums).share
+    share = shrunk(sums).share  # not 0 where noise has only pushed a share below 0
     return np.sqrt(share * (1 - share) / np.maximum(sizes, max(error, 1.0))[:, None])
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._presenter import presenter
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
@@ -184,6 +185,13 @@ class PrevalenceRelease:
     def to_frame(self, kind: Kind = "projected", *, level: float = 0.95) -> Any:
         """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
         return frame(self.to_columns(kind, level=level))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return a page to look at, offline; also write it to ``path`` where that is given."""
+        page = presenter.prevalence_page(self)
+        if path is not None:
+            presenter.write_page(page, Path(path), secret=False)
+        return page
 
     # ---- files
 

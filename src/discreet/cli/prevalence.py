@@ -1,0 +1,158 @@
+"""`discreet prevalence`: where and when the topics of a release stand in private documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.options import (
+    Author,
+    Delta,
+    Encoding,
+    FileFormat,
+    Force,
+    Model,
+    Quiet,
+    Seed,
+    Text,
+    Threads,
+    check_output_file,
+)
+from discreet.errors import CorpusError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.release.prevalence import PrevalenceRelease
+
+__all__ = ["prevalence"]
+
+
+def prevalence(
+    model: Model,
+    corpus: Annotated[Path, typer.Option(help="File that holds the private documents.")],
+    by: Annotated[
+        str, typer.Option(help="Field that names each document's group, or its date with --every.")
+    ],
+    out: Annotated[Path, typer.Option(help="New file for the release: .json.")],
+    groups: Annotated[Path | None, typer.Option(help="The public list of groups, one a line.")] = None,
+    every: Annotated[
+        str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")
+    ] = None,
+    start: Annotated[str | None, typer.Option("--from", help="First day or month, as 2024-01.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Last day or month, as 2026-06.")] = None,
+    unlisted: Annotated[
+        str, typer.Option(help="What becomes of labels that are not listed: error, leave_out or other.")
+    ] = "error",
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
+    ] = 0.25,
+    delta: Delta = 1e-6,
+    text: Text = None,
+    author: Author = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="File that keeps the budget; the one the topics were booked on, say.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
+    table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
+    seed: Seed = None,
+    threads: Threads = -1,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Release how much of each topic of MODEL stands in each group of private documents, or in each month.
+
+    Groups are public: a list in a file, or the periods of a range. What is written may leave.
+    """
+    from discreet.central import TopicPrevalence
+    from discreet.cli.display import console, progress
+    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.privacy import Ledger
+    from discreet.release import Release
+
+    check_output_file(out, (".json",), force=False)
+    for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
+        if path is not None:
+            check_output_file(path, (suffix,), option=option, force=force)
+    if (groups is None) == (every is None):
+        raise ParameterError(
+            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06."
+        )
+    known = file_format or find_format(corpus)
+    if known not in TEXT_FORMATS:
+        raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
+    release = Release.load(model)
+    unit = "document" if author is None else "author"
+    book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
+    shares = TopicPrevalence(
+        release,
+        None if groups is None else _names(groups),
+        epsilon=epsilon,
+        delta=delta,
+        privacy_unit=unit,
+        freq=every,
+        start=start,
+        end=end,
+        unlisted=unlisted,
+        random_state=seed,
+        n_jobs=threads,
+        ledger=book,
+    )
+    shares.planned_event()  # refuse settings before a large file is read
+    say = console(quiet=quiet)
+    pattern = token_pattern or release.configuration.get("token_pattern")
+    options: dict[str, Any] = {"text": text, "author": author, "encoding": encoding, "token_pattern": pattern}
+    given = {name: value for name, value in options.items() if value is not None}
+    with progress(quiet=quiet) as callback:
+        documents = read_corpus(
+            corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **given
+        )
+        shares.set_params(callback=callback).fit(documents, by=documents.labels)
+    made = shares.release_
+    made.save(out)
+    written = [out]
+    if report is not None:
+        made.to_html(report)
+        written.append(report)
+    if table is not None:
+        _write_table(made, table)
+        written.append(table)
+    _show(made, say)
+    say.print(made.guarantee, markup=False)
+    say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(
+            f"the groups in {path} cannot be read ({type(error).__name__}); one name a line, UTF-8."
+        ) from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _write_table(made: "PrevalenceRelease", path: Path) -> None:
+    from discreet._files import write_whole
+    from discreet.report.prevalence_page import table_csv
+
+    write_whole(table_csv(made).encode(), path, "the table")
+
+
+def _show(made: "PrevalenceRelease", say: Any) -> None:
+    """Print the topics that differ most between groups."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    found = made.shares("shrunk").share
+    spread = found.max(0) - found.min(0)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("topic", "most in", "share", "least in", "share", "words"):
+        shown.add_column(column, justify="right" if column in ("topic", "share") else "left", overflow="fold")
+    for topic in (-spread).argsort(kind="stable")[:10].tolist():
+        most, least = int(found[:, topic].argmax()), int(found[:, topic].argmin())
+        cells = [made.groups[most], f"{100 * found[most, topic]:.1f} %", made.groups[least]]
+        cells += [f"{100 * found[least, topic]:.1f} %", made.topics[topic]]
+        shown.add_row(str(topic), *map(escape, cells))
+    say.print(shown)

@@ -1,0 +1,112 @@
+"""Small charts as SVG: a line with its band over ordered groups, or a point with its interval for each group."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import escape
+from numpy.typing import NDArray
+
+from discreet.report.wording import shown
+
+__all__ = ["interval_chart", "line_chart"]
+
+Floats = NDArray[np.float64]
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 120, 40, 18
+_ROW = 18
+_NAME = 110
+
+
+def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str]) -> str:
+    """Return a line over the groups in their order, with its band.
+
+    Parameters
+    ----------
+    level, low, high : arrays of shape (n_groups,)
+        Between 0 and 1.
+    groups : sequence of str
+    """
+    n, top = len(level), _round_up(float(high.max()))
+    x = np.linspace(_LEFT + 4, _WIDTH - 6, n) if n > 1 else np.array([(_LEFT + _WIDTH) / 2])
+    floor = _HEIGHT - _BOTTOM
+
+    def y(values: Any) -> Any:
+        return floor - (floor - 8) * np.minimum(values, top) / top
+
+    band = _points(np.r_[x, x[::-1]], np.r_[y(high), y(low)[::-1]])
+    line = _points(x, y(level))
+    first, last = (escape(shown(group)) for group in (groups[0], groups[-1]))
+    told = escape(f"from {100 * level[0]:.1f} % in {groups[0]} to {100 * level[-1]:.1f} % in {groups[-1]}")
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">'
+        + _grid(top, y)
+        + f'<polygon class="band" points="{band}"/><polyline class="line" points="{line}"/>'
+        + f'<text class="tick" x="{_LEFT + 4}" y="{_HEIGHT - 4}">{first}</text>'
+        + (f'<text class="tick end" x="{_WIDTH - 6}" y="{_HEIGHT - 4}">{last}</text>' if n > 1 else "")
+        + "</svg>"
+    )
+
+
+def interval_chart(share: Floats, low: Floats, high: Floats, base: float, groups: Sequence[str]) -> str:
+    """Return a row for each group: its share, its interval, and a line where the overall share lies.
+
+    Parameters
+    ----------
+    share, low, high : arrays of shape (n_groups,)
+    base : float
+        The overall share. Intervals that hold it are grey.
+    groups : sequence of str
+    """
+    height = _ROW * len(share) + _BOTTOM
+    top = _round_up(float(min(high.max(), max(share.max() * 1.6, base * 2))))
+
+    def x(value: float) -> float:
+        return _NAME + (_WIDTH - _NAME - 8) * min(float(value), top) / top
+
+    parts = [f'<line class="base" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="0" y2="{height - _BOTTOM}"/>']
+    for row, group in enumerate(groups):
+        y = _ROW * row + _ROW / 2
+        state = "more" if low[row] > base else "less" if high[row] < base else "noise"
+        told = escape(f"{group}: {100 * share[row]:.1f} % ({100 * low[row]:.1f} to {100 * high[row]:.1f})")
+        parts.append(
+            f'<g class="{state}"><title>{told}</title>'
+            f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(_short(shown(group)))}</text>'
+            f'<line class="interval" x1="{x(low[row]):.1f}" x2="{x(high[row]):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<circle cx="{x(share[row]):.1f}" cy="{y:.1f}" r="3.2"/></g>'
+        )
+    for value in (0.0, top):
+        place = "end" if value else ""
+        parts.append(
+            f'<text class="tick {place}" x="{x(value):.1f}" y="{height - 4}">{100 * value:.0f}\u202f%</text>'
+        )
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Shares by group">{"".join(parts)}</svg>'
+    )
+
+
+def _grid(top: float, y: Any) -> str:
+    return "".join(
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
+        f'<text class="tick end" x="{_LEFT - 4}" y="{y(value):.1f}" dy=".35em">{_short_percent(value)}</text>'
+        for value in (0.0, top / 2, top)
+    )
+
+
+def _short_percent(value: float) -> str:
+    return f"{100 * value:.3g}\u202f%"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 18 else name[:17] + "\u2026"
+
+
+def _points(x: Any, y: Any) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def _round_up(value: float) -> float:
+    """Return the next of 1, 2, 4, 5, 10, 20, ... percent, so that charts share a few scales."""
+    for edge in (0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8):
+        if value <= edge:
+            return edge
+    return 1.0

@@ -1,0 +1,122 @@
+"""`discreet prevalence`: from notes with a ward and a date to shares that may leave."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet import Ledger, PrivateLDA
+from discreet.cli.app import run
+from discreet.release.prevalence import PrevalenceRelease
+
+WORDS = [f"{stem}{letter}" for stem in ("fall", "fever", "ticket") for letter in "abcdefgh"]
+
+
+@pytest.fixture(scope="module")
+def ward_notes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wards")
+    rng = np.random.default_rng(0)
+    topic = rng.integers(3, size=3000)
+    counts = rng.poisson(np.where(np.arange(24) // 8 == topic[:, None], 1.5, 0.05))
+    with (folder / "notes.jsonl").open("w") as file:
+        for row, counted in enumerate(counts):
+            note = {
+                "body": " ".join(np.repeat(WORDS, counted)),
+                "ward": ["north", "south", "west"][topic[row] if row % 3 else rng.integers(3)],
+                "date": f"2024-{1 + row % 6:02d}-15",
+                "patient": f"p{row // 2}",
+            }
+            file.write(json.dumps(note) + "\n")
+    (folder / "wards.txt").write_text("north\nsouth\nwest\n")
+    topics = PrivateLDA(3, epsilon=8.0).fit(counts).release_
+    replace(topics, vocabulary=tuple(WORDS)).save(folder / "model")
+    return folder
+
+
+def test_shares_by_ward(ward_notes, tmp_path, capsys):
+    arguments = ["prevalence", str(ward_notes / "model"), "--corpus", str(ward_notes / "notes.jsonl")]
+    arguments += ["--text", "body", "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    arguments += [
+        "--epsilon",
+        "1",
+        "--ledger",
+        str(tmp_path / "budget.json"),
+        "--out",
+        str(tmp_path / "wards.json"),
+    ]
+    arguments += ["--report", str(tmp_path / "wards.html"), "--table", str(tmp_path / "wards.csv")]
+    assert run(arguments) == 0
+    made = PrevalenceRelease.load(tmp_path / "wards.json")
+    assert made.groups == ("north", "south", "west")
+    assert not made.reproducible
+    assert (made.shares().share.max(1) > 0.6).all()
+    assert len(list(csv.DictReader((tmp_path / "wards.csv").read_text().splitlines()))) == 9
+    assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
+    assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
+    said = capsys.readouterr().err
+    assert "most in" in said
+    assert "epsilon = 1" in said
+    # The budget is spent: a second run is refused, and nothing is written.
+    again = [*arguments[:-6], "--out", str(tmp_path / "again.json")]
+    assert run(again) == 2
+    assert not (tmp_path / "again.json").exists()
+
+
+def test_shares_by_month_and_person(ward_notes, tmp_path):
+    arguments = [
+        "prevalence",
+        str(ward_notes / "model"),
+        "--corpus",
+        str(ward_notes / "notes.jsonl"),
+        "--text",
+        "body",
+    ]
+    arguments += [
+        "--by",
+        "date",
+        "--every",
+        "month",
+        "--from",
+        "2024-01",
+        "--to",
+        "2024-07",
+        "--author",
+        "patient",
+    ]
+    assert run([*arguments, "--epsilon", "1", "--quiet", "--out", str(tmp_path / "months.json")]) == 0
+    made = PrevalenceRelease.load(tmp_path / "months.json")
+    assert len(made.groups) == 7
+    assert made.promise.privacy_unit == "author"
+    assert made.certain_groups.tolist() == [True] * 6 + [False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "ward"], "name the public groups"),
+        (["--by", "ward", "--groups", "{}/missing.txt"], "cannot be read"),
+        (["--by", "date", "--every", "month"], "public list of groups"),
+        (["--by", "date", "--every", "fortnight", "--from", "2024-01", "--to", "2024-07"], "--every must be"),
+        (["--by", "nothing", "--groups", "{}/wards.txt"], "nothing"),
+        (["--by", "date", "--every", "month", "--from", "2024-05", "--to", "2024-01"], "ends"),
+        (
+            ["--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-03"],
+            "not among the 3 groups",
+        ),
+    ],
+)
+def test_bad_calls(ward_notes, tmp_path, capsys, options, message):
+    arguments = [
+        "prevalence",
+        str(ward_notes / "model"),
+        "--corpus",
+        str(ward_notes / "notes.jsonl"),
+        "--text",
+        "body",
+    ]
+    options = [option.format(ward_notes) for option in options]
+    assert run([*arguments, *options, "--out", str(tmp_path / "x.json")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "x.json").exists()

@@ -1,0 +1,85 @@
+"""The page of shares: noise is never drawn as news, hostile names stay text, and the table holds every number."""
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from discreet import Ledger
+from discreet.privacy import events
+from discreet.release.prevalence import PrevalenceRelease
+from discreet.report.prevalence_page import table_csv
+
+HOSTILE = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", 'a"b', "\u202egnp.exe"]
+
+
+def release(shares, size=1000.0, noise=10.0, groups=None, **how):
+    shares = np.asarray(shares, dtype=float)
+    ledger = Ledger(1.0, 1e-6)
+    ledger.reserve(events.gaussian(5.0), "shares of topics in groups")
+    return PrevalenceRelease(
+        topic_totals=shares * size,
+        unit_counts=np.full(len(shares), size / 2),
+        noise=noise,
+        count_weight=0.5,
+        groups=tuple(groups or [f"ward {i}" for i in range(len(shares))]),
+        topics=tuple(f"word{k} other{k}" for k in range(shares.shape[1])),
+        ledger=ledger,
+        **how,
+    )
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+
+def test_what_the_noise_explains_is_grey_and_no_news():
+    page = release([[0.5, 0.5], [0.51, 0.49], [0.49, 0.51]]).to_html()
+    assert "No single difference" in page
+    assert not re.search(r'<td class="(more|less)', page)
+    told = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
+    assert "ward 0: more of \u201cword0 other0\u201d" in told
+    assert "ward 1:" not in told.split("</ul>")[0]
+    assert len(re.findall(r'<td class="more\d"', told)) == 2
+
+
+def test_the_page_needs_no_network_and_runs_nothing():
+    page = release([[0.9, 0.1], [0.5, 0.5]], groups=HOSTILE[:2]).to_html()
+    tags = Tags()
+    tags.feed(page)
+    names = {tag for tag, _ in tags.seen}
+    assert not names & {"script", "link", "iframe", "img", "object"}
+    assert not [value for _, attrs in tags.seen for value in attrs.values() if value and "http" in value]
+    assert "default-src 'none'" in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert release([[0.9, 0.1]]).to_html() == release([[0.9, 0.1]]).to_html()
+
+
+def test_labels_of_what_may_not_leave():
+    assert "Reproducible, not for release." in release([[0.9, 0.1]], reproducible=True).to_html()
+    assert "Reproducible" not in release([[0.9, 0.1]]).to_html()
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 40])
+def test_over_time_there_are_lines(n_groups):
+    shares = np.tile([0.7, 0.3], (n_groups, 1))
+    page = release(shares, configuration={"freq": "month"}).to_html()
+    assert page.count('<polyline class="line"') == 2
+    assert "Each topic over time" in page
+
+
+def test_the_table_holds_every_number_and_no_formula():
+    made = release([[0.9, 0.1], [0.5, 0.5]], groups=HOSTILE[:2])
+    rows = list(csv.DictReader(io.StringIO(table_csv(made))))
+    assert len(rows) == 4
+    assert [float(row["share"]) for row in rows] == pytest.approx(made.shares().share.ravel(), abs=1e-5)
+    assert rows[2]["group"].startswith("'=cmd")
+    assert all(float(row["low"]) <= float(row["high"]) for row in rows)
