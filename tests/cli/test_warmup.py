@@ -33,7 +33,9 @@ counts = rng.poisson(0.5, (70, 55)).astype(np.int32)
 words = [f"w{i}" for i in range(55)]
 corpus = Corpus(sp.csc_array(counts), words, owners=np.arange(70) // 3)
 for k, sampler in ((50, "frozen"), (20, "auto"), (7, "mh"), (600, "frozen"), (3, "live"), (200, "auto")):
-    GibbsLDA(k, sampler=sampler, n_sweeps=42, random_state=1).fit(corpus).transform(counts.astype(float))
+    model = GibbsLDA(k, sampler=sampler, n_sweeps=42, random_state=1).fit(corpus)
+    model.transform(counts.astype(float))
+    model.set_params(init="fast").fit(corpus)
 VariationalLDA(7, max_iter=1, random_state=0).fit(sp.csr_array(counts.astype(np.int64))).transform(counts)
 VariationalLDA(30, max_iter=1, batch_size=9, random_state=0, n_jobs=3).fit(corpus)
 topics = rng.dirichlet(np.ones(55), 9)

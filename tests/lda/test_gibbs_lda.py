@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,19 +59,20 @@ REGIMES = {
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-@pytest.mark.parametrize("sampler", ["live", "frozen", "mh"])
-def test_planted_topics_are_found(regime, sampler):
+@pytest.mark.parametrize(
+    ("sampler", "init"), [("live", "random"), ("frozen", "random"), ("mh", "random"), ("frozen", "fast")]
+)
+def test_planted_topics_are_found(regime, sampler, init):
     """The best of three chains: any one may merge two topics and stay there."""
     topics, weights, counts = planted(**REGIMES[regime])
     n_topics = len(topics)
-    chains = [
-        GibbsLDA(n_topics, topic_word_prior=0.1, n_sweeps=200, sampler=sampler, random_state=seed).fit(counts)
-        for seed in range(3)
-    ]
+    n_sweeps = 200 if init == "random" else 50
+    settings = {"topic_word_prior": 0.1, "n_sweeps": n_sweeps, "sampler": sampler, "init": init}
+    chains = [GibbsLDA(n_topics, random_state=seed, **settings).fit(counts) for seed in range(3)]
     model = min(chains, key=lambda chain: distance(topics, chain))
     found = distance(topics, model)
     assert found < {"blocks": 0.075, "short texts": 0.125, "overlapping": 0.165}[regime]
-    assert distance(topics, clone(model).set_params(n_sweeps=1).fit(counts)) > 2 * found
+    assert distance(topics, clone(model).set_params(init="random", n_sweeps=1).fit(counts)) > 2 * found
 
     def right(topic_of_document):
         return (topic_of_document == weights[:400].argmax(axis=1)).mean()
@@ -184,8 +186,8 @@ def test_priors_for_each_topic():
 
 def test_all_bad_parameters_are_named_at_once():
     with pytest.raises(ParameterError) as caught:
-        GibbsLDA(0, n_sweeps=-1, topic_word_prior=0, sampler="fast").fit([[1, 2]])
-    for name in ("n_topics", "n_sweeps", "topic_word_prior", "sampler"):
+        GibbsLDA(0, n_sweeps=-1, topic_word_prior=0, sampler="fast", init="slow").fit([[1, 2]])
+    for name in ("n_topics", "n_sweeps", "topic_word_prior", "sampler", "init"):
         assert name in str(caught.value)
     for bad in ({"doc_topic_prior": [1.0, 2.0]}, {"doc_topic_prior": -1}, {"n_jobs": 0}):
         with pytest.raises(ParameterError, match=next(iter(bad))):
@@ -219,12 +221,12 @@ def test_a_model_keeps_nothing_of_single_documents():
 def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
     """The counts of earlier batches must count in every draw: without them a batch finds its own numbering."""
     topics, _, counts = planted(600, 60, 5, 100, 0.05)
-    model = GibbsLDA(5, n_sweeps=30, random_state=8).partial_fit(counts[:500])
+    model = GibbsLDA(5, init="random", n_sweeps=30, random_state=8).partial_fit(counts[:500])
     whole = distance(topics, model.partial_fit(counts[500:]))
-    forgetful = GibbsLDA(5, n_sweeps=30, random_state=8).partial_fit(counts[:500])
+    forgetful = GibbsLDA(5, init="random", n_sweeps=30, random_state=8).partial_fit(counts[:500])
 
-    def begin_without(tokens, n_topics, seed, before, n_threads):
-        return begin(tokens, n_topics, seed, None, n_threads)
+    def begin_without(tokens, n_topics, seed, before, n_threads, *, topics):
+        return begin(tokens, n_topics, seed, None, n_threads, topics=topics)
 
     def step_without(*args, earlier, **settings):
         return step(*args, **settings)
@@ -248,6 +250,7 @@ found = [
     GibbsLDA(k, sampler=sampler, n_sweeps=48, topic_word_prior=beta, random_state=1).fit(X)
     for k, sampler, beta in ((20, "frozen", 0.01), (201, "frozen", 0.01), (201, "frozen", 1.0), (30, "mh", 0.01))
 ]
+found += [GibbsLDA(k, n_sweeps=2, random_state=1, init="fast").fit(X).partial_fit(X[:30]) for k in (20, 201)]
 print([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in found])
 """
 
@@ -260,3 +263,5 @@ print([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in fou
 
     plain = run(NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
     assert run() == plain
+    if "avx2" in Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else False:
+        assert run(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="+avx2,+fma") == plain

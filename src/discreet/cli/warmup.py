@@ -75,7 +75,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
 
     def gibbs(sampler: Any, k: int, n_jobs: int) -> None:
         model = GibbsLDA(k, n_sweeps=2, sampler=sampler, random_state=0, n_jobs=n_jobs).fit(counts)
-        model.partial_fit(counts)
+        model.set_params(init="fast").partial_fit(counts)
 
     def variational() -> None:
         for size in (None, 16):

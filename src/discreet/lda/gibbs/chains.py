@@ -12,6 +12,7 @@ from discreet.lda.gibbs.frozen import sweep as frozen_sweep
 from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse import sweep as list_sweep
 from discreet.lda.gibbs.sparse import word_lists
+from discreet.lda.gibbs.start.batches import starting_topics
 from discreet.lda.gibbs.state import State, Tokens, begin, word_order
 
 __all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
@@ -39,6 +40,7 @@ def chain(
     seed: int,
     *,
     earlier: NDArray[np.int32] | None = None,
+    fast: bool = False,
     n_threads: int = 1,
 ) -> Chain:
     """Begin a chain.
@@ -57,24 +59,27 @@ def chain(
         0 to 2**64 - 1.
     earlier : array of shape (n_words, width), int32, optional
         Counts of other documents, which stay as they are and count in every draw; not for "mh".
+    fast : bool, default False
+        Begin with ``starting_topics`` in place of random ones.
     n_threads : int
         Threads; the chain does not depend on it.
     """
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
     known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
     table: Callable[[Any], NDArray[np.int32]] = _word_topic
+    topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
     if sampler == "mh":
         order = mh_sweep.by_word(tokens)
-        first: Any = mh_sweep.init(tokens, order, n_topics, seed)
+        first: Any = mh_sweep.init(tokens, order, n_topics, seed, topics)
         step = partial(mh_sweep.step, order=order, n_threads=n_threads)
         table = partial(mh_sweep.word_topic, order=order, n_topics=n_topics)
     elif sampler == "frozen" and n_topics > MOST_TABLE_TOPICS:
         known["lists"] = word_lists.empty_lists(tokens, n_topics, earlier)
-        first = list_sweep.init(tokens, n_topics, seed, earlier)
+        first = list_sweep.init(tokens, n_topics, seed, earlier, topics)
         step = partial(list_sweep.step, **known)
         table = partial(list_sweep.word_topic, tokens=tokens, n_topics=n_topics, **known)
     else:
-        first = begin(tokens, n_topics, seed, earlier, n_threads)
+        first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
         step: Callable[..., Any] = live_sweep.step
         if sampler == "frozen":
             memory = frozen_sweep.empty_table(tokens.n_words, n_topics)

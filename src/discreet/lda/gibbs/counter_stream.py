@@ -16,8 +16,19 @@ from typing import Any
 
 import numpy as np
 from numba import config, njit, uint64
+from numpy.typing import NDArray
 
-__all__ = ["GOLDEN", "JIT", "mix", "new_seed", "plain_mix", "plain_stream_at", "stream_at", "sweep_key"]
+__all__ = [
+    "GOLDEN",
+    "JIT",
+    "mix",
+    "new_seed",
+    "plain_mix",
+    "plain_stream_at",
+    "random_halves",
+    "stream_at",
+    "sweep_key",
+]
 
 #: Whether kernels are compiled; NUMBA_DISABLE_JIT=1 runs them as plain Python.
 JIT: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
@@ -78,6 +89,18 @@ def sweep_key(seed: int, sweep: int) -> np.uint64:
         Number of the sweep; every use of randomness within a chain has its own.
     """
     return np.uint64(_mix(_mix(seed) + (sweep + 1) * GOLDEN))
+
+
+def random_halves(n: int, start: np.uint64) -> NDArray[np.uint64]:
+    """Return n random numbers of 32 bits; the i-th depends on (start, i) only."""
+    x = np.arange(1, n + 1, dtype=np.uint64)
+    x *= np.uint64(GOLDEN)
+    x += start
+    for shift, factor in ((30, _FIRST), (27, _SECOND)):
+        x ^= x >> np.uint64(shift)
+        x *= np.uint64(factor)
+    x >>= np.uint64(32)
+    return x
 
 
 def new_seed(random_state: Any) -> int:

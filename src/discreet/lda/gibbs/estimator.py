@@ -34,11 +34,16 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         alpha, positive.
     topic_word_prior : float, default 0.01
         beta, positive.
+    init : {"fast", "random"}, default "random"
+        What the chain begins with. "fast": topics found on small batches of the documents, near a good mode; for up
+        to 3,000 topics, above as "random". "random": each token's topic at random, which takes 100 to 200 sweeps
+        more; for diagnostics, which want chains that begin far apart.
     n_sweeps : int, default 200
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``.
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
-        sweep; above 200 topics from lists of the topics that a word has, after 40 sweeps of "mh". "mh":
+        sweep; above 200 topics from lists of the topics that a word has, from random topics after 40 sweeps of "mh".
+        "mh":
         Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
         "auto": "frozen" for up to 3,000 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None
@@ -51,8 +56,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     topic_word_counts_ : array of shape (n_topics, n_words), int32
         Tokens of each word in each topic after the last sweep, over all documents that were fitted.
     mean_counts_ : array of shape (n_topics, n_words), float64
-        The same, as a mean over every fourth sweep of the last quarter: after a hundred sweeps or more, as good as a
-        last sweep after one and a half to two times as many.
+        The same, as a mean over about a dozen sweeps of the last half; from random topics over every fourth sweep of
+        the last quarter.
         A topic that became another one in that time has its mean since then.
     components_ : array of shape (n_topics, n_words), float64
         The mean counts plus ``topic_word_prior``.
@@ -99,6 +104,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         doc_topic_prior=ANYTHING,  # see _faults
         topic_word_prior=number(above=0),
         n_sweeps=whole(),
+        init=choice("fast", "random"),
         sampler=choice("auto", "live", "frozen", "mh"),
         random_state=RANDOM,
         n_jobs=THREADS,
@@ -110,6 +116,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         *,
         doc_topic_prior: ArrayLike = 0.1,
         topic_word_prior: float = 0.01,
+        init: Literal["fast", "random"] = "random",
         n_sweeps: int = 200,
         sampler: Literal["auto", "live", "frozen", "mh"] = "auto",
         random_state: Any = None,
@@ -118,6 +125,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
+        self.init = init
         self.n_sweeps = n_sweeps
         self.sampler = sampler
         self.random_state = random_state
@@ -237,13 +245,14 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Sweep, and set the counts of the last sweep and the mean ones."""
         n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
         n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
+        fast = self.init == "fast" and n_topics <= MOST_EXACT_TOPICS
         state, step, table = chain(
-            self.sampler_, tokens, alpha, beta, seed, earlier=before, n_threads=n_threads
+            self.sampler_, tokens, alpha, beta, seed, earlier=before, fast=fast, n_threads=n_threads
         )
         means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, self.n_sweeps)
         for done in range(1, self.n_sweeps + 1):
             state = step(state)
-            if mean_counts.is_sampled(done, self.n_sweeps):
+            if mean_counts.is_sampled(done, self.n_sweeps, near=fast):
                 means = mean_counts.step(means, table(state))
             tell(callback, "sweep", done, self.n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)

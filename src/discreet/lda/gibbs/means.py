@@ -2,9 +2,10 @@ r"""The mean of a chain's counts over several of its sweeps: steadier topics tha
 
 .. math:: \bar c_{kw} = \frac{1}{|S_k|} \sum_{s \in S_k} c^{(s)}_{kw}
 
-S: every fourth sweep of the last quarter, counted from the last one. Topics have no fixed number, and a chain on few
-documents may let two of them change places; a mean over such a change would be a mixture of both. So a topic whose
-tokens in a sample are, for more than half, other ones than those of its mean so far begins its mean anew
+S: every fourth sweep of the last quarter, counted from the last one; of a chain that began near its end, every second
+sweep of the last half, or at longer distances so that about a dozen are taken. Topics have no fixed number, and a chain
+on few documents may let two of them change places; a mean over such a change would be a mixture of both. So a topic
+whose tokens in a sample are, for more than half, other ones than those of its mean so far begins its mean anew
 (:math:`S_k` are the samples since). All sums are whole numbers: the mean does not depend on the number of threads.
 
 Guarantee: none.
@@ -29,6 +30,8 @@ __all__ = ["MeanCounts", "init", "is_sampled", "mean", "step"]
 _EVERY = 4
 #: Samples come from the last 1 / _PART of the sweeps: before, the chain is still on its way.
 _PART = 4
+#: The same for a chain that began near its end: at least so many sweeps between two, about so many samples.
+_EVERY_NEAR, _PART_NEAR, _MOST_NEAR = 2, 2, 12
 
 
 class MeanCounts(NamedTuple):
@@ -40,9 +43,14 @@ class MeanCounts(NamedTuple):
     n_samples: NDArray[np.int64]
 
 
-def is_sampled(sweep: int, n_sweeps: int) -> bool:
-    """Whether the counts after sweep 1, 2, ..., ``n_sweeps`` are a sample. The last ones always are."""
-    return _PART * (n_sweeps - sweep) < n_sweeps and (n_sweeps - sweep) % _EVERY == 0
+def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False) -> bool:
+    """Whether the counts after sweep 1, 2, ..., ``n_sweeps`` are a sample. The last ones always are.
+
+    ``near``: the chain began near its end.
+    """
+    every = max(_EVERY_NEAR, n_sweeps // (_PART_NEAR * _MOST_NEAR)) if near else _EVERY
+    part = _PART_NEAR if near else _PART
+    return part * (n_sweeps - sweep) < n_sweeps and (n_sweeps - sweep) % every == 0
 
 
 def init(n_words: int, width: int, n_tokens: int, n_sweeps: int) -> MeanCounts:
@@ -57,7 +65,7 @@ def init(n_words: int, width: int, n_tokens: int, n_sweeps: int) -> MeanCounts:
     n_sweeps : int
         Sweeps to come.
     """
-    most = n_tokens * (n_sweeps // _EVERY + 1)
+    most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
     kind = np.int32 if most < 2**31 else np.int64
     return MeanCounts(aligned_zeros((n_words, width), kind), np.zeros(width, np.int64))
 

@@ -13,7 +13,7 @@ from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import Documents
-from discreet.lda.gibbs.counter_stream import GOLDEN, sweep_key
+from discreet.lda.gibbs.counter_stream import random_halves, sweep_key
 
 __all__ = [
     "MOST_TOPICS",
@@ -121,21 +121,21 @@ def aligned_zeros(shape: tuple[int, ...], dtype: type[Number]) -> NDArray[Number
 
 def random_topics(n_tokens: int, n_topics: int, seed: int) -> NDArray[np.uint16]:
     """Draw a topic for each token, uniformly; token i's depends on (seed, i) only."""
-    x = np.arange(1, n_tokens + 1, dtype=np.uint64)
-    x *= np.uint64(GOLDEN)
-    x += sweep_key(seed, _BEFORE_THE_FIRST_SWEEP)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x ^= x >> np.uint64(shift)
-        x *= np.uint64(factor)
-    x >>= np.uint64(32)
+    x = random_halves(n_tokens, sweep_key(seed, _BEFORE_THE_FIRST_SWEEP))
     x *= np.uint64(n_topics)
     return (x >> np.uint64(32)).astype(np.uint16)
 
 
 def begin(
-    tokens: Tokens, n_topics: int, seed: int, word_topic: NDArray[np.int32] | None = None, n_threads: int = 1
+    tokens: Tokens,
+    n_topics: int,
+    seed: int,
+    word_topic: NDArray[np.int32] | None = None,
+    n_threads: int = 1,
+    *,
+    topics: NDArray[np.uint16] | None = None,
 ) -> State:
-    """Start a chain from random topics.
+    """Start a chain.
 
     Parameters
     ----------
@@ -149,8 +149,11 @@ def begin(
         Counts of other documents, which stay as they are and count in every draw.
     n_threads : int
         Threads; the state does not depend on it.
+    topics : array of shape (n_tokens,), uint16, optional
+        Topics to start from; random ones without.
     """
-    topics = random_topics(len(tokens.words), n_topics, seed)
+    if topics is None:
+        topics = random_topics(len(tokens.words), n_topics, seed)
     return State(topics, count_topics(tokens, topics, n_topics, n_threads, earlier=word_topic), seed, 0)
 
 

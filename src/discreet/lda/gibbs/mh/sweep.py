@@ -72,10 +72,13 @@ def by_word(tokens: Tokens) -> ByWord:
     return ByWord(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), position)
 
 
-def init(tokens: Tokens, order: ByWord, n_topics: int, seed: int) -> MHState:
-    """Start a chain from random topics, the same that ``state.begin`` draws; at most 65,536 of them."""
+def init(
+    tokens: Tokens, order: ByWord, n_topics: int, seed: int, topics: NDArray[np.uint16] | None = None
+) -> MHState:
+    """Start a chain from ``topics``, or from random ones, the same that ``state.begin`` draws; at most 65,536."""
     padded(n_topics)
-    topics = random_topics(len(tokens.words), n_topics, seed)
+    if topics is None:
+        topics = random_topics(len(tokens.words), n_topics, seed)
     packed = np.empty(len(topics), np.uint32)
     packed[order.position] = topics
     return MHState(packed, np.bincount(topics, minlength=n_topics).astype(np.int64), seed, 0)

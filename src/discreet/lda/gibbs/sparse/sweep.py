@@ -12,10 +12,10 @@ per document, one addition for each token that comes or goes; some per cent of d
 all topics. So a token costs what its word's list is long, and no table of n_words x n_topics is read.
 
 Counts are renewed once a sweep, or, where there are not many more documents than topics, up to four times
-(:func:`n_parts`). Lists are long as long as topics are random, so a chain begins with ``N_STARTING`` sweeps of
-Metropolis-Hastings (``mh_sweep``), whose cost does not depend on topics; with counts of earlier documents it begins
-with exact ones. Counts are integers, and each document has its own stream of random numbers: any number of threads
-draws the same.
+(:func:`n_parts`). Lists are long as long as topics are random, so a chain that starts from such begins with
+``N_STARTING`` sweeps of Metropolis-Hastings (``mh_sweep``), whose cost does not depend on topics; from given topics, or
+with counts of earlier documents, it begins with exact ones. Counts are integers, and each document has its own stream
+of random numbers: any number of threads draws the same.
 
 How exact: each probability is off by at most :math:`(n + 8)\, 2^{-23}`, n the blocks of 16 entries in the word's list
 or, outside it, of topics.
@@ -48,7 +48,7 @@ else:
 
 __all__ = ["N_STARTING", "ListState", "StartingState", "init", "n_parts", "step", "word_topic"]
 
-#: Sweeps of Metropolis-Hastings at the start.
+#: Sweeps of Metropolis-Hastings at a random start.
 N_STARTING = 40
 #: Largest number of parts of a sweep.
 _MOST_PARTS = 4
@@ -106,12 +106,18 @@ def _draw(
 
 
 def init(
-    tokens: Tokens, n_topics: int, seed: int, earlier: NDArray[np.int32] | None = None
+    tokens: Tokens,
+    n_topics: int,
+    seed: int,
+    earlier: NDArray[np.int32] | None = None,
+    topics: NDArray[np.uint16] | None = None,
 ) -> StartingState | ListState:
-    """Start a chain from random topics, 1 to 65,536 of them.
+    """Start a chain from ``topics``, or from random ones, 1 to 65,536 of them.
 
     ``earlier``, (n_words, width) int32: counts of other documents, which stay as they are and count in every draw.
     """
+    if topics is not None:
+        return ListState(topics, seed, 0)
     if earlier is None:
         order = mh_sweep.by_word(tokens)
         return StartingState(mh_sweep.init(tokens, order, n_topics, seed), order)

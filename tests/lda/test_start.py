@@ -1,0 +1,218 @@
+"""The start of a Gibbs chain: its formulas, its draws, the same bytes however it is computed, and what it is worth."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy import stats
+from tests.naive import start as naive
+
+from discreet.evaluate import completion_perplexity
+from discreet.lda import GibbsLDA
+from discreet.lda.documents import read_documents
+from discreet.lda.gibbs.start import batches as start
+from discreet.lda.gibbs.start import plain, seeding
+from discreet.lda.gibbs.state import count_topics, padded, read_tokens
+
+BETA = 0.05
+SCHEDULE = start.Schedule(n_passes=3, n_batches=4, tau=2.0)
+
+
+def corpus(n_documents=40, n_words=25, seed=0):
+    """Documents of 0 to some dozens of tokens, one of a single word many times."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(
+        rng.gamma(0.5, 1.0, (n_documents, 1)) * rng.dirichlet(np.ones(n_words), n_documents) * 20
+    )
+    counts[3] = 0
+    counts[5] = np.eye(n_words, dtype=int)[7] * 30
+    return counts
+
+
+def tokens_of(counts):
+    return read_tokens(read_documents(sp.csr_matrix(counts)))
+
+
+def run(counts, n_topics, earlier=None, schedule=SCHEDULE, n_threads=1, seed=3, alpha=0.3):
+    """The start's topics; and, caught on the way, its tables, expected counts and batches."""
+    prior = alpha * np.linspace(1, 2, n_topics)
+    return start.starting_topics(
+        tokens_of(counts), prior, BETA, seed, earlier=earlier, schedule=schedule, n_threads=n_threads
+    )
+
+
+def earlier_counts(n_words, n_topics):
+    earlier = np.zeros((n_words, padded(n_topics)), np.int32)
+    earlier[:, :n_topics] = np.random.default_rng(5).poisson(3.0, (n_words, n_topics))
+    return earlier
+
+
+class Watch:
+    """Notes the states and batches of a start."""
+
+    def __init__(self, monkeypatch):
+        self.batches, self.states, self.known = [], [], []
+        step = start.step
+
+        def noting(state, tokens, entries, batch, *rest):
+            after = step(state, tokens, entries, batch, *rest)
+            self.batches.append((batch.equal, batch.order[batch.cuts[0] : batch.cuts[-1]].tolist()))
+            self.states.append((after.table * after.factor, after.totals))
+            self.known = after
+            return after
+
+        monkeypatch.setattr(start, "step", noting)
+
+
+@pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale", "earlier"])
+@pytest.mark.parametrize("with_earlier", [False, True])
+def test_tables_are_those_of_the_formulas(monkeypatch, mistake, with_earlier):
+    n_topics, counts = 5, corpus()
+    earlier = earlier_counts(counts.shape[1], n_topics) if with_earlier else None
+    watch = Watch(monkeypatch)
+    monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)  # the factor is multiplied out now and then
+    begun = (
+        start.begin(tokens_of(counts), n_topics, 3, seeded=not with_earlier).table[:, :n_topics].astype(float)
+    )
+    run(counts, n_topics, earlier)
+    per_pass = [watch.batches[i : i + 4] for i in (0, 4, 8)]
+    assert [[equal for equal, _ in batches] for batches in per_pass] == [[True] * 4, [False] * 4, [False] * 4]
+    orders = [sorted(d for _, documents in batches for d in documents) for batches in per_pass]
+    assert orders == [list(range(len(counts)))] * 3
+    whose = [[documents for _, documents in batches] for batches in per_pass]
+    assert whose[0] != whose[1]
+    table, known = naive.stepwise(
+        counts,
+        whose,
+        begun,
+        0.3 * np.linspace(1, 2, n_topics),
+        BETA,
+        SCHEDULE,
+        earlier=earlier[:, :n_topics] if with_earlier and mistake != "earlier" else 0.0,
+        mistake=mistake,
+    )
+    found, totals = watch.states[-1]
+    right = not mistake or (mistake == "earlier" and not with_earlier)
+    close = np.abs(found[:, :n_topics] - table).max() / table.max()
+    # expected tokens below a fiftieth are forgotten between passes
+    assert (close < 0.004) if right else (close > 0.02)
+    np.testing.assert_allclose(totals[:n_topics], found[:, :n_topics].sum(axis=0), rtol=1e-4)
+    assert (found[:, n_topics:] == 0).all()
+    if right:
+        state = watch.known
+        for d in np.flatnonzero(counts.sum(axis=1) >= 3):  # there is room for all topics
+            here = slice(state.starts[d], state.starts[d] + state.sizes[d])
+            dense = np.zeros(n_topics)
+            dense[state.topics[here]] = state.values[here]
+            np.testing.assert_allclose(dense, known[d], atol=0.03 + 0.004 * counts[d].sum())
+
+
+@pytest.mark.parametrize("n_topics", [1, 3, 16, 50])
+@pytest.mark.parametrize("with_earlier", [False, True])
+def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with_earlier):
+    counts = corpus()
+    earlier = earlier_counts(counts.shape[1], n_topics) if with_earlier else None
+    watch = Watch(monkeypatch)
+    topics = run(counts, n_topics, earlier)
+    for name in ("infer_documents", "add_rows", "refresh_rows"):
+        monkeypatch.setattr(start, name, getattr(plain, name))
+    np.testing.assert_array_equal(run(counts, n_topics, earlier), topics)
+    half = len(watch.states) // 2
+    for (table, totals), (other, sums) in zip(watch.states[:half], watch.states[half:], strict=True):
+        assert table.tobytes() == other.tobytes()
+        assert totals.tobytes() == sums.tobytes()
+
+
+@pytest.mark.parametrize("with_earlier", [False, True])
+def test_the_same_topics_for_any_number_of_threads(with_earlier):
+    counts = corpus(300, 40)
+    earlier = earlier_counts(40, 20) if with_earlier else None
+    alone = run(counts, 20, earlier)
+    for n_threads in (2, 3, 11):
+        np.testing.assert_array_equal(run(counts, 20, earlier, n_threads=n_threads), alone)
+    assert (run(counts, 20, earlier, seed=4) != alone).any()
+
+
+def test_draws_follow_the_expected_counts(monkeypatch):
+    """A document of two words, thousands of times: its tokens' topics are as frequent as the last pass expects."""
+    counts = corpus()
+    counts[8] = 0
+    counts[8, [2, 9]] = 6000, 4000
+    seen = {}
+    infer = start.infer_documents
+
+    def noting(entries, order, rows_before, *rest):
+        infer(entries, order, rows_before, *rest)
+        cuts, drawn, expected = rest[5], rest[8], rest[11]
+        place = int(np.flatnonzero(order == 8)[0])
+        if len(drawn[1]) and cuts[0] <= place < cuts[-1]:
+            at = rows_before[place] - rows_before[cuts[0]]
+            seen["expected"] = expected[at : at + 2, :5].astype(float)
+
+    monkeypatch.setattr(start, "infer_documents", noting)
+    topics = run(counts, 5)
+    tokens = tokens_of(counts)
+    drawn = topics[tokens.indptr[8] : tokens.indptr[9]]
+    for row, here in zip(seen["expected"], (drawn[:6000], drawn[6000:]), strict=True):
+        found, expected = np.bincount(here, minlength=5), row * len(here) / row.sum()
+        rare = expected < 5
+        expected, found = expected[~rare], found[~rare]
+        assert abs(row.sum() - len(here)) < 0.01
+        if len(found) > 1:
+            assert stats.chisquare(found, expected * found.sum() / expected.sum()).pvalue > 1e-3
+            assert stats.chisquare(found, np.roll(expected, 1) * found.sum() / expected.sum()).pvalue < 1e-6
+    assert len(set(drawn.tolist())) > 1
+
+
+def test_no_two_topics_begin_with_the_same_documents():
+    counts = np.kron(np.eye(12, dtype=int), np.full((1, 3), 40))  # a document's words are its own
+    for n_topics, most in ((4, 1), (12, 1), (30, 3)):
+        table = seeding.seeded_table(tokens_of(counts), n_topics, 3, -2)[:, :n_topics]
+        np.testing.assert_allclose(table.sum(axis=0), counts.sum() / n_topics, rtol=1e-5)
+        own = table - counts.sum(axis=0)[:, None] * 0.5 / n_topics > 1e-3
+        assert (own.any(axis=0)).all()
+        assert own.sum(axis=1).max() <= most
+        assert len({column.tobytes() for column in table.T}) == n_topics
+    lonely = seeding.seeded_table(tokens_of([[1, 0], [0, 1]]), 5, 3, -2)  # more topics than tokens
+    assert np.isfinite(lonely).all()
+
+
+def test_one_rule_for_all_corpora():
+    chosen = [start.choose_schedule(n) for n in (1, 10_000, 400_000, 3_000_000, 9_000_000)]
+    assert [schedule.n_batches for schedule in chosen] == [1, 1, 40, 200, 200]
+    assert [schedule.n_passes for schedule in chosen] == [16, 16, 16, 11, 8]
+
+
+def test_topics_are_within_range_where_almost_nothing_is_known():
+    for counts in ([[1]], [[0, 1], [2, 0]], np.eye(3, dtype=int)):
+        for n_topics in (1, 2, 40):
+            topics = run(np.array(counts), n_topics)
+            assert len(topics) == np.sum(counts)
+            assert topics.max() < n_topics
+
+
+def test_a_start_is_worth_a_hundred_sweeps(shared_data):
+    counts = sp.csr_matrix(sp.load_npz(shared_data / "kos" / "counts.npz"))
+    rows = np.arange(counts.shape[0])
+    train, held_out = counts[rows % 10 != 0], counts[rows % 10 == 0]
+    n_topics = 30
+    topics = start.starting_topics(tokens_of(train), np.full(n_topics, 0.1), 0.01, 1)
+    drawn = count_topics(tokens_of(train), topics, n_topics)[:, :n_topics].T + 0.01
+
+    def far(init, n_sweeps):
+        return completion_perplexity(
+            GibbsLDA(n_topics, init=init, n_sweeps=n_sweeps, random_state=1).fit(train).topic_word_, held_out
+        )
+
+    random = [far("random", n) for n in (8, 100)]
+    fast = [completion_perplexity(drawn, held_out), far("fast", 8)]
+    assert max(fast) < 1.01 * random[1] < 0.97 * random[0]
+
+
+def test_later_batches_keep_the_numbers_of_topics():
+    rng = np.random.default_rng(2)
+    topics = np.kron(np.eye(4), np.full((1, 10), 0.1))
+    counts = np.array([rng.multinomial(40, p) for p in rng.dirichlet(np.full(4, 0.1), 400) @ topics])
+    model = GibbsLDA(4, init="fast", n_sweeps=20, random_state=1).partial_fit(counts[:200])
+    before = model.topic_word_.copy()
+    after = model.partial_fit(counts[200:]).topic_word_
+    assert (np.linalg.norm(before[:, None] - after, axis=2).argmin(axis=1) == np.arange(4)).all()

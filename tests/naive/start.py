@@ -1,0 +1,38 @@
+"""A slow, obvious twin of the start's schedule: stepwise CVB0 in double precision, sums as they are defined."""
+
+import numpy as np
+
+
+def expectation(counts, table, alpha, beta, known, n_plain, n_out, mistake=""):
+    """Expected counts (n_words, n_topics) of one document with ``counts`` of words, and its expected topics."""
+    n_words = len(counts)
+    phi = (table + beta) / (table.sum(axis=0) + n_words * beta)
+    found = np.zeros_like(table)
+    for step in range(n_plain + n_out):
+        for w in np.flatnonzero(counts):
+            share = (known + (0 if mistake == "alpha" else alpha)) * phi[w]
+            share /= share.sum()
+            if step >= n_plain and mistake != "stays":
+                share = (np.maximum(known - share, 0) + alpha) * phi[w]
+                share /= share.sum()
+            found[w] = counts[w] * share
+        known = found.sum(axis=0)
+    return found, known
+
+
+def stepwise(counts, batches, table, alpha, beta, schedule, earlier=0.0, mistake=""):
+    """Table after ``batches``, lists of documents in each pass; ``known`` topics of documents are carried on."""
+    n_topics, known, t = table.shape[1], {}, 0
+    for done, one_pass in enumerate(batches):
+        for batch in one_pass:
+            total = np.zeros_like(table)
+            for d in batch:
+                start = known.get(d, np.full(n_topics, counts[d].sum() / n_topics))
+                steps = (schedule.n_plain if done else schedule.first_plain, schedule.n_out)
+                found, known[d] = expectation(counts[d], table + earlier, alpha, beta, start, *steps, mistake)
+                total += found
+            rho = 0.5 * ((schedule.tau + 1) / (schedule.tau + 1 + t)) ** 0.75
+            scale = 1 if mistake == "scale" else counts.sum() / counts[batch].sum()
+            table = (1 - rho) * table + rho * scale * total
+            t += 1
+    return table, known
