@@ -113,7 +113,7 @@ def test_nobody_waits_longer_than_the_deadline_and_the_work_is_not_lost(store, m
         go_on.set()
         await asyncio.sleep(1)
         assert (await asked.topics(3))["reports"] == 500
-        assert begun == [(3,)]
+        assert begun == [(3, False)]
 
     asyncio.run(run())
 
@@ -170,7 +170,7 @@ def test_who_asks_for_one_number_after_the_other_leaves_time_between_fits(store,
 
 
 def test_the_service_says_when_to_come_again(store, monkeypatch):
-    async def never(self, k):
+    async def never(self, k, **_):
         raise answers.NotYetError("not yet", 7.2)
 
     monkeypatch.setattr(answers.Answers, "topics", never)
@@ -181,12 +181,12 @@ def test_the_service_says_when_to_come_again(store, monkeypatch):
 def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
     from discreet.local.collector.store import StoreFailedError
 
-    plain = store.moments
+    plain = store.moments, store.moments_and_reports
     call = functools.partial(call_app, store)
-    store.moments = functools.partial(_fail, StoreFailedError("cannot be read"))
+    store.moments = store.moments_and_reports = functools.partial(_fail, StoreFailedError("cannot be read"))
     assert call("GET", "/status")[0] == 503
     assert call("GET", "/topics?k=3")[0] == 503
-    store.moments = plain
+    store.moments, store.moments_and_reports = plain
     assert call("GET", "/topics?k=3")[0] == 200
 
 

@@ -4,12 +4,14 @@ import asyncio
 import threading
 import time
 import warnings
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.store import ReportStore
+from discreet.local.collector.outliers import Kept, set_aside
+from discreet.local.collector.store import ReportsLeftError, ReportStore
+from discreet.local.collector.sums import Blocks, Packed
 from discreet.local.wire import vocabulary_digest
 
 __all__ = ["MOST_TOPICS", "Answers", "NotYetError"]
@@ -60,9 +62,9 @@ class Answers:
         self._looking: asyncio.Task[None] | None = None
         self._learnable: tuple[int, int] | None = None
         self._look_due = 0.0
-        self._fitting: tuple[int, asyncio.Task[None]] | None = None
+        self._fitting: tuple[tuple[int, bool], asyncio.Task[None]] | None = None
         self._fit_due = 0.0
-        self._topics: dict[int, tuple[dict[str, Any], float]] = {}
+        self._topics: dict[tuple[int, bool], tuple[dict[str, Any], float]] = {}
         losses = store.channel.guarantees(len(store.words))
         self._fixed = {
             "n_words": len(store.words),
@@ -95,8 +97,11 @@ class Answers:
             **self._fixed,
         }
 
-    async def topics(self, k: int | None) -> dict[str, Any]:
+    async def topics(self, k: int | None, *, keep_all: bool = False) -> dict[str, Any]:
         """Return k topics, by default as many as can be learned; ``topics`` is empty where none can.
+
+        Reports that are unlike all others (see :mod:`discreet.local.collector.outliers`) are set aside, unless
+        ``keep_all``.
 
         Raises
         ------
@@ -108,27 +113,29 @@ class Answers:
             if found is None:
                 raise NotYetError("the reports are still being looked at; ask again.")
             k = min(found[0], _USUAL_TOPICS)
-        kept = self._topics.get(k)
+        asked = k, keep_all
+        kept = self._topics.get(asked)
         if kept is not None and (kept[0]["reports"] == self._store.n_reports or time.monotonic() < kept[1]):
             return kept[0]
         try:
-            return await self._new_topics(k)
+            return await self._new_topics(asked)
         except NotYetError:
             if kept is None:
                 raise
             return kept[0]  # of fewer reports, and it says of how many
 
-    async def _new_topics(self, k: int) -> dict[str, Any]:
+    async def _new_topics(self, wanted: tuple[int, bool]) -> dict[str, Any]:
+        k, keep_all = wanted
         if self._fitting is None or self._fitting[1].done():
             rest = self._fit_due - time.monotonic()
             if rest > 0:
                 raise NotYetError("other topics were just fitted; ask again.", rest)
-            self._fitting = (k, _begin(self._fit_beside(k)))
+            self._fitting = (wanted, _begin(self._fit_beside(k, keep_all)))
         asked, task = self._fitting
-        if asked != k:
-            raise NotYetError(f"{asked} topics are just being fitted; ask again.")
+        if asked != wanted:
+            raise NotYetError(f"{asked[0]} topics are just being fitted; ask again.")
         await _wait(task, self._patience, f"{k} topics are still being fitted; ask again.")
-        return self._topics[k][0]
+        return self._topics[wanted][0]
 
     async def _spectrum(self, patience: float) -> tuple[int, int] | None:
         known = self._learnable
@@ -147,34 +154,56 @@ class Answers:
         self._learnable = await asyncio.to_thread(self._look)
         self._look_due = _due(began, _REST)
 
-    async def _fit_beside(self, k: int) -> None:
+    async def _fit_beside(self, k: int, keep_all: bool) -> None:
         began = time.monotonic()
-        answer = await asyncio.to_thread(self._fit, k)
-        self._topics.pop(k, None)
+        answer = await asyncio.to_thread(self._fit, k, keep_all)
+        self._topics.pop((k, keep_all), None)
         while len(self._topics) >= _MOST_KEPT:
             self._topics.pop(next(iter(self._topics)))
-        self._topics[k] = answer, _due(began, _REST)
+        self._topics[k, keep_all] = answer, _due(began, _REST)
         self._fit_due = 2 * time.monotonic() - began  # as long a rest before other topics are fitted
 
     def _look(self) -> tuple[int, int]:
         moments = self._store.moments()
         return _learnable(moments), moments.n
 
-    def _fit(self, k: int) -> dict[str, Any]:
+    def _usual(self, go_on: Callable[[], None], keep_all: bool) -> tuple[int, Kept]:
+        """Return how many reports there are, and moments of those that are not unlike all others."""
+        while True:
+            moments, blocks = self._store.moments_and_reports()
+            if keep_all:
+                return moments.n, Kept(moments, 0)
+
+            def watched(blocks: Blocks = blocks) -> Iterator[Packed]:
+                for block in blocks():
+                    go_on()
+                    yield block
+
+            try:
+                return moments.n, set_aside(moments, watched, self._store.channel)
+            except ReportsLeftError:  # somebody withdrew meanwhile
+                go_on()
+
+    def _fit(self, k: int, keep_all: bool) -> dict[str, Any]:
         from discreet.local.local_lda import LocalLDA  # only now: it loads scikit-learn
 
-        moments = self._store.moments()
-        topics: list[dict[str, Any]] = []
-        answer: dict[str, Any] = {"reports": moments.n, "k": k, "topics": topics, "note": None}
-        if moments.n == 0 or k < 1:
-            answer["note"] = "The reports let no topic through the noise yet; more of them are needed."
-            return answer
         end = time.monotonic() + self._longest_fit
 
         def go_on(stage: str, done: int, total: int) -> None:
             if self._stop.is_set() or time.monotonic() > end:
                 raise _StoppedError
 
+        topics: list[dict[str, Any]] = []
+        answer: dict[str, Any] = {"reports": 0, "set_aside": 0, "k": k, "topics": topics, "note": None}
+        too_long = f"Fitting {k} topics took more than {self._longest_fit:g} s; ask for fewer."
+        try:
+            answer["reports"], (moments, answer["set_aside"]) = self._usual(lambda: go_on("", 0, 0), keep_all)
+        except _StoppedError:
+            answer["note"] = too_long
+            return answer
+        if moments.n == 0 or k < 1:
+            answer["note"] = "The reports let no topic through the noise yet; more of them are needed."
+            return answer
         model = LocalLDA(
             k, channel=self._store.channel, refine=False, random_state=0, n_jobs=1, callback=go_on
         )
@@ -186,7 +215,7 @@ class Answers:
             answer["note"] = str(error)
             return answer
         except _StoppedError:
-            answer["note"] = f"Fitting {k} topics took more than {self._longest_fit:g} s; ask for fewer."
+            answer["note"] = too_long
             return answer
         release: Any = model.release_
         for row, weight in zip(release.topic_word, release.topic_weight, strict=True):

@@ -45,7 +45,11 @@ class _Telling:
         asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(self.store.words))
         if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
             raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
-        return JSONResponse(await self.answers.topics(int(asked) if asked else None), headers=PLAIN)
+        outliers = request.query_params.get("outliers", "")
+        if outliers not in ("", "keep"):
+            raise HTTPException(422, "outliers may be keep, or is left out.")
+        told = await self.answers.topics(int(asked) if asked else None, keep_all=outliers == "keep")
+        return JSONResponse(told, headers=PLAIN)
 
     async def health(self, request: Request) -> Response:
         trouble = self.store.trouble

@@ -22,7 +22,7 @@ from pathlib import Path
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.open_tables import open_tables
-from discreet.local.collector.sums import TOGETHER, Sums
+from discreet.local.collector.sums import TOGETHER, Blocks, ReportsLeftError, Sums
 from discreet.local.collector.tables import (
     ConflictError,
     Receipt,
@@ -36,6 +36,7 @@ __all__ = [
     "ConflictError",
     "Receipt",
     "ReportStore",
+    "ReportsLeftError",
     "SpentError",
     "StoreBusyError",
     "StoreFailedError",
@@ -210,6 +211,16 @@ class ReportStore:
             except self._tables.failures as error:
                 raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
             return self._sums.moments.copy()
+
+    def moments_and_reports(self) -> tuple[Moments, Blocks]:
+        """Return the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
+
+        While it does, it raises :class:`ReportsLeftError` where reports were taken away meanwhile: begin again.
+        """
+        try:
+            return self._sums.snapshot()
+        except self._tables.failures as error:
+            raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
 
     def close(self) -> None:
         """Write what waits and the moments, and stop."""

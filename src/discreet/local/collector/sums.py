@@ -11,18 +11,27 @@ neither.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.tables import Tables, Withdrawal
 
-__all__ = ["Sums"]
+__all__ = ["Blocks", "ReportsLeftError", "Sums"]
+
+Packed = NDArray[np.uint8]
+#: Gives packed reports, a block at a time.
+Blocks = Callable[[], Iterator[Packed]]
 
 #: Reports added to the moments, or taken from them, in one go.
 TOGETHER = 16_384
+
+
+class ReportsLeftError(Exception):
+    """Reports were taken away while they were read."""
 
 
 class Sums:
@@ -61,6 +70,26 @@ class Sums:
             self.last = rows[-1][0]
             if once or len(rows) < TOGETHER:
                 return
+
+    def snapshot(self) -> tuple[Moments, Blocks]:
+        """Return a copy of the moments of all committed reports, and what gives exactly these reports."""
+        with self.lock:
+            self.fold()
+            moments, last, generation = self.moments.copy(), self.last, self.generation
+
+        def blocks() -> Iterator[Packed]:
+            after = 0
+            while True:
+                with self.lock:  # a block at a time: others wait for a block at most
+                    if self._tables.generation() != generation:
+                        raise ReportsLeftError
+                    rows = [row for row in self._tables.after(after, TOGETHER) if row[0] <= last]
+                if not rows:
+                    return
+                after = rows[-1][0]
+                yield self._packed([bits for _, bits in rows])
+
+        return moments, blocks
 
     def save(self) -> None:
         """Write the moments, unless they are written or of the past. The lock is the caller's."""
@@ -137,7 +166,7 @@ class Sums:
                     self._tables.scrub()
             return len(bits)
 
-    def _packed(self, rows: list[bytes]) -> "np.ndarray[tuple[int, int], np.dtype[np.uint8]]":
+    def _packed(self, rows: list[bytes]) -> Packed:
         width = -(-self._empty.n_words // 8)
         packed = np.frombuffer(b"".join(rows), np.uint8)
         if len(packed) != width * len(rows):
