@@ -26,7 +26,7 @@ def test_objective_and_gradients_are_those_of_the_twin():
     rng = np.random.default_rng(0)
     parameters = [rng.normal(size=(2, 6)), rng.normal(size=(2, 2)) - 1, rng.normal(size=2)]
     base = rng.normal(size=6)
-    gradients, loss = moment_fit._gradients(parameters, target, base, 1.3)
+    gradients, loss = moment_fit.gradients(parameters, target, base, 1.3)
 
     def naive_loss(changed):
         return naive.objective(*changed, target, base, 1.3)

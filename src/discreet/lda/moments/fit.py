@@ -35,17 +35,31 @@ from threadpoolctl import threadpool_limits
 from discreet._progress import Callback, tell
 from discreet.errors import CorpusError
 
-__all__ = ["MomentTopics", "Source", "combine", "fit_topics", "positive_rates"]
+__all__ = [
+    "CLUMPING",
+    "MomentTopics",
+    "N_STEPS",
+    "RATE",
+    "Source",
+    "Target",
+    "adam",
+    "combine",
+    "fit_topics",
+    "gradients",
+    "positive_rates",
+    "softmax",
+    "start_of_pairs",
+]
 
 Floats = NDArray[np.float64]
 
 N_STEPS = 500
-_RATE = 0.08
+RATE = 0.08
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.98
 #: Spread of the starting logits around the unigram.
 _SPREAD = 0.5
 #: Start: this many times more of a topic's weight in documents that have it than on average.
-_CLUMPING = 6.0
+CLUMPING = 6.0
 #: Width of the prior's normals, in steps of its grid.
 _WIDTH = 0.5
 #: From here on there are enough documents for topics to lie further from the unigram.
@@ -205,31 +219,35 @@ def fit_topics(
 def _descend(
     target: Target, n_topics: int, rng: Any, tau: float, n_steps: int, callback: Callback | None
 ) -> MomentTopics:
-    n_words = len(target.unigram)
     length = float(target.unigram.sum())
     base = np.log(target.unigram / length)
-    even = np.full((n_topics, n_topics), (_CLUMPING - 1) / n_topics**2)
-    parameters = [
-        base + _SPREAD * rng.standard_normal((n_topics, n_words)),
-        np.log(length**2 * (even + np.eye(n_topics) / n_topics) / _CLUMPING),
-        np.log(np.full(n_topics, length / n_topics)),
-    ]
+    logits = base + _SPREAD * rng.standard_normal((n_topics, len(base)))
+    parameters = [logits, *start_of_pairs(length, n_topics)]
     means = [np.zeros_like(values) for values in parameters]
     squares = [np.zeros_like(values) for values in parameters]
     for step in range(1, n_steps + 1):
-        gradients, _ = _gradients(parameters, target, base, tau)
-        rate = _RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
-        for values, gradient, mean, square in zip(parameters, gradients, means, squares, strict=True):
-            _adam(values, gradient, mean, square, rate, step)
+        slopes, _ = gradients(parameters, target, base, tau)
+        rate = RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
+        for values, gradient, mean, square in zip(parameters, slopes, means, squares, strict=True):
+            adam(values, gradient, mean, square, rate, step)
         if step % 25 == 0:
             tell(callback, "fitting topics to moments", step, n_steps)
-    _, loss = _gradients(parameters, target, base, tau)
+    _, loss = gradients(parameters, target, base, tau)
     weight = np.exp(parameters[2])
     pairs = np.exp((parameters[1] + parameters[1].T) / 2)
-    return MomentTopics(_softmax(parameters[0]), weight / weight.sum(), pairs, target.unigram, loss)
+    return MomentTopics(softmax(parameters[0]), weight / weight.sum(), pairs, target.unigram, loss)
 
 
-def _adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float, step: int) -> None:
+def start_of_pairs(length: float, n_topics: int) -> list[Floats]:
+    """Return log S and log m to begin with: all topics alike, in documents of this mean length."""
+    even = np.full((n_topics, n_topics), (CLUMPING - 1) / n_topics**2)
+    return [
+        np.log(length**2 * (even + np.eye(n_topics) / n_topics) / CLUMPING),
+        np.log(np.full(n_topics, length / n_topics)),
+    ]
+
+
+def adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: float, step: int) -> None:
     """Take one step of Adam, in place."""
     mean += (1 - _FIRST_DECAY) * (gradient - mean)
     square += (1 - _SECOND_DECAY) * (gradient * gradient - square)
@@ -237,12 +255,12 @@ def _adam(values: Floats, gradient: Floats, mean: Floats, square: Floats, rate: 
     values -= rate / (1 - _FIRST_DECAY**step) * mean / scale
 
 
-def _gradients(
+def gradients(
     parameters: list[Floats], target: Target, base: Floats, tau: float
 ) -> tuple[list[Floats], float]:
     """Return the gradient of the objective in logits, log S and log m, and the objective."""
     logits, log_pairs, log_weight = parameters
-    phi = _softmax(logits)
+    phi = softmax(logits)
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     single = phi.astype(np.float32)
     residual = target.pairs - single.T @ (pairs.astype(np.float32) @ single)
@@ -261,6 +279,7 @@ def _gradients(
     ], loss
 
 
-def _softmax(logits: Floats) -> Floats:
+def softmax(logits: Floats) -> Floats:
+    """Return topics from logits, rows summing to 1."""
     phi = np.exp(logits - logits.max(1, keepdims=True))
     return phi / phi.sum(1, keepdims=True)
