@@ -11,9 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 from discreet import Ledger, Release
 from discreet.central import PrivateMomentLDA
-from discreet.central.moment_release import learnable_directions, release_moments
+from discreet.central.moment_release import release_moments
 from discreet.central.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
+from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.privacy import check_private_estimator, noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
@@ -138,7 +139,7 @@ def test_independent_words_have_one_direction():
     for seed in range(5):
         noise = noise_multiplier_for(2.0, 1e-6)
         moments = release_moments(group_units(counts, None), gate_of(noise, seed))
-        assert learnable_directions(moments) == 1
+        assert learnable(moments) == 1
 
 
 @pytest.mark.parametrize(

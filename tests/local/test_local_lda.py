@@ -130,6 +130,7 @@ def test_an_exact_number_of_reports_is_not_called_noisy():
         2, mechanism="bits", epsilon=8.0, density=0.15, allow_unlearnable=True, random_state=0
     )
     told = silos.fit([present[:3000], present[3000:]]).release_
+    assert silos.learnable_ == told.configuration["learnable"] >= 2
     assert row in told.card()
     assert "noisy number" not in told.card() + told.to_html()
 

@@ -10,10 +10,11 @@ import numpy as np
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, number, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
-from discreet.central.moment_release import learnable_directions, release_moments
+from discreet.central.moment_release import release_moments
 from discreet.central.units import group_units
-from discreet.errors import ParameterError, Proposal
-from discreet.lda.moments.fit import fit_topics
+from discreet.errors import ParameterError
+from discreet.lda.moments.learn import check_learnable, learn_topics
+from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -134,22 +135,22 @@ class PrivateMomentLDA(PrivateTopicModel):
         tell(self.callback, "releasing moments", 0, 1)
         moments = release_moments(group_units(present, data.authors), gate)
         tell(self.callback, "releasing moments", 1, 1)
-        learnable = learnable_directions(moments)
-        if learnable <= 1 and not self.allow_unlearnable:
-            raise ParameterError(
-                f"{learnable} directions of the released moments stand above the noise: there is nothing to learn but "
-                "how frequent words are. The cost stays booked; take more documents, fewer words or a larger epsilon, "
-                "or set ",
-                Proposal("allow_unlearnable", True),
-                ".",
-            )
+        known = learnable(moments)
+        check_learnable(
+            known,
+            self.n_topics,
+            "the released moments",
+            "The cost stays booked; take more documents, fewer words or a larger epsilon;",
+            allow=self.allow_unlearnable,
+            warn=False,
+        )
         # One start for all: without noise, the release must not depend on the seed.
-        topics = fit_topics(moments, self.n_topics, _START, callback=self.callback)
+        topics = learn_topics(moments, self.n_topics, _START, callback=self.callback)
         return Fitted(
             topic_word=topics.topic_word,
             topic_weight=topics.topic_weight,
             word_weight=topics.unigram / topics.unigram.sum(),
             n_units_noisy=moments.n_documents,
-            settings={"learnable_directions": learnable},
-            attributes={"learnable_": learnable},
+            settings={"learnable": known},
+            attributes={"learnable_": known},
         )

@@ -23,10 +23,10 @@ import numpy as np
 
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
-from discreet.lda.moments.noisy import SHARES, NoisyMoments, learnable_directions, moments_of_sums
+from discreet.lda.moments.noisy import SHARES, NoisyMoments, moments_of_sums
 from discreet.privacy.shared_gaussian import SharedGaussian
 
-__all__ = ["NoisyMoments", "learnable_directions", "release_moments"]
+__all__ = ["NoisyMoments", "release_moments"]
 
 
 def release_moments(units: Units, gate: SharedGaussian) -> NoisyMoments:

@@ -18,19 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
 from discreet.federated.account import Account, pure_event, read_corpus_now
 from discreet.federated.state import State
-from discreet.lda.moments.estimates import noise_variance
-from discreet.lda.moments.fit import fit_topics
+from discreet.lda.moments.learn import Reports, check_learnable, learn_topics
+from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.lda.moments.moments import Moments, read_bits
-from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["channel_of", "combine", "compute", "fault", "fit"]
 
-_REFINE_AT_MOST = 50_000
 _BLOCK = 4096
 
 
@@ -96,21 +93,20 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
     if moments.n == 0:
         return state.topic_word, {}
     found = moments.estimates()
-    learnable = moments.learnable()
-    if learnable <= 1 and not state.allow_unlearnable:
-        raise ParameterError(
-            f"{moments.n:,} reports let {learnable} topics through the noise: there is nothing to learn but how "
-            'frequent words are. Collect more, raise epsilon, or take mechanism="aggregate".'
-        )
-    topics = fit_topics(found, state.n_topics, state.seed)
-    topic_word, weight = topics.topic_word, topics.topic_weight
-    if noise_variance(channel) <= LARGEST_NOISE and moments.n <= _REFINE_AT_MOST:
+    known = learnable(found)
+    check_learnable(
+        known,
+        state.n_topics,
+        f"{moments.n:,} reports",
+        'Collect more, raise epsilon, or take mechanism="aggregate";',
+        allow=state.allow_unlearnable,
+        warn=False,
+    )
 
-        def blocks(size: int) -> Any:
-            for reports in state.sums.values():
-                yield from read_bits(reports, state.n_words, packed=True, block=size)
+    def blocks(size: int) -> Any:
+        for reports in state.sums.values():
+            yield from read_bits(reports, state.n_words, packed=True, block=size)
 
-        refined = refine_topics(blocks, topic_word, weight, topics.unigram, channel)
-        topic_word, weight = refined.topic_word, refined.topic_weight
-    topic_word = topic_word / topic_word.sum(1, keepdims=True)
-    return topic_word, {"learnable": learnable, "n": moments.n, "weight": weight}
+    topics = learn_topics(found, state.n_topics, state.seed, reports=Reports(blocks, channel, moments.n))
+    topic_word = topics.topic_word / topics.topic_word.sum(1, keepdims=True)
+    return topic_word, {"learnable": known, "n": moments.n, "weight": topics.topic_weight}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, Checked, collect, rules
@@ -67,6 +68,8 @@ class FederatedLDA(Checked, ReleasedTopics):
     ----------
     release_ : Release
     components_ : array of shape (n_topics, n_words)
+    learnable_ : int
+        How many topics the noise let through (not of "rrp").
     client_ledgers_ : list of Ledger
         What each client booked, round by round.
     n_features_in_ : int
@@ -208,6 +211,17 @@ class FederatedLDA(Checked, ReleasedTopics):
         self.n_features_in_ = state.n_words
         self.release_ = make_release(state, self.client_ledgers_, words, reproducible=root.reproducible)
         return self
+
+    @property
+    def learnable_(self) -> int:
+        """How many topics the noise let through; pairs of words and topics ("rrp") do not tell it."""
+        check_is_fitted(self, "release_")
+        found = self.release_.configuration.get("learnable")
+        if not isinstance(found, int):
+            raise AttributeError(
+                f'mechanism="{self.mechanism}" does not tell how many topics can be learned.'
+            )
+        return found
 
     def fit_transform(self, X: Sequence[Any], y: Any = None, **fit_params: Any) -> NDArray[np.float64]:
         """Fit, and return the topic shares of all silos' documents, one silo after the other.

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.secure_aggregation import messages
 from discreet.federated.secure_aggregation.masker import Masker
@@ -39,8 +39,9 @@ from discreet.federated.secure_aggregation.shared_noise import (
     shares_counted_on,
 )
 from discreet.federated.state import State, terms_bytes
-from discreet.lda.moments.fit import fit_topics
-from discreet.lda.moments.noisy import SHARES, learnable_directions, moments_of_sums
+from discreet.lda.moments.learn import check_learnable, learn_topics
+from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.noisy import SHARES, moments_of_sums
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
@@ -196,12 +197,15 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
             "Ask the silos which versions they run, and start anew."
         )
     moments = moments_of_sums(n, sums["unigram"], sums["pairs"], noises["unigram"], noises["pairs"])
-    learnable = learnable_directions(moments)
-    if learnable <= 1 and not state.allow_unlearnable:
-        raise ParameterError(
-            f"{learnable} directions of the summed moments stand above the noise: there is nothing to learn but how "
-            "frequent words are. The sum is kept; next time take more documents, fewer words or a larger epsilon."
-        )
-    topics = fit_topics(moments, state.n_topics, state.seed)
+    known = learnable(moments)
+    check_learnable(
+        known,
+        state.n_topics,
+        "the summed moments",
+        "The sum is kept; next time take more documents, fewer words or a larger epsilon;",
+        allow=state.allow_unlearnable,
+        warn=False,
+    )
+    topics = learn_topics(moments, state.n_topics, state.seed)
     topic_word = topics.topic_word / topics.topic_word.sum(1, keepdims=True)
-    return topic_word, {"learnable": learnable, "n": n, "weight": topics.topic_weight}
+    return topic_word, {"learnable": known, "n": n, "weight": topics.topic_weight}

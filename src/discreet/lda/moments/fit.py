@@ -37,9 +37,9 @@ from discreet.errors import CorpusError
 
 __all__ = [
     "CLUMPING",
-    "MomentTopics",
     "N_STEPS",
     "RATE",
+    "MomentTopics",
     "Source",
     "Target",
     "adam",

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-__all__ = ["SHARES", "NoisyMoments", "learnable_directions", "moments_of_sums"]
+__all__ = ["SHARES", "NoisyMoments", "moments_of_sums"]
 
 Floats = NDArray[np.float64]
 _SHORTEST = 2.0
@@ -50,6 +49,13 @@ class NoisyMoments:
         """Inverse variances of ``pairs``."""
         return 1 / (self.pair_noise**2 + np.maximum(np.outer(rates, rates), 1e-6) / self.n_documents)
 
+    def whitened(self) -> tuple[Floats, float]:
+        """Return the pairs, each over the deviation of its own noise, and the edge of their eigenvalues."""
+        rates = np.clip(self.rates, 1e-4, 0.999)
+        white = self.pairs * np.sqrt(self.pair_precision(rates))
+        np.fill_diagonal(white, 0.0)
+        return white, 2 * math.sqrt(len(rates))
+
 
 def moments_of_sums(
     n_documents: float, first: Floats, triangle: Floats, first_noise: float, triangle_noise: float
@@ -76,17 +82,3 @@ def moments_of_sums(
     return NoisyMoments(
         first * rate_scale, pairs + pairs.T, n, first_noise * rate_scale, triangle_noise * pair_scale
     )
-
-
-def learnable_directions(moments: NoisyMoments) -> int:
-    r"""Return how many directions of the pairs stand above the noise, the words' frequencies among them.
-
-    A symmetric matrix of independent noise of standard deviation 1 has eigenvalues up to
-    :math:`2 \sqrt V` (Wigner); each cell is divided by the standard deviation of its own.
-    """
-    rates = np.clip(moments.rates, 1e-4, 0.999)
-    white = moments.pairs * np.sqrt(moments.pair_precision(rates))
-    np.fill_diagonal(white, 0.0)
-    with threadpool_limits(1, user_api="blas"):
-        values = np.linalg.eigvalsh(white)
-    return int((values > 2 * math.sqrt(len(rates))).sum())
