@@ -206,5 +206,8 @@ def test_the_ledger_is_the_same_and_the_release_names_the_vectors():
     assert used.configuration["word_vectors_coverage"] == "319 of 320 words"
     assert used.configuration["word_vectors_digest"].startswith("sha256:")
     assert models[1].word_vectors_.n_found == 319
-    assert "not trained on these texts" in used.card()
+    card = used.card().replace("\n", " ")
+    assert "not trained on these texts" in card
+    assert "at n mu = 5" in used.configuration["word_vectors_alone"]
+    assert "take them" in card
     assert "vectors" not in plain.card()

@@ -61,6 +61,10 @@ def test_topics_prints_a_table_or_json(model, capsys):
     assert run(["topics", str(model), "--json", "-n", "4"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [len(words) for words in answer["topics"]] == [4, 4, 4]
+    assert run(["topics", str(model), "--json", "-n", "4", "--by", "lift"]) == 0
+    assert json.loads(capsys.readouterr().out)["topics"] == Release.load(model).top_words(4, by="lift")
+    assert run(["topics", str(model), "--by", "chance"]) == 2
+    assert "probability or lift" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -98,6 +102,8 @@ def test_report_is_one_file(model, tmp_path, capsys):
 
 
 def test_budget_explains(capsys):
+    assert run("budget --epsilon 1 --delta 1e-6 --documents 2000 --word-vectors".split()) == 0
+    assert "topics of the vectors alone" in capsys.readouterr().out
     assert run("budget --epsilon 1 --delta 1e-6 --documents 20000 --topics 20 --words 2000".split()) == 0
     words = capsys.readouterr().out
     assert "1 %" in words or "1%" in words

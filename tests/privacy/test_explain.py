@@ -190,3 +190,22 @@ def test_the_sentence_is_a_bound_for_every_mechanism():
 )
 def test_percentages(share, text):
     assert percent(share) == text
+
+
+def test_what_training_adds_to_public_vectors():
+    """n mu = 250, 2,500 and 25,000: the vectors alone, it depends, the texts."""
+    for n_documents, expected in (
+        (500, "take them"),
+        (5000, "compare the two"),
+        (50_000, "training was better"),
+    ):
+        told = explain_budget(2.0, 1e-5, n_documents=n_documents, word_vectors=True)
+        assert told.public_vectors in told.in_words()
+        assert expected in told.public_vectors
+    assert explain_budget(2.0, 1e-5, n_documents=500).public_vectors is None
+    assert (
+        "Without noise, training"
+        in explain_budget(math.inf, 1e-5, n_documents=5, word_vectors=True).in_words()
+    )
+    with pytest.raises(ParameterError, match="how many documents"):
+        explain_budget(2.0, 1e-5, word_vectors=True)

@@ -249,3 +249,18 @@ def test_nothing_of_the_documents_is_in_a_fitted_release():
 
 def _public(made):
     return {name: getattr(made, name) for name in parts()}
+
+
+def test_top_words_by_probability_or_by_lift():
+    topics = [[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]]
+    shares = np.array([0.7, 0.25, 0.05, 0.0])
+    made = Release(
+        **parts(topic_word=topics, vocabulary=tuple("abcd"), word_weight=shares, topic_word_noise=None)
+    )
+    assert made.top_words(2) == [["a", "b"], ["a", "d"]]
+    # p(w|k)^1.5 p(w)^-0.5: .42 .33 .40 0; .42 .06 .14 .73 (a share of zero counts as the smallest)
+    assert made.top_words(4, by="lift") == [["a", "c", "b", "d"], ["d", "a", "c", "b"]]
+    with pytest.raises(ReleaseError, match='"probability" or "lift", but is \'relevance\''):
+        made.top_words(by="relevance")
+    with pytest.raises(ReleaseError, match="no word_weight"):
+        Release(**parts(word_weight=None)).top_words(by="lift")

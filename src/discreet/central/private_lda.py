@@ -15,7 +15,7 @@ from discreet.central.units import group_units
 from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import HOPELESS, learnability
+from discreet.privacy.accounting.explain import HOPELESS, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
@@ -220,6 +220,13 @@ class PrivateLDA(PrivateTopicModel):
             word_weight=state.unigram,
             topic_word_noise=full_batch.noise_in_topics(state),
             n_units_noisy=n_units,
-            settings={"forecast": forecast.in_words()} | ({} if found is None else found.settings()),
+            settings={"forecast": forecast.in_words()} | _told(found, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
+
+
+def _told(found: WordVectors | None, n_units: float, mu: float) -> dict[str, Any]:
+    """Return what the release says of word vectors, where there were any."""
+    if found is None:
+        return {}
+    return found.settings() | {"word_vectors_alone": beside_public_vectors(n_units, mu)}

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -62,7 +63,9 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
     say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
 
 
-def print_topics(release: Release, n_words: int, out: Console) -> None:
+def print_topics(
+    release: Release, n_words: int, out: Console, *, by: Literal["probability", "lift"] = "probability"
+) -> None:
     """Print a table of topics, the heaviest first where the release knows their weights."""
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     table.add_column("topic", justify="right")
@@ -70,7 +73,7 @@ def print_topics(release: Release, n_words: int, out: Console) -> None:
     if weights is not None:
         table.add_column("share", justify="right")
     table.add_column("words", overflow="fold")
-    words = release.top_words(n_words)
+    words = release.top_words(n_words, by=by)
     order = range(len(words)) if weights is None else (-weights).argsort(kind="stable")
     for topic in order:
         share = [] if weights is None else [f"{100 * weights[topic]:.1f} %"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -133,11 +133,34 @@ class Release:
             )
         return words
 
-    def top_words(self, n: int = 10) -> list[list[str]]:
-        """Return the n most probable words of each topic, the most probable first; ties in order of the vocabulary."""
+    def top_words(
+        self, n: int = 10, *, by: Literal["probability", "lift"] = "probability"
+    ) -> list[list[str]]:
+        """Return the first n words of each topic; ties in order of the vocabulary.
+
+        Parameters
+        ----------
+        n : int, default 10
+        by : {"probability", "lift"}, default "probability"
+            "probability": the most probable words. "lift": the order of p(w|k) (p(w|k) / p(w))^(1/2), which moves words
+            up that are rare elsewhere. Lists of long texts read better so, those of short messages worse.
+
+        Raises
+        ------
+        ReleaseError
+            Where ``n`` or ``by`` is not one of these, or "lift" is asked of a release without ``word_weight``.
+        """
         if n < 1:
             raise ReleaseError(f"the number of words must be at least 1, but is {n}.")
-        order = np.argsort(-self.topic_word, axis=1, kind="stable")[:, :n]
+        if by not in ("probability", "lift"):
+            raise ReleaseError(f'by must be "probability" or "lift", but is {by!r}.')
+        rank = self.topic_word
+        if by == "lift":
+            if self.word_weight is None:
+                raise ReleaseError('this release has no word_weight to compare with; take by="probability".')
+            shares = np.maximum(self.word_weight, np.min(self.word_weight[self.word_weight > 0]))
+            rank = self.topic_word**1.5 / np.sqrt(shares)
+        order = np.argsort(-rank, axis=1, kind="stable")[:, :n]
         return [[self.vocabulary[word] for word in row] for row in order.tolist()]
 
     def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:

@@ -118,15 +118,14 @@ def _vectors(release: Release) -> str:
     public = release.configuration
     if "word_vectors" not in public:
         return ""
-    name, digest, coverage = (
-        _plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage")
+    name, digest, coverage, alone = (
+        _plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage", "_alone")
     )
     return f"""## Public word vectors
 
 The topics lean on the public word vectors {name} ({digest}), which hold {coverage}. They were taken to be public and
 not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
-may tell of texts that they were trained on. Compare with topics of the vectors alone: `discreet evaluate
---word-vectors`.
+may tell of texts that they were trained on. {alone} `discreet evaluate --word-vectors` compares.
 
 """
 

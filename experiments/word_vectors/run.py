@@ -1,0 +1,226 @@
+"""What public word vectors add to private topics: every corpus, epsilon and algorithm.
+
+    python experiments/word_vectors/run.py measure results.csv     # hours on one thread for all; --corpora, --seeds
+    python experiments/word_vectors/run.py alone results.csv       # adds: the whole budget spent on word frequencies
+    python experiments/word_vectors/run.py wrong wrong.csv         # vectors that know nothing of the texts
+    python experiments/word_vectors/run.py tables results.csv      # Markdown
+    python experiments/word_vectors/run.py picture results.csv     # perplexity.png
+
+Vectors: GloVe, 100 dimensions, from $WORD_VECTORS or the data folder. The settings of the prior were chosen on the
+corpora of CHOSEN_ON; those of CONFIRMED were run once, after. K = 20, delta = 1e-5, the most frequent words as a public
+vocabulary (2,000; imdb 5,000). Perplexity and NPMI are exact measures of the texts: for research, not for release.
+"""
+
+import argparse
+import csv
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from real_corpora import DATA, load
+
+from discreet import GibbsLDA, Ledger, PrivateLDA
+from discreet.central.full_batch import read_unigram
+from discreet.central.statistics import unigram_sum
+from discreet.central.units import group_units
+from discreet.corpus import check_counts, match_vectors
+from discreet.evaluate import coherence_npmi, completion_perplexity, public_topics, unigram
+from discreet.privacy import SecureStream
+from discreet.privacy.accounting import events
+from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.shared_gaussian import SharedGaussian
+
+CHOSEN_ON = ("20newsgroups", "reuters21578", "enron-spam", "kos", "pheme")
+CONFIRMED = ("nyt", "imdb", "sotu", "nips-papers", "tweets-emoji", "tweetrumors")
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+DELTA, N_TOPICS, PRIOR = 1e-5, 20, 0.1
+VECTORS = Path(os.environ.get("WORD_VECTORS", DATA / "word-vectors" / "glove100.npz"))
+FIELDS = ("corpus", "documents", "epsilon", "algorithm", "seed", "perplexity", "npmi")
+
+
+class Lines:
+    """A CSV file that grows line by line."""
+
+    def __init__(self, path, split, corpus):
+        self.path, self.split, self.corpus = path, split, corpus
+
+    def add(self, epsilon, algorithm, seed, topic_word):
+        perplexity = completion_perplexity(topic_word, self.split.test, doc_topic_prior=PRIOR, n_jobs=1)
+        coherence = coherence_npmi(topic_word, self.split.train)
+        new = not self.path.exists()
+        with self.path.open("a", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if new:
+                writer.writerow(FIELDS)
+            documents = self.split.train.shape[0]
+            row = (self.corpus, documents, epsilon, algorithm, seed, f"{perplexity:.2f}", f"{coherence:.4f}")
+            writer.writerow(row)
+
+
+def fit(split, epsilon, seed, vectors):
+    model = PrivateLDA(
+        N_TOPICS, epsilon=epsilon, delta=DELTA, doc_topic_prior=PRIOR, word_vectors=vectors, random_state=seed,
+        n_jobs=1, allow_unlearnable=True,
+    )  # fmt: skip
+    return model.fit(split.train, vocabulary=split.vocabulary)
+
+
+def measure(path, corpora, seeds):
+    for corpus in corpora:
+        split = load(corpus, 5000 if corpus == "imdb" else 2000)
+        vectors = match_vectors(VECTORS, split.vocabulary).vectors
+        lines = Lines(path, split, corpus)
+        lines.add("inf", "unigram", 0, unigram(split.train))
+        lines.add("inf", "PrivateLDA", 0, fit(split, np.inf, 0, None).components_)
+        gibbs = GibbsLDA(N_TOPICS, doc_topic_prior=PRIOR, random_state=0, n_jobs=1).fit(split.train)
+        lines.add("inf", "GibbsLDA", 0, gibbs.components_)
+        for epsilon in EPSILONS:
+            for seed in range(seeds):
+                lines.add(epsilon, "PrivateLDA", seed, fit(split, epsilon, seed, None).components_)
+                lines.add(epsilon, "with vectors", seed, fit(split, epsilon, seed, vectors).components_)
+        print(corpus, "done", flush=True)
+
+
+def frequencies(split, epsilon, seed):
+    """Release how frequent words are, as PrivateLDA does, with the whole budget."""
+    noise = noise_multiplier_for(epsilon, DELTA)
+    reservation = Ledger(epsilon, DELTA).reserve(events.gaussian(noise), "unigram")
+    gate = SharedGaussian(reservation, noise, "document", SecureStream(seed), 1)
+    units = group_units(check_counts(split.train), None)
+    return read_unigram(gate.release(unigram_sum(units, 1), 1.0, "unigram"))
+
+
+def alone(path, corpora, seeds):
+    for corpus in corpora:
+        split = load(corpus, 5000 if corpus == "imdb" else 2000)
+        vectors = match_vectors(VECTORS, split.vocabulary).vectors
+        lines = Lines(path, split, corpus)
+        for epsilon in EPSILONS:
+            for seed in range(seeds):
+                share = frequencies(split, epsilon, seed)
+                lines.add(epsilon, "unigram alone", seed, share[None])
+                topics = public_topics(vectors, split.vocabulary, N_TOPICS, share)
+                lines.add(epsilon, "public alone", seed, topics)
+        print(corpus, "done", flush=True)
+
+
+def wrong(path, corpora, seeds):
+    for corpus in corpora:
+        split = load(corpus, 2000)
+        right = match_vectors(VECTORS, split.vocabulary).vectors
+        rng = np.random.default_rng(5)
+        half = rng.random(len(right)) < 0.5
+        missing, mixed = right.copy(), right.copy()
+        missing[half] = np.nan
+        mixed[half] = right[rng.permutation(np.flatnonzero(half))]
+        kinds = {
+            "none": None,
+            "random": rng.normal(size=right.shape),
+            "shuffled": right[rng.permutation(len(right))],
+            "half missing": missing,
+            "half shuffled": mixed,
+        }
+        lines = Lines(path, split, corpus)
+        for epsilon in (1.0, 4.0):
+            for seed in range(seeds):
+                for kind, vectors in kinds.items():
+                    lines.add(epsilon, kind, seed, fit(split, epsilon, seed, vectors).components_)
+        print(corpus, "done", flush=True)
+
+
+def means(path):
+    found, documents = defaultdict(list), {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            key = (row["corpus"], row["epsilon"], row["algorithm"])
+            found[key].append((float(row["perplexity"]), float(row["npmi"])))
+            documents[row["corpus"]] = int(row["documents"])
+    return {key: np.mean(values, axis=0) for key, values in found.items()}, documents
+
+
+def shown(pair):
+    return "-" if pair is None else f"{pair[0]:.0f} / {pair[1]:.3f}".replace("0.", ".")
+
+
+def tables(path):
+    mean, documents = means(path)
+    kinds = list(dict.fromkeys(algorithm for _, epsilon, algorithm in mean if epsilon != "inf"))
+    for title, group in (("Chosen on", CHOSEN_ON), ("Confirmed on", CONFIRMED)):
+        rows = [corpus for corpus in group if corpus in documents]
+        if not rows:
+            continue
+        limits = ("unigram", "PrivateLDA", "GibbsLDA") if (rows[0], "inf", "unigram") in mean else ()
+        ends = [{"PrivateLDA": "no noise"}.get(name, name) for name in limits]
+        print(f"\n{title}:\n")
+        print("| " + " | ".join(["corpus", "epsilon", *kinds, *ends]) + " |")
+        print("| --- " * (2 + len(kinds) + len(ends)) + "|")
+        for corpus in rows:
+            for epsilon in dict.fromkeys(e for c, e, _ in mean if c == corpus and e != "inf"):
+                cells = [shown(mean.get((corpus, epsilon, kind))) for kind in kinds]
+                cells += [shown(mean.get((corpus, "inf", name))) for name in limits]
+                name = f"{corpus} ({documents[corpus]:,} documents)"
+                print(f"| {name} | {float(epsilon):g} | " + " | ".join(cells) + " |")
+
+
+def picture(path):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mean, documents = means(path)
+    corpora = [corpus for corpus in (*CHOSEN_ON, *CONFIRMED) if corpus in documents]
+    figure, axes = plt.subplots(2, len(corpora), figsize=(3 * len(corpora), 6), squeeze=False)
+    for column, corpus in enumerate(corpora):
+        for row, what in enumerate(("perplexity", "NPMI")):
+            plot = axes[row, column]
+            for algorithm, style in (
+                ("PrivateLDA", "C0o-"),
+                ("with vectors", "C1o-"),
+                ("public alone", "C2:"),
+            ):
+                points = [
+                    (e, mean[corpus, str(e), algorithm][row])
+                    for e in EPSILONS
+                    if (corpus, str(e), algorithm) in mean
+                ]
+                plot.plot(*zip(*points, strict=True), style, label=algorithm)
+            for algorithm, style in (("unigram", "0.6"), ("GibbsLDA", "k")):
+                plot.axhline(
+                    mean[corpus, "inf", algorithm][row], color=style, lw=0.8, ls="--", label=algorithm
+                )
+            plot.set_xscale("log", base=2)
+            plot.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+            plot.set_title(f"{corpus}: {what}", fontsize=9)
+    axes[0, 0].legend(fontsize=7)
+    axes[1, 0].set_xlabel("epsilon")
+    figure.tight_layout()
+    figure.savefig(path.with_name("perplexity.png"), dpi=90)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("task", choices=["measure", "alone", "wrong", "tables", "picture"])
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--corpora", nargs="+")
+    parser.add_argument("--seeds", type=int, default=3)
+    given = parser.parse_args()
+    if given.task == "measure":
+        measure(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds)
+    elif given.task == "alone":
+        alone(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds)
+    elif given.task == "wrong":
+        wrong(given.file, given.corpora or CHOSEN_ON, given.seeds)
+    else:
+        (tables if given.task == "tables" else picture)(given.file)
+
+
+if __name__ == "__main__":
+    main()
