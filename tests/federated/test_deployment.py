@@ -1,8 +1,9 @@
-"""A real deployment on loopback: SuperLink with TLS, two authenticated SuperNodes, ledgers in files, one sum."""
+"""Real deployments on loopback: SuperLink with TLS, node keys, ledgers in files; an honest app and an evil one."""
 
 import contextlib
 import datetime
 import ipaddress
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
+from discreet.federated import vocabulary_digest
+from discreet.privacy import Ledger
 
 pytest.importorskip("flwr", reason="needs the extra `federated`")
 BIN = Path(sys.executable).parent
@@ -39,6 +43,39 @@ def ledger(context, state):
 
 agreed = dict(n_clients=2, tolerated=0, n_words=20, vocabulary=vocabulary_digest(f"w{i}" for i in range(20)))
 app = make_client_app(load, ledger, expected=agreed)
+"""
+EVIL_SERVER = """
+import json
+from flwr.app import Message, RecordDict
+from flwr.serverapp import ServerApp
+app = ServerApp()
+
+@app.main()
+def main(grid, context):
+    while len(grid.get_node_ids()) < 2:
+        pass
+    asked = [Message(RecordDict(), dst_node_id=n, message_type="query") for n in grid.get_node_ids()]
+    found = [
+        "refused: " + reply.error.reason if reply.has_error() else reply.content["stolen"]["what"]
+        for reply in grid.send_and_receive(asked, timeout=100)
+    ]
+    with open({out!r} + ".new", "w") as file:
+        json.dump(found, file)
+    import os
+    os.rename({out!r} + ".new", {out!r})
+"""
+EVIL_CLIENT = """
+import glob
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.clientapp import ClientApp
+app = ClientApp()
+
+@app.query()
+def steal(message, context):
+    import scipy.sparse as sp
+    where = context.node_config.get("counts", "nowhere")
+    what = f"{int(sp.load_npz(where).sum())} words of {where}"
+    return Message(RecordDict({"stolen": ConfigRecord({"what": what})}), reply_to=message)
 """
 PROJECT = """
 [build-system]
@@ -131,77 +168,144 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_two_silos_over_tls_with_node_keys(tmp_path):
-    from discreet.privacy import Ledger
+class Deployment:
+    """A SuperLink with TLS and node keys, and whatever a test starts beside it; all of it ended at the end."""
 
-    app = tmp_path / "app" / "silos"
-    app.mkdir(parents=True)
-    (tmp_path / "home").mkdir()
-    out = tmp_path / "topics.npy"
-    (app.parent / "pyproject.toml").write_text(PROJECT)
-    (app / "__init__.py").write_text("")
-    (app / "server.py").write_text(SERVER.format(out=str(out)))
-    (app / "client.py").write_text(CLIENT)
-    _certificates(tmp_path)
-    rng = np.random.default_rng(0)
-    for node in range(2):
-        own = np.arange(20) // 10 == rng.integers(2, size=(500, 1))
-        rows = sp.csr_matrix((rng.random((500, 20)) < np.where(own, 0.5, 0.05)).astype(np.int32))
-        sp.save_npz(tmp_path / f"counts{node}.npz", rows)
-    link, *runtime = _free_ports(3)
-    address = f"127.0.0.1:{link}"
-    (tmp_path / "home" / "config.toml").write_text(
-        f'[superlink]\ndefault = "loop"\n[superlink.loop]\naddress = "{address}"\n'
-        f'root-certificates = "{tmp_path / "ca.pem"}"\n'
-    )
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_HOME": str(tmp_path / "home"), "PATH": path}
-    environment = {**os.environ, **quiet}
-    tls = ["--ssl-ca-certfile", "ca.pem", "--ssl-certfile", "server.pem", "--ssl-keyfile", "server.key"]
-    started = []
+    def __init__(self, folder):
+        self.folder, self.started = folder, []
+        (folder / "home").mkdir()
+        _certificates(folder)
+        rng = np.random.default_rng(0)
+        for node in range(2):
+            own = np.arange(20) // 10 == rng.integers(2, size=(500, 1))
+            rows = sp.csr_matrix((rng.random((500, 20)) < np.where(own, 0.5, 0.05)).astype(np.int32))
+            sp.save_npz(folder / f"counts{node}.npz", rows)
+        (folder / "words.txt").write_text("".join(f"w{i}\n" for i in range(20)))
+        self.link, *self.runtime = _free_ports(3)
+        self.address = f"127.0.0.1:{self.link}"
+        (folder / "home" / "config.toml").write_text(
+            f'[superlink]\ndefault = "loop"\n[superlink.loop]\naddress = "{self.address}"\n'
+            f'root-certificates = "{folder / "ca.pem"}"\n'
+        )
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+        quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_HOME": str(folder / "home"), "PATH": path}
+        self.environment = {**os.environ, **quiet}
+        self.tls = [
+            "--ssl-ca-certfile",
+            "ca.pem",
+            "--ssl-certfile",
+            "server.pem",
+            "--ssl-keyfile",
+            "server.key",
+        ]
 
-    def start(*command):
-        with (tmp_path / f"{len(started)}.log").open("w") as log:
-            started.append(
+    def __enter__(self):
+        self.start(BIN / "flower-superlink", *self.tls, "--enable-supernode-auth", "--port", str(self.link),
+                   "--disable-runtime-dependency-installation")  # fmt: skip
+        _wait(lambda: _listens(self.link), 60, "the SuperLink did not start")
+        for node in range(2):
+            self.flwr(self.folder, "supernode", "register", str(self.folder / f"node{node}.pub"), "loop")
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.started):  # only what was started here
+            for sent in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, sent)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=10)
+
+    def start(self, *command):
+        with (self.folder / f"{len(self.started)}.log").open("w") as log:
+            self.started.append(
                 subprocess.Popen(
                     command,
-                    cwd=tmp_path,
-                    env=environment,
+                    cwd=self.folder,
+                    env=self.environment,
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Flower starts helpers of its own: a group each, ended as a whole
                 )
             )
 
-    def flwr(*command):
-        subprocess.run([BIN / "flwr", *command], cwd=app.parent, env=environment, check=True, timeout=90)
+    def flwr(self, folder, *command):
+        subprocess.run([BIN / "flwr", *command], cwd=folder, env=self.environment, check=True, timeout=90)
 
-    try:
-        start(BIN / "flower-superlink", *tls, "--enable-supernode-auth", "--port", str(link),
-              "--disable-runtime-dependency-installation")  # fmt: skip
-        _wait(lambda: _listens(link), 60, "the SuperLink did not start")
-        for node in range(2):
-            flwr("supernode", "register", str(tmp_path / f"node{node}.pub"), "loop")
-            config = f'counts="{tmp_path}/counts{node}.npz" ledger="{tmp_path}/ledger{node}.json"'
-            start(BIN / "flower-supernode", *tls, "--root-certificates", "ca.pem", "--superlink", address,
-                  "--auth-supernode-private-key", f"node{node}.key", "--port", str(runtime[node]),
-                  "--node-config", config)  # fmt: skip
-        flwr("run", ".", "loop")
+    def supernode(self, node):
+        config = f'counts="{self.folder}/counts{node}.npz" ledger="{self.folder}/ledger{node}.json"'
+        self.start(BIN / "flower-supernode", *self.tls, "--root-certificates", "ca.pem",
+                   "--superlink", self.address, "--auth-supernode-private-key", f"node{node}.key",
+                   "--port", str(self.runtime[node]), "--node-config", config)  # fmt: skip
+
+    def silo(self, node):
+        self.start(BIN / "discreet", "silo", "serve", "--counts", f"counts{node}.npz", "--vocabulary", "words.txt",
+                   "--ledger", f"ledger{node}.json", "--expect", "tasks.json", "--superlink", self.address,
+                   "--root-certificates", "ca.pem", "--node-key", f"node{node}.key", "--epsilon", "4")  # fmt: skip
+
+    def run(self, name, server, client):
+        app = self.folder / name / "silos"
+        app.mkdir(parents=True)
+        (app.parent / "pyproject.toml").write_text(PROJECT)
+        (app / "__init__.py").write_text("")
+        (app / "server.py").write_text(server)
+        (app / "client.py").write_text(client)
+        self.flwr(app.parent, "run", ".", "loop")
+
+    def check_topics(self, out):
         _wait(out.exists, 240, "no topics came")
         time.sleep(1)
         topics = np.load(out)
         assert topics.shape == (2, 20)
         np.testing.assert_allclose(topics.sum(1), 1)
         for node in range(2):
-            ledger = Ledger.open(tmp_path / f"ledger{node}.json")
+            ledger = Ledger.open(self.folder / f"ledger{node}.json")
             assert len(ledger.entries) == 1
             assert ledger.spent().epsilon == pytest.approx(4.0, rel=1e-6)
-    finally:
-        for process in reversed(started):  # only what was started here
-            for sent in (signal.SIGTERM, signal.SIGKILL):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, sent)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=10)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_two_supernodes_over_tls_with_node_keys(tmp_path):
+    out = tmp_path / "topics.npy"
+    with Deployment(tmp_path) as deployment:
+        for node in range(2):
+            deployment.supernode(node)
+        deployment.run("app", SERVER.format(out=str(out)), CLIENT)
+        deployment.check_topics(out)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_supernode_runs_an_evil_app_and_a_silo_does_not(tmp_path):
+    """Who may submit an app reads what a SuperNode can read, TLS and node keys or not; of a silo he gets nothing."""
+    words = [f"w{i}" for i in range(20)]
+    task = {"mechanism": "aggregate", "n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
+    (tmp_path / "tasks.json").write_text(json.dumps([{**task, "vocabulary": vocabulary_digest(words)}]))
+    stolen = tmp_path / "stolen.json"
+    with Deployment(tmp_path) as deployment:
+        deployment.supernode(0)
+        deployment.silo(1)
+        deployment.run("evil", EVIL_SERVER.format(out=str(stolen)), EVIL_CLIENT)
+        _wait(stolen.exists, 240, "the evil app did not end")
+        found = sorted(json.loads(stolen.read_text()))
+        truth = int(sp.load_npz(tmp_path / "counts0.npz").sum())
+        assert found == [f"{truth} words of {tmp_path}/counts0.npz", "refused: the silo does not answer this"]
+        assert not (tmp_path / "ledger1.json").exists() or not Ledger.open(tmp_path / "ledger1.json").entries
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_silos_answer_an_honest_server_and_never_ask_for_its_app(tmp_path):
+    words = [f"w{i}" for i in range(20)]
+    task = {"mechanism": "aggregate", "n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
+    (tmp_path / "tasks.json").write_text(json.dumps([{**task, "vocabulary": vocabulary_digest(words)}]))
+    out = tmp_path / "topics.npy"
+    with Deployment(tmp_path) as deployment:
+        for node in range(2):
+            deployment.silo(node)
+        deployment.run(
+            "app", SERVER.format(out=str(out)), "app = None\nraise SystemExit('nobody runs this')\n"
+        )
+        deployment.check_topics(out)
+    logs = "".join((tmp_path / f"{n}.log").read_text() for n in (1, 2))
+    assert "answered message 5" in logs

@@ -1,5 +1,8 @@
 """Clients that drop out, lie, repeat themselves or come late: the round ends, the sum and the ledger are right."""
 
+import io
+import json
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +25,7 @@ from discreet.federated import (
 from discreet.federated.federated_lda import make_ledger, make_release
 from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, without_conflicts
 from discreet.federated.sum_round import contributions
+from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.privacy import Ledger, SecureStream
 
 N_WORDS = 20
@@ -354,3 +358,105 @@ def test_bytes_of_strangers_are_no_update():
     np.save(pickled, np.array([{}], dtype=object), allow_pickle=True)
     for content in (b"", b"x" * 100, pickled.getvalue(), None, 3, b"\x93NUMPY\x01\x00"):
         assert read_values(content) is None
+
+
+def test_sizes_of_messages_tell_what_the_page_says():
+    """A sum's messages have one size, however many documents a silo has; reports of bits tell their number."""
+    few, many = silo(0, 3), silo(1, 3000)
+    party = Party("aggregate", n_clients=2, **{**SUM, "tolerated": 0})
+    party.silos = [few, many]
+    while not party.state.finished:
+        updates = party.updates(range(2))
+        assert updates[0].values.nbytes == updates[1].values.nbytes
+        assert updates[0].values.dtype == updates[1].values.dtype
+        party.step(updates)
+    party = Party("bits", n_clients=2, **BITS)
+    party.silos = [few, many]
+    assert [len(update.values) for update in party.updates(range(2))] == [3, 3000]
+    party = Party("rrp", n_clients=2, n_rounds=1, epsilon=2.0)
+    party.silos = [few, many]
+    for update, counts in zip(party.updates(range(2)), party.silos, strict=True):
+        assert len(update.values) == -(-int(counts.sum()) // 256) * 256
+
+
+def _npy(header, body=b""):
+    text = repr(header).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + body
+
+
+HOSTILE = [
+    _npy({"descr": "<i8", "fortran_order": False, "shape": (10**13,)}),
+    _npy({"descr": "<i8", "fortran_order": False, "shape": (2**62, 4)}),
+    _npy({"descr": "<i8", "fortran_order": False, "shape": (2,)}, bytes(15)),
+    _npy({"descr": "<i8", "fortran_order": False, "shape": (2,)}, bytes(17)),
+    _npy({"descr": "<i8", "fortran_order": False, "shape": (-1,)}, bytes(8)),
+    _npy({"descr": "|O", "fortran_order": False, "shape": (1,)}, bytes(8)),
+    _npy({"descr": "<U2", "fortran_order": False, "shape": (1,)}, bytes(8)),
+    _npy({"descr": "<M8[s]", "fortran_order": False, "shape": (1,)}, bytes(8)),
+    _npy({"descr": "<i8", "fortran_order": True, "shape": (1, 1)}, bytes(8)),
+    _npy({"descr": "<i8", "fortran_order": False}),
+    _npy("nonsense"),
+    b"\x93NUMPY\x03\x00" + bytes(200),
+]
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
+def test_arrays_that_claim_what_they_do_not_hold_are_no_update(content):
+    assert read_values(content) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_clients": 2.5},
+        {"n_clients": True},
+        {"tolerated": -5},
+        {"n_words": 0},
+        {"epsilon": "2"},
+        {"epsilon": -1.0},
+        {"delta": 0.0},
+        {"silos_see_result": 1},
+        {"mechanism": "sum"},
+        {"n_rounds": 4},
+        {"vocabulary": 7},
+        {"round": -1},
+        {"round": 99},
+        {"shown": {"content": {"0": "xyz"}, "silos": []}},
+        {"shown": {"content": {}, "silos": ["a"]}},
+        {"shown": None},
+        {"density": None},
+    ],
+)
+def test_a_servers_message_with_settings_that_cannot_be_is_refused(change):
+    """-5 tolerated silos, say, would have made each silo's noise smaller."""
+    good = state_bytes(Party("aggregate", **SUM).state, 0)
+    with zipfile.ZipFile(io.BytesIO(good)) as parts:
+        header = json.loads(parts.read("header.json"))
+        topics = parts.read("topics.npy")
+    assert read_state(_packed(header, topics)).n_clients == 4
+    with pytest.raises(CorpusError, match=r"server"):
+        read_state(_packed({**header, **change}, topics))
+
+
+def _packed(header, topics, how=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", how) as parts:
+        parts.writestr("header.json", json.dumps(header))
+        parts.writestr("topics.npy", topics)
+    return file.getvalue()
+
+
+def test_packed_archives_and_topics_that_are_none_are_refused():
+    state = Party("rrp", **PAIRS).state
+    with zipfile.ZipFile(io.BytesIO(state_bytes(state, 0))) as parts:
+        header = json.loads(parts.read("header.json"))
+    good = values_bytes(state.topic_word)
+    assert read_state(_packed(header, good)).topic_word.shape == (2, N_WORDS)
+    for bad in (-state.topic_word, state.topic_word * np.nan, state.topic_word[:1]):
+        with pytest.raises(CorpusError, match="cannot be read"):
+            read_state(_packed(header, values_bytes(bad)))
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read_state(_packed(header, good, zipfile.ZIP_DEFLATED))
+    for bad in (b"", b"PK", good):
+        with pytest.raises(CorpusError, match="cannot be read"):
+            read_state(bad)

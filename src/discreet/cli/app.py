@@ -20,6 +20,7 @@ from discreet.cli import (
     perturb,
     prevalence,
     report,
+    silo,
     topics,
     transform,
     vectors,
@@ -90,6 +91,7 @@ app.command()(evaluate.evaluate)
 app.command()(audit.audit)
 app.command()(demo.demo)
 app.command()(warmup.warmup)
+app.add_typer(silo.app, name="silo")
 
 
 def _show_version(wanted: bool) -> None:

@@ -22,6 +22,7 @@ from discreet.federated.account import Account, check_silo
 from discreet.federated.rounds import Update, client_update, init_server, server_step
 from discreet.federated.state import State
 from discreet.federated.wire import (
+    RECORD,
     account_json,
     read_account,
     read_state,
@@ -35,7 +36,7 @@ from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["make_client_app", "make_server_app"]
 
-_RECORD, _ACCOUNT = "discreet", "discreet.account"
+_ACCOUNT = "discreet.account"
 _LOOK_EVERY = 0.5
 
 
@@ -75,7 +76,7 @@ def make_client_app(
     how: dict[str, Any] = {"expected": expected, "confirm": confirm}
 
     def reply(message: Any, context: Any) -> Any:
-        asked = message.content[_RECORD]
+        asked = message.content[RECORD]
         state = read_state(bytes(asked["state"]))
         kept = context.state.get(_ACCOUNT)
         if kept is None or kept["session"] != asked["session"]:
@@ -95,7 +96,7 @@ def make_client_app(
             record = {"session": str(asked["session"]), "account": account_json(account)}
             context.state[_ACCOUNT] = flwr.app.ConfigRecord(record)
         content = flwr.app.ConfigRecord({"round": state.round, "values": values_bytes(update.values)})
-        return flwr.app.Message(flwr.app.RecordDict({_RECORD: content}), reply_to=message)
+        return flwr.app.Message(flwr.app.RecordDict({RECORD: content}), reply_to=message)
 
     app.query()(reply)
     return app
@@ -135,7 +136,7 @@ def make_server_app(
             messages: list[Any] = []
             for node, client in clients.items():
                 record = {"session": session, "client": client, "state": state_bytes(state, client)}
-                content = flwr.app.RecordDict({_RECORD: flwr.app.ConfigRecord(record)})
+                content = flwr.app.RecordDict({RECORD: flwr.app.ConfigRecord(record)})
                 messages.append(flwr.app.Message(content, dst_node_id=node, message_type="query"))
             replies = grid.send_and_receive(messages, timeout=timeout)
             found = [_update(reply, number) for reply in replies if not reply.has_error()]
@@ -172,7 +173,7 @@ def _wait_for_nodes(grid: Any, n_clients: int, timeout: float) -> list[int]:
 def _update(reply: Any, number: Mapping[int, int]) -> Update | None:
     """Return what a reply holds; the sender's number by its node, never by what it says itself."""
     try:
-        content = reply.content[_RECORD]
+        content = reply.content[RECORD]
         client = number[reply.metadata.src_node_id]
         return Update(client, int(content["round"]), read_values(content["values"]))
     except Exception:  # whatever strangers put into a reply, it is no update

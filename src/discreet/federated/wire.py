@@ -28,6 +28,7 @@ from discreet.federated.sum_round import Total
 from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = [
+    "RECORD",
     "account_json",
     "load_state",
     "read_account",
@@ -37,6 +38,10 @@ __all__ = [
     "state_bytes",
     "values_bytes",
 ]
+
+
+#: Under which name messages of a transport hold ours.
+RECORD = "discreet"
 
 
 def values_bytes(values: NDArray[Any]) -> bytes:

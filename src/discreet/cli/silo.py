@@ -1,0 +1,92 @@
+"""`discreet silo`: what a silo needs to take part in a sum, and runs itself."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import Delta, Epsilon
+from discreet.errors import ParameterError
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Take part in topics of several silos, running nothing that a server sends.",
+)
+
+Vocabulary = Annotated[Path, typer.Option(help="The public words, one a line, the same file in all silos.")]
+
+
+@app.command()
+def digest(
+    vocabulary: Annotated[Path, typer.Argument(help="The public words, one a line.")],
+) -> None:
+    """Print the digest of a vocabulary, to be agreed with the other silos."""
+    from discreet.corpus import load_vocabulary
+    from discreet.federated import vocabulary_digest
+
+    typer.echo(vocabulary_digest(load_vocabulary(vocabulary)))
+
+
+@app.command()
+def serve(
+    counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
+    vocabulary: Vocabulary,
+    ledger: Annotated[Path, typer.Option(help="The silo's ledger; made where there is none.")],
+    expect: Annotated[
+        Path, typer.Option(help="JSON list of the tasks that were agreed with the other silos.")
+    ],
+    superlink: Annotated[str, typer.Option(help="Address and port of Flower's SuperLink.")],
+    epsilon: Epsilon,
+    delta: Delta = 1e-6,
+    root_certificates: Annotated[
+        Path | None, typer.Option(help="Certificate of the authority that vouches for the SuperLink.")
+    ] = None,
+    node_key: Annotated[
+        Path | None, typer.Option(help="This node's private key (elliptic curve, OpenSSH's form).")
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="No TLS: for tests on one machine.")] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm", help="Show the roster's digest, and wait until it is confirmed, before paying."
+        ),
+    ] = False,
+) -> None:
+    """Answer a SuperLink with this program and with what stands on this line; run no app that it sends.
+
+    --epsilon and --delta are the budget of a new ledger; an existing one keeps its own. The counts are read and checked
+    before the silo connects; what is sent of them is booked first.
+    """
+    from discreet.corpus import load_vocabulary, read_corpus
+    from discreet.federated import vocabulary_digest
+    from discreet.federated.account import UNITS
+    from discreet.federated.silo import Silo, read_tasks, serve
+    from discreet.privacy import Ledger
+
+    if root_certificates is None and not insecure:
+        raise ParameterError("give --root-certificates, or --insecure on one machine for tests.")
+    tasks = read_tasks(expect)
+    words = load_vocabulary(vocabulary)
+    found = vocabulary_digest(words)
+    for number, task in enumerate(tasks, 1):
+        if task.get("vocabulary", found) != found or task.get("n_words", len(words)) != len(words):
+            raise ParameterError(
+                f"task {number} is about other words than {vocabulary}, whose digest is {found}."
+            )
+    units: set[Any] = {UNITS.get(task["mechanism"]) for task in tasks}
+    if len(units) != 1 or None in units:
+        raise ParameterError("all tasks of one ledger must have mechanisms that protect the same unit.")
+    unit, relation = units.pop()
+    corpus = read_corpus(counts, vocabulary=words)
+    kept = Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
+    asked = _ask if confirm else None
+    silo = Silo(corpus.counts, kept, tasks, confirm=asked)
+    typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
+    serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key)
+
+
+def _ask(digits: str) -> bool:
+    typer.echo(f"The roster: {digits}", err=True)
+    return typer.confirm("Do all silos read the same digits?", default=False, err=True)

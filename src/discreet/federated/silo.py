@@ -1,0 +1,220 @@
+"""A silo that answers what was agreed and runs nothing that a server sends.
+
+A SuperNode of Flower runs the app that the SuperLink sends it: whoever may submit one reads what the SuperNode's user
+can read. :class:`Silo` takes a SuperNode's place. It speaks to a SuperLink as one, asks for messages, and answers
+them with this library and with what its own command line says; it never asks for an app, so there is none to run. What
+a server can do is what :mod:`~discreet.federated.rounds` lets it do.
+
+Of errors the server learns that there was one, and nothing more: what is left of a budget, or what is wrong with the
+counts, is for the silo's own eyes.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet.federated.account import Account, check_silo
+from discreet.federated.rounds import client_update
+from discreet.federated.state import TERMS, State, agreed_terms
+from discreet.federated.wire import RECORD, read_state, values_bytes
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
+
+__all__ = ["Silo", "read_tasks", "serve"]
+
+_LOOK_EVERY = 1.0
+_MOST_SESSIONS = 8
+_NO_ANSWER = "the silo does not answer this"
+
+
+def read_tasks(path: str | Path) -> list[dict[str, Any]]:
+    """Return the tasks that a silo agreed to: a JSON list of what :class:`Account` takes as ``expected``.
+
+    Raises
+    ------
+    ParameterError
+        Where it is no such list, or a task names no mechanism or something that is no setting.
+    """
+    try:
+        tasks = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise ParameterError(
+            f"{path} must hold a JSON list of tasks, but cannot be read as one ({fault})."
+        ) from None
+    if not isinstance(tasks, list) or not tasks or not all(isinstance(task, dict) for task in tasks):
+        raise ParameterError(f"{path} must hold a JSON list of tasks, each an object of settings.")
+    for number, task in enumerate(tasks, 1):
+        unknown = sorted(set(task) - set(TERMS))
+        if unknown or "mechanism" not in task:
+            raise ParameterError(
+                f"task {number} in {path} must name its mechanism, and settings out of {', '.join(TERMS)} only"
+                f"{', but has ' + ', '.join(unknown) if unknown else ''}."
+            )
+    return tasks
+
+
+class Silo:
+    """One silo's counts, budget and agreements, and its answers.
+
+    Parameters
+    ----------
+    corpus : matrix of counts
+        Over the public vocabulary that was agreed.
+    ledger : Ledger
+        The silo's own, best kept in a file.
+    tasks : sequence of mappings
+        What was agreed to (:func:`read_tasks`). A server that asks for anything else gets no answer.
+    confirm : callable, optional
+        As for :class:`Account`.
+    """
+
+    def __init__(
+        self,
+        corpus: Any,
+        ledger: Ledger,
+        tasks: Sequence[Mapping[str, Any]],
+        *,
+        confirm: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._counts = check_silo(corpus, corpus.shape[1])
+        self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm
+        self._accounts: dict[str, Account] = {}
+
+    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to one message: its round, and the values as bytes.
+
+        Raises
+        ------
+        DiscreetError
+            Where nothing is sent; for the silo's own eyes.
+        """
+        state = read_state(bytes(asked["state"]))
+        account = self._account(str(asked["session"]), int(asked["client"]), state)
+        update = client_update(state, self._counts, SecureStream(None), account)
+        return {"round": state.round, "values": values_bytes(update.values)}
+
+    def _account(self, session: str, client: int, state: State) -> Account:
+        terms = agreed_terms(state)
+        known = self._accounts.get(session)
+        if known is not None and known.client == client:
+            return known
+        task = next((t for t in self.tasks if all(terms[name] == value for name, value in t.items())), None)
+        if task is None:
+            shown = ", ".join(f"{name}={value!r}" for name, value in terms.items())
+            raise PrivacyError(f"the server asks for none of the tasks that were agreed ({shown}).")
+        while len(self._accounts) >= _MOST_SESSIONS:
+            self._accounts.pop(next(iter(self._accounts)))
+        self._accounts[session] = Account(client, self.ledger, expected=task, confirm=self.confirm)
+        return self._accounts[session]
+
+
+def _flower() -> dict[str, Any]:
+    """Return what is needed of Flower's own SuperNode; it is not public there, so it may move."""
+    homes = {
+        "flwr.app": ("ConfigRecord", "Error", "Message", "RecordDict"),
+        "flwr.supernode.fleet_http_connection": ("http_request_response",),
+        "flwr.supercore.inflatable.inflatable_object": (
+            "get_all_nested_objects",
+            "get_object_tree",
+            "no_object_id_recompute",
+        ),
+        "flwr.supercore.inflatable.inflatable_utils": ("pull_and_inflate_object_from_tree", "push_objects"),
+    }
+    try:
+        return {name: getattr(import_module(home), name) for home, names in homes.items() for name in names}
+    except (ImportError, AttributeError) as fault:
+        raise ParameterError(
+            f"this needs Flower 1.41 (pip install 'discreet[federated]'), and it was not as expected: {fault}."
+        ) from fault
+
+
+def serve(
+    silo: Silo,
+    *,
+    superlink: str,
+    root_certificates: str | Path | None,
+    node_key: str | Path | None,
+    log: Callable[[str], object] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Answer a SuperLink's messages until stopped.
+
+    Parameters
+    ----------
+    silo : Silo
+    superlink : str
+        Address and port.
+    root_certificates : path, optional
+        Of the authority that vouches for the SuperLink. None: no TLS, for tests on one machine only.
+    node_key : path, optional
+        This node's private key, whose public one is registered with the SuperLink.
+    log : callable, optional
+        Gets one line for each message; by default to standard error. Never holds text or counts.
+    stop : callable, optional
+        Asked between messages.
+    """
+    flower = _flower()
+    tell = log or partial(print, file=sys.stderr, flush=True)
+    connect = partial(
+        flower["http_request_response"],
+        superlink,
+        root_certificates is None,
+        None if root_certificates is None else Path(root_certificates).read_bytes(),
+        _keys(node_key),
+    )
+    with connect() as (_, receive, send, _, _, pull, push, confirm_received):
+        while not stop():
+            came = receive()
+            if came is None:
+                time.sleep(_LOOK_EVERY)
+                continue
+            message, tree = came
+            run = message.metadata.run_id
+            whole = flower["pull_and_inflate_object_from_tree"](
+                tree, partial(pull, run), partial(confirm_received, run), return_type=flower["Message"]
+            )
+            whole.metadata.__dict__["_message_id"] = tree.object_id
+            started = time.monotonic()
+            reply = _reply(silo, whole, flower, tell)
+            reply.metadata.__dict__["_message_id"] = reply.object_id
+            with flower["no_object_id_recompute"]():
+                objects = flower["get_all_nested_objects"](reply)
+                wanted, session = send(reply, flower["get_object_tree"](reply), time.monotonic() - started)
+                flower["push_objects"](objects, partial(push, run, session), object_ids_to_push=set(wanted))
+
+
+def _reply(silo: Silo, message: Any, flower: Mapping[str, Any], tell: Callable[[str], object]) -> Any:
+    try:
+        asked = message.content[RECORD]
+        answer = silo.answer(asked)
+        tell(f"answered message {answer['round']} of session {asked['session']}")
+        content = flower["RecordDict"]({RECORD: flower["ConfigRecord"](answer)})
+        return flower["Message"](content, reply_to=message)
+    except DiscreetError as fault:
+        tell(f"not answered: {fault}")
+    except Exception as fault:  # whatever a server sends, the silo goes on
+        tell(f"not answered: a message that is none of ours ({type(fault).__name__})")
+    return flower["Message"](flower["Error"](0, _NO_ANSWER), reply_to=message)
+
+
+def _keys(path: str | Path | None) -> Any:
+    if path is None:
+        return None
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    try:
+        key = load_ssh_private_key(Path(path).read_bytes(), None)
+    except ValueError:
+        key = None
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ParameterError(
+            f"{path} must hold an elliptic-curve private key in OpenSSH's form, without a password."
+        )
+    return key, key.public_key()
