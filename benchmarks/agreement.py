@@ -33,6 +33,7 @@ def gibbs_ours(train, n_topics, n_sweeps, seed):
         n_topics,
         doc_topic_prior=ALPHA,
         topic_word_prior=BETA,
+        init="random",
         n_sweeps=n_sweeps,
         sampler="frozen",
         random_state=seed,

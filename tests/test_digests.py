@@ -118,6 +118,8 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "FederatedLDA, aggregate": lambda: federated("aggregate", epsilon=4.0, delta=1e-6),
     "GibbsLDA": lambda: gibbs(n_topics=4),
     "GibbsLDA, many topics": lambda: gibbs(n_topics=220),
+    "GibbsLDA, random start": lambda: gibbs(n_topics=4, init="random"),
+    "GibbsLDA, random start, many topics": lambda: gibbs(n_topics=220, init="random"),
     "VariationalLDA": lambda: topics(VariationalLDA(4, random_state=1).fit(counts(300))),
 }
 

@@ -127,7 +127,7 @@ def table_kos():
         table.add(
             lambda p=pooled, t=test, s=split: {
                 "perplexity": completion_perplexity(
-                    GibbsLDA(20, n_sweeps=200, random_state=s).fit(p).topic_word_, t
+                    GibbsLDA(20, init="random", n_sweeps=200, random_state=s).fit(p).topic_word_, t
                 )
             },
             line="pooled Gibbs, no noise",
@@ -230,7 +230,7 @@ def table_poster():
             return {**found, **scores(topics, *data), "perplexity": completion_perplexity(topics, data[2])}
 
         def pooled(data):
-            topics = GibbsLDA(20, n_sweeps=100, random_state=0).fit(data[0]).topic_word_
+            topics = GibbsLDA(20, init="random", n_sweeps=100, random_state=0).fit(data[0]).topic_word_
             return {**scores(topics, *data), "perplexity": completion_perplexity(topics, data[2])}
 
         setting = {"part": "poster", "corpus": name, "n_topics": 20}

@@ -143,7 +143,9 @@ def without_privacy(table, data, *, sweeps=200):
 
 def gibbs(train, n_topics, alpha, sweeps):
     """Train on true bits."""
-    model = GibbsLDA(n_topics, doc_topic_prior=alpha, n_sweeps=sweeps, random_state=0).fit(train)
+    model = GibbsLDA(n_topics, doc_topic_prior=alpha, init="random", n_sweeps=sweeps, random_state=0).fit(
+        train
+    )
     return model.topic_word_, model.topic_word_counts_.sum(1) + 1.0, ""
 
 

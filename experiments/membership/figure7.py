@@ -59,7 +59,7 @@ def posts(n_documents=N_DOCUMENTS):
 
 
 def gibbs(counts, seed):
-    settings = {"doc_topic_prior": ALPHA, "n_sweeps": N_SWEEPS, "random_state": seed, "n_jobs": 1}
+    settings = {"doc_topic_prior": ALPHA, "init": "random", "n_sweeps": N_SWEEPS, "random_state": seed}
     return GibbsLDA(N_TOPICS, **settings).fit(counts).components_
 
 

@@ -68,7 +68,14 @@ def test_samplers_agree_with_each_other(shared_data):
     def mean(sampler, n_sweeps, prior=0.1):
         found = [
             completion_perplexity(
-                GibbsLDA(10, sampler=sampler, n_sweeps=n_sweeps, doc_topic_prior=prior, random_state=seed)
+                GibbsLDA(
+                    10,
+                    init="random",
+                    sampler=sampler,
+                    n_sweeps=n_sweeps,
+                    doc_topic_prior=prior,
+                    random_state=seed,
+                )
                 .fit(train)
                 .topic_word_,
                 held_out,

@@ -9,6 +9,7 @@ from tests.naive import start as naive
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
+from discreet.lda.gibbs import estimator as gibbs_lda
 from discreet.lda.gibbs.start import batches as start
 from discreet.lda.gibbs.start import plain, seeding
 from discreet.lda.gibbs.state import count_topics, padded, read_tokens
@@ -177,9 +178,12 @@ def test_no_two_topics_begin_with_the_same_documents():
 
 
 def test_one_rule_for_all_corpora():
-    chosen = [start.choose_schedule(n) for n in (1, 10_000, 400_000, 3_000_000, 9_000_000)]
+    chosen = [start.choose_schedule(n, 50) for n in (1, 10_000, 400_000, 3_000_000, 9_000_000)]
     assert [schedule.n_batches for schedule in chosen] == [1, 1, 40, 200, 200]
     assert [schedule.n_passes for schedule in chosen] == [16, 16, 16, 11, 8]
+    many = [start.choose_schedule(n, 1000) for n in (400_000, 3_000_000, 9_000_000)]
+    assert [schedule.n_batches for schedule in many] == [10, 75, 200]
+    assert [schedule.n_passes for schedule in many] == [5, 4, 4]
 
 
 def test_topics_are_within_range_where_almost_nothing_is_known():
@@ -206,6 +210,26 @@ def test_a_start_is_worth_a_hundred_sweeps(shared_data):
     random = [far("random", n) for n in (8, 100)]
     fast = [completion_perplexity(drawn, held_out), far("fast", 8)]
     assert max(fast) < 1.01 * random[1] < 0.97 * random[0]
+
+
+def test_auto_begins_fast_up_to_some_million_tokens(monkeypatch):
+    counts = corpus()
+
+    def fit(**how):
+        return GibbsLDA(3, random_state=1, n_jobs=2, **how).fit(counts)
+
+    fast, random = fit(init="fast", n_sweeps=5), fit(init="random", n_sweeps=5)
+    assert (fast.topic_word_counts_ != random.topic_word_counts_).any()
+    assert (fit(n_sweeps=5).topic_word_counts_ == fast.topic_word_counts_).all()
+    assert (fit().n_sweeps_, fit(init="random").n_sweeps_) == (100, 200)
+    monkeypatch.setattr(gibbs_lda, "MOST_FAST_TOKENS", int(counts.sum()) - 1)
+    assert (fit(n_sweeps=5).topic_word_counts_ == random.topic_word_counts_).all()
+    assert fit().n_sweeps_ == 200
+    assert (fit(init="fast", n_sweeps=5).topic_word_counts_ == fast.topic_word_counts_).all()
+    monkeypatch.setattr(gibbs_lda, "MOST_EXACT_TOPICS", 2)
+    assert (
+        fit(init="fast", n_sweeps=5, sampler="frozen").topic_word_counts_ == random.topic_word_counts_
+    ).all()
 
 
 def test_later_batches_keep_the_numbers_of_topics():

@@ -37,7 +37,10 @@ def choose_topics(
     ] = None,
     max_words: Annotated[int, typer.Option(min=2, help="Keep the words of most documents.")] = 2000,
     folds: Annotated[int, typer.Option(min=2, help="Parts to hold out in turn.")] = 5,
-    sweeps: Annotated[int, typer.Option(min=1, help="Gibbs sweeps of each model.")] = 200,
+    sweeps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Gibbs sweeps of each model; without, as many as GibbsLDA takes."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
     threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

@@ -112,7 +112,7 @@ def choose_n_topics(
     n_folds: int = 5,
     make_model: Callable[[int, int], Any] | None = None,
     doc_topic_prior: float = 0.1,
-    n_sweeps: int = 200,
+    n_sweeps: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     callback: Callback | None = None,
@@ -133,7 +133,7 @@ def choose_n_topics(
         public text of the size you expect, shows what K that epsilon can carry.
     doc_topic_prior : float, default 0.1
         Of the default model, and of the scoring for every model.
-    n_sweeps : int, default 200
+    n_sweeps : int, optional
         Of the default model.
     random_state : int, default 0
         Seed of folds, models and halves of documents.
@@ -182,7 +182,7 @@ def choose_n_topics(
     return TopicNumbers(numbers, scores, coherence, distinct, one_topic)
 
 
-def _gibbs(doc_topic_prior: float, n_sweeps: int, n_jobs: int | None) -> Callable[[int, int], Any]:
+def _gibbs(doc_topic_prior: float, n_sweeps: int | None, n_jobs: int | None) -> Callable[[int, int], Any]:
     from discreet.lda import GibbsLDA
 
     return lambda n_topics, seed: GibbsLDA(

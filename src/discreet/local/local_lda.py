@@ -201,6 +201,7 @@ class LocalLDA(LocalTopics):
             self.n_topics,
             doc_topic_prior=self.doc_topic_prior,
             topic_word_prior=self.topic_word_prior,
+            init="random",
             n_sweeps=self.n_sweeps,
             random_state=seed,
             n_jobs=self.n_jobs,

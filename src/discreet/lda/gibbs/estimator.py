@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet._validate import ANYTHING, RANDOM, THREADS, Checked, choice, number, rules, whole
+from discreet._validate import ANYTHING, RANDOM, THREADS, Checked, choice, number, optional, rules, whole
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import check_prior, faults_of_prior, read_documents
 from discreet.lda.gibbs import means as mean_counts
@@ -17,10 +17,13 @@ from discreet.lda.gibbs.chains import chain
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
 
-__all__ = ["MOST_EXACT_TOPICS", "GibbsLDA"]
+__all__ = ["MOST_EXACT_TOPICS", "MOST_FAST_TOKENS", "GibbsLDA"]
 
 #: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
 MOST_EXACT_TOPICS = 3000
+#: Up to here, "auto" begins with a fast start, and then sweeps less often: same page.
+MOST_FAST_TOKENS = 4_000_000
+_SWEEPS_AFTER = {True: 100, False: 200}
 
 
 class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -34,12 +37,14 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         alpha, positive.
     topic_word_prior : float, default 0.01
         beta, positive.
-    init : {"fast", "random"}, default "random"
+    init : {"auto", "fast", "random"}, default "auto"
         What the chain begins with. "fast": topics found on small batches of the documents, near a good mode; for up
         to 3,000 topics, above as "random". "random": each token's topic at random, which takes 100 to 200 sweeps
-        more; for diagnostics, which want chains that begin far apart.
-    n_sweeps : int, default 200
-        Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``.
+        more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 4 million tokens, else
+        "random", which ended lower on the one larger corpus that was measured.
+    n_sweeps : int, optional
+        Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``. None: 100 after a fast start,
+        else 200.
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
         sweep; above 200 topics from lists of the topics that a word has, from random topics after 40 sweeps of "mh".
@@ -103,8 +108,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_topics=whole(1, MOST_TOPICS),
         doc_topic_prior=ANYTHING,  # see _faults
         topic_word_prior=number(above=0),
-        n_sweeps=whole(),
-        init=choice("fast", "random"),
+        n_sweeps=optional(whole()),
+        init=choice("auto", "fast", "random"),
         sampler=choice("auto", "live", "frozen", "mh"),
         random_state=RANDOM,
         n_jobs=THREADS,
@@ -116,8 +121,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         *,
         doc_topic_prior: ArrayLike = 0.1,
         topic_word_prior: float = 0.01,
-        init: Literal["fast", "random"] = "random",
-        n_sweeps: int = 200,
+        init: Literal["auto", "fast", "random"] = "auto",
+        n_sweeps: int | None = None,
         sampler: Literal["auto", "live", "frozen", "mh"] = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -152,8 +157,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tokens = self._read(X, reset=True)
         self.seed_ = new_seed(self.random_state)
         self.sampler_ = self._choose(self.sampler)
-        self._run(tokens, alpha, beta, self.seed_, None, callback)
-        self.n_sweeps_ = self.n_sweeps
+        self.n_sweeps_ = self._run(tokens, alpha, beta, self.seed_, None, callback)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
@@ -175,8 +179,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             before[:, : len(alpha)] = self.topic_word_counts_.T
         self.sampler_ = "live" if self.sampler == "live" else "frozen"
         seed = (self.seed_ + self.n_sweeps_) % 2**63
-        self._run(tokens, alpha, beta, seed, before, callback)
-        self.n_sweeps_ += self.n_sweeps
+        self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before, callback)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -241,23 +244,26 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         seed: int,
         before: NDArray[np.int32] | None,
         callback: Callback | None,
-    ) -> None:
-        """Sweep, and set the counts of the last sweep and the mean ones."""
+    ) -> int:
+        """Sweep, set the counts of the last sweep and the mean ones, and return the number of sweeps."""
         n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
         n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
-        fast = self.init == "fast" and n_topics <= MOST_EXACT_TOPICS
+        small = len(tokens.words) <= MOST_FAST_TOKENS
+        fast = n_topics <= MOST_EXACT_TOPICS and (self.init == "fast" or (self.init == "auto" and small))
+        n_sweeps = _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
         state, step, table = chain(
             self.sampler_, tokens, alpha, beta, seed, earlier=before, fast=fast, n_threads=n_threads
         )
-        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, self.n_sweeps)
-        for done in range(1, self.n_sweeps + 1):
+        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, n_sweeps)
+        for done in range(1, n_sweeps + 1):
             state = step(state)
-            if mean_counts.is_sampled(done, self.n_sweeps, near=fast):
+            if mean_counts.is_sampled(done, n_sweeps, near=fast):
                 means = mean_counts.step(means, table(state))
-            tell(callback, "sweep", done, self.n_sweeps)
+            tell(callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
         del state, step, table  # the largest things here are gone before the mean is written out
         self.mean_counts_ = mean_counts.mean(means, n_topics)
+        return n_sweeps
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""

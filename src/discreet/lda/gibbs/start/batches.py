@@ -119,13 +119,15 @@ class Batch(NamedTuple):
     drawn: NDArray[np.uint16]
 
 
-def choose_schedule(n_tokens: int) -> Schedule:
+def choose_schedule(n_tokens: int, n_topics: int) -> Schedule:
     """Return the one rule for all corpora: small batches, and passes enough that small corpora see many of them.
 
-    Chosen on four corpora, and confirmed on five others: docs/speed.md.
+    With many topics a pass is dear, and batches have to feed all of them: fewer passes, larger batches. Chosen on four
+    corpora, and confirmed on five others: docs/speed.md.
     """
     n_passes = min(16, max(8, round(32e6 / n_tokens)))
-    return Schedule(n_passes, max(1, round(n_tokens / max(10_000, n_tokens / 200))))
+    n_passes = max(4, round(n_passes / max(1, n_topics / 300)))
+    return Schedule(n_passes, max(1, round(n_tokens / max(10_000, 40 * n_topics, n_tokens / 200))))
 
 
 def read_entries(tokens: Tokens) -> Entries:
@@ -260,7 +262,7 @@ def starting_topics(
         Batches and passes; ``choose_schedule`` without.
     """
     n_topics, n_tokens = len(doc_topic_prior), len(tokens.words)
-    schedule = schedule or choose_schedule(n_tokens)
+    schedule = schedule or choose_schedule(n_tokens, n_topics)
     entries, lengths = read_entries(tokens), np.diff(tokens.indptr)
     rows = -(-np.diff(entries.indptr) // FEW) * FEW
     state = begin(tokens, n_topics, seed, seeded=earlier is None)
