@@ -86,6 +86,7 @@ class LocalTopics(Checked, ReleasedTopics):
         seed: int,
         *,
         beside: Sequence[Estimates] = (),
+        vectors: NDArray[np.float64] | None = None,
         reports: Reports | None = None,
         warn: bool = True,
     ) -> tuple[Learned, int]:
@@ -100,6 +101,7 @@ class LocalTopics(Checked, ReleasedTopics):
             [found, *beside],
             self.n_topics,
             seed,
+            vectors=None if vectors is None else (found, vectors),
             reports=reports,
             n_threads=count_threads(self.n_jobs),
             callback=self.callback,

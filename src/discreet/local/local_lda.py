@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet._progress import Callback
-from discreet._validate import FLAG, Rule, choice, rules
+from discreet._validate import ANYTHING, FLAG, Rule, choice, rules
+from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.moments.estimates import Channel
@@ -36,6 +37,11 @@ class LocalLDA(LocalTopics):
     refine : {"auto", True, False}, default "auto"
         Whether to pass over the reports again with the channel in the model ("moments" only). "auto": where noise
         is low (q (1 - q) / (p - q)^2 up to .06) and there are at most 50,000 reports.
+    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`), "moments" only: topics are expected
+        to be made of words that mean something together. They are used where they know, far above chance, which words
+        go together in the reports; elsewhere topics are those without them. They cost no privacy, and must not have
+        been trained on the private texts.
     doc_topic_prior, topic_word_prior : float, default 1.0 and 0.01
         alpha and beta of the Gibbs sampler ("reconstruct" only).
     n_sweeps : int, default 200
@@ -83,6 +89,7 @@ class LocalLDA(LocalTopics):
 
     _constraints = rules(
         SHARED,
+        word_vectors=ANYTHING,
         refine=Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
     )
 
@@ -93,6 +100,7 @@ class LocalLDA(LocalTopics):
         channel: Channel,
         inference: Literal["moments", "reconstruct"] = "moments",
         refine: bool | Literal["auto"] = "auto",
+        word_vectors: Any = None,
         doc_topic_prior: float = 1.0,
         topic_word_prior: float = 0.01,
         n_sweeps: int = 200,
@@ -105,6 +113,7 @@ class LocalLDA(LocalTopics):
         self.channel = channel
         self.inference = inference
         self.refine = refine
+        self.word_vectors = word_vectors
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_sweeps = n_sweeps
@@ -177,8 +186,14 @@ class LocalLDA(LocalTopics):
     def _fit_found(
         self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool
     ) -> "LocalLDA":
-        found = moments.estimates()
-        topics, known = self._learn(found, moments.n, new_seed(self.random_state), reports=reports)
+        found, seed = moments.estimates(), new_seed(self.random_state)
+        vectors = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
+        rows = None if vectors is None else vectors.vectors
+        topics, known = self._learn(found, moments.n, seed, vectors=rows, reports=reports)
+        settings: dict[str, Any] = {"learnable": known, "refined": topics.refined}
+        if vectors is not None and topics.agreement is not None:
+            settings |= vectors.settings() if topics.used_vectors else {"word_vectors_not_used": vectors.name}
+            settings["word_vectors_agreement"] = round(topics.agreement, 2)
         self.learnable_, self.unigram_, self.n_features_in_ = known, topics.unigram, len(words)
         self.release_ = make_release(
             self,
@@ -186,7 +201,7 @@ class LocalLDA(LocalTopics):
             topics.topic_weight,
             words,
             moments.n,
-            {"learnable": known, "refined": topics.refined},
+            settings,
             simulated=simulated,
         )
         return self

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback
 from discreet.errors import ParameterError, Proposal
-from discreet.lda.moments.estimates import Channel, noise_variance
+from discreet.lda.moments.estimates import Channel, Estimates, noise_variance
 from discreet.lda.moments.fit import Source, fit_topics
 from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
+from discreet.lda.moments.vector_fit import LEAST_AGREEMENT, agreement, fit_topics_with_vectors
 
 __all__ = ["Learned", "Reports", "check_learnable", "learn_topics"]
 
@@ -62,12 +63,17 @@ class Learned(NamedTuple):
         Rates of words.
     refined : bool
         Whether reports were passed over.
+    agreement : float or None
+        How far above chance word vectors know which words go together here, in standard deviations.
+    used_vectors : bool
     """
 
     topic_word: NDArray[np.float64]
     topic_weight: NDArray[np.float64]
     unigram: NDArray[np.float64]
     refined: bool
+    agreement: float | None = None
+    used_vectors: bool = False
 
 
 def check_learnable(
@@ -118,6 +124,7 @@ def learn_topics(
     n_topics: int,
     seed: int,
     *,
+    vectors: tuple[Estimates, NDArray[np.float64]] | None = None,
     reports: Reports | None = None,
     n_threads: int = 1,
     callback: Callback | None = None,
@@ -131,14 +138,22 @@ def learn_topics(
     n_topics : int
     seed : int
         Of the starting point.
+    vectors : (Estimates, array of shape (n_words, n_dimensions)), optional
+        The one source, and public vectors of its words; used where they agree with it
+        (:mod:`discreet.lda.moments.vector_fit`).
     reports : Reports, optional
     n_threads : int
         The result does not depend on it.
     callback : callable, optional
     """
-    fitted = fit_topics(sources, n_topics, seed, callback=callback)
+    believed = None if vectors is None else agreement(*vectors)
+    use = believed is not None and believed >= LEAST_AGREEMENT
+    if use and vectors is not None:
+        fitted = fit_topics_with_vectors(*vectors, n_topics, seed, callback=callback)
+    else:
+        fitted = fit_topics(sources, n_topics, seed, callback=callback)
     if reports is None or not reports.to_refine_on:
-        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, False)
+        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, False, believed, use)
     refined = refine_topics(
         reports.blocks,
         fitted.topic_word,
@@ -148,4 +163,4 @@ def learn_topics(
         n_threads=n_threads,
         callback=callback,
     )
-    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, True)
+    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, True, believed, use)
