@@ -7,6 +7,7 @@ the collector, in turns, and the collector's moments are checked against the rep
 
 import argparse
 import http.client
+import json
 import os
 import signal
 import sqlite3
@@ -148,8 +149,11 @@ def main():
             port = running["collector"][1]
             begun = time.perf_counter()
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
-            connection.request("GET", "/status")
-            connection.getresponse().read()
+            told = {"learnable_from": None, "reports": acknowledged}
+            while told["learnable_from"] != told["reports"]:
+                connection.request("GET", "/status")
+                told = json.loads(connection.getresponse().read())
+                time.sleep(0.05)
             connection.close()
             print(f"GET /status, moments brought up to date: {time.perf_counter() - begun:.2f} s")
         finally:

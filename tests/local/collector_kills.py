@@ -34,6 +34,7 @@ class Outcome(NamedTuple):
     sent: dict[bytes, bytes]
     acknowledged: set[bytes]
     answers_lost: int
+    withdrawn: set[bytes]
     kept: list[tuple[bytes, bytes]]
     moments: Moments
     logs: str
@@ -74,11 +75,11 @@ class Collector:
         return code
 
 
-def post(port, body, timeout=20):
+def post(port, body, path="/reports", timeout=20):
     """Send one batch over a connection of its own; return status and answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     with contextlib.closing(connection):
-        connection.request("POST", "/reports", body, {"Content-Type": "application/octet-stream"})
+        connection.request("POST", path, body, {"Content-Type": "application/octet-stream"})
         answer = connection.getresponse()
         return answer.status, answer.read()
 
@@ -101,6 +102,7 @@ class _Senders:
         self.port, self.errors = 0, []
         self.stop, self.given_up = threading.Event(), threading.Event()
         self.sent, self.acknowledged, self.lost = {}, set(), 0
+        self.leaving, self.withdrawn = set(), set()
         self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self._run, args=(seed + i,)) for i in range(n)]
         for thread in self.threads:
@@ -114,14 +116,18 @@ class _Senders:
                 with self.lock:
                     self.sent |= rows
                 self._send(body, rows)
+                if rng.random() < 0.2:  # some think better of it
+                    with self.lock:
+                        self.leaving |= rows.keys()
+                    self._send(body, rows, "/withdraw")
         except Exception as error:  # shown by the main thread
             self.errors.append(error)
 
-    def _send(self, body, rows):
+    def _send(self, body, rows, path="/reports"):
         began = time.monotonic()
         while not self.given_up.is_set() and time.monotonic() < began + 120:
             try:
-                status, answer = post(self.port, body)
+                status, answer = post(self.port, body, path)
             except (OSError, http.client.HTTPException):
                 time.sleep(0.02)
                 continue
@@ -130,7 +136,12 @@ class _Senders:
                 continue
             assert status == 200, (status, answer)
             told = json.loads(answer)
-            assert told["counted"] + told["repeated"] == len(rows)
+            assert sum(told.values()) == len(rows)
+            if path == "/withdraw":
+                assert told["unknown"] == 0
+                with self.lock:
+                    self.withdrawn |= rows.keys()
+                return
             with self.lock:
                 self.acknowledged |= rows.keys()
                 # Counted before the kill, its answer never arrived: the case that numbers are for.
@@ -163,9 +174,10 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
                 break
             collector.end(signal.SIGKILL)
             with clients.lock:
-                known = set(clients.acknowledged)
+                known, leaving, gone = set(clients.acknowledged), set(clients.leaving), set(clients.withdrawn)
             held = {number for number, _ in kept_in(store)}
-            assert known <= held, f"{len(known - held)} acknowledged reports are lost"
+            assert known - leaving <= held, f"{len(known - leaving - held)} acknowledged reports are lost"
+            assert not gone & held, f"{len(gone & held)} withdrawn reports are still there"
             collector = Collector(folder, store, first)
             clients.port = collector.port
         time.sleep(0.3)
@@ -179,15 +191,18 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
     assert code == 0
     rows = kept_in(store)
     log = (folder / "log.txt").read_text()
-    return Outcome(kills, clients.sent, clients.acknowledged, clients.lost, rows, saved_moments(store), log)
+    told = clients.sent, clients.acknowledged, clients.lost, clients.withdrawn
+    return Outcome(kills, *told, rows, saved_moments(store), log)
 
 
 def kept_in(store):
-    """Read the store as it lies there, beside any collector."""
+    """Read the reports of a store as it lies there, beside any collector; withdrawn ones are without bits."""
     tables = open_tables(store, WORDS, CHANNEL)
     try:
         reports = f"{tables._prefix}reports"
-        return tables._reading.execute(f"SELECT number, bits FROM {reports}").fetchall()
+        return tables._reading.execute(
+            f"SELECT number, bits FROM {reports} WHERE length(bits) > 0"
+        ).fetchall()
     finally:
         tables.close()
 
@@ -208,8 +223,11 @@ def faults(outcome):
     numbers = [number for number, _ in outcome.kept]
     if len(set(numbers)) < len(numbers):
         found.append(f"{len(numbers) - len(set(numbers))} reports are there twice")
-    if outcome.acknowledged - set(numbers):
-        found.append(f"{len(outcome.acknowledged - set(numbers))} acknowledged reports are lost")
+    lost = outcome.acknowledged - outcome.withdrawn - set(numbers)
+    if lost:
+        found.append(f"{len(lost)} acknowledged reports are lost")
+    if outcome.withdrawn & set(numbers):
+        found.append(f"{len(outcome.withdrawn & set(numbers))} withdrawn reports are still there")
     if any(outcome.sent.get(number) != bits for number, bits in outcome.kept):
         found.append("a report is there that nobody sent")
     packed = np.frombuffer(b"".join(bits for _, bits in outcome.kept), np.uint8).reshape(len(numbers), -1)

@@ -45,10 +45,13 @@ def test_five_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     check(outcome)
     # The same checks see each of the mistakes that a store may make.
     number, bits = outcome.kept[0]
+    assert outcome.withdrawn
+    assert len(outcome.kept) == len(outcome.acknowledged) - len(outcome.withdrawn)
     for planted, told in (
         ({"kept": outcome.kept[1:]}, "lost"),
         ({"kept": [*outcome.kept, (number, bits)]}, "twice"),
         ({"kept": [(number, bytes(len(bits))), *outcome.kept[1:]]}, "nobody sent"),
+        ({"kept": [(next(iter(outcome.withdrawn)), bits), *outcome.kept]}, "still there"),
         ({"moments": outcome.moments.copy().merge(outcome.moments)}, "moments"),
     ):
         assert any(told in fault for fault in kills.faults(outcome._replace(**planted)))
@@ -66,6 +69,6 @@ def test_a_hundred_kills_lose_nothing_and_count_nothing_twice(tmp_path, capsys):
     assert outcome.answers_lost > 0  # some kills did fall between commit and answer
     with capsys.disabled():
         print(
-            f"\n{outcome.kills} kills, {len(outcome.acknowledged):,} reports acknowledged, none lost, none twice; "
-            f"{outcome.answers_lost:,} had been kept when their answer was lost"
+            f"\n{outcome.kills} kills, {len(outcome.acknowledged):,} reports acknowledged, none lost, none twice, "
+            f"{len(outcome.withdrawn):,} withdrawn; {outcome.answers_lost:,} had been kept when their answer was lost"
         )
