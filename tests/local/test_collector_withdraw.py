@@ -170,17 +170,34 @@ def test_a_second_collector_notices(where):
         one.add(rows(reports[:20])).result(30)
         assert two.moments() == moments_of(reports[:20])
         one.withdraw(numbers(reports[:3])).result(30)
-        two.add(rows(reports[20:])).result(30)
-        assert two.moments() == moments_of(reports[3:])
-        # Nor does one that has old moments in memory write them over the new ones.
+        # One that has the moments of before in memory does not write them over the new ones.
         two._sums.saved = 0
-        two._sums.generation -= 1
         with two._sums.lock:
             two._sums.save()
-        assert saved(where)[0] == moments_of(reports[3:20]) or saved(where)[0] == moments_of(reports[3:])
+        assert saved(where)[0] == moments_of(reports[3:20])
+        two.add(rows(reports[20:])).result(30)
+        assert two.moments() == moments_of(reports[3:])
         two.withdraw(numbers(reports[30:])).result(30)
         assert one.moments() == moments_of(reports[3:30])
     assert saved(where)[0] == moments_of(reports[3:30])
+
+
+def test_a_report_that_comes_and_goes_in_the_last_moment(where):
+    """Another collector commits it after the moments were brought up to date, and before the transaction begins."""
+    reports, late = make_reports(20), make_reports(2, 1)
+    with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
+        one.add(rows(reports)).result(30)
+        plain = one._tables.begin
+
+        def begin():
+            one._tables.begin = plain
+            two.add(rows(late)).result(30)
+            plain()
+
+        one._tables.begin = begin
+        assert one.withdraw(numbers(late[:1] + reports[:1])).result(30) == (2, 0, 0)
+        assert one.moments() == two.moments() == moments_of(reports[1:] + late[1:])
+    assert saved(where)[0] == moments_of(reports[1:] + late[1:])
 
 
 def test_withdrawing_while_others_send(where):
