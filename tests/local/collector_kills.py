@@ -116,7 +116,7 @@ class _Senders:
                 with self.lock:
                     self.sent |= rows
                 self._send(body, rows)
-                if rng.random() < 0.2:  # some think better of it
+                if rng.random() < 0.1:  # some think better of it
                     with self.lock:
                         self.leaving |= rows.keys()
                     self._send(body, rows, "/withdraw")

@@ -10,11 +10,12 @@ pytest.importorskip("uvicorn", reason="needs the extra collector")
 pytest.importorskip("starlette", reason="needs the extra collector")
 
 
-#: Moments are written about twice a second, so that kills fall between reports and moments too.
+#: Moments are written many times a second, so that kills fall between reports and moments too.
 OFTEN = """
 from discreet.local.collector import store, sums
 
 store.TOGETHER = sums.TOGETHER = 100
+store._ROUND = 0.02
 store.ReportStore.__init__.__kwdefaults__["save_every"] = 100
 """
 EARLY = """
