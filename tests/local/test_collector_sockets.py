@@ -163,7 +163,7 @@ def test_an_answer_nobody_takes_does_not_hold_a_connection():
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": bytes(2**25)})
 
-    with serving(flood) as port, socket.socket() as made:
+    with serving(flood, keep_alive=60) as port, socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         made.connect(("127.0.0.1", port))
         made.sendall(request())
