@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.shared_noise import add_share, check_tolerated, share_of_noise
@@ -147,3 +148,25 @@ def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
     assert counted_on(state) == 1
     pairs = state.sums.values[41:]
     assert np.std(pairs) == pytest.approx(math.sqrt(2) * float(_deviation(state)), rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "tolerated", "missing"), [(2, 0, 0), (4, 1, 0), (4, 1, 1), (6, 2, 2)])
+def test_topics_are_fitted_with_the_noise_that_is_in_the_sum(n, tolerated, missing, monkeypatch):
+    """More shares than are counted on mean more noise: the fit is told how much, measured on a sum of no documents."""
+    from discreet.federated import Account, agreed_terms, client_update, init_server, server_step, sum_round
+    from discreet.federated.federated_lda import make_ledger
+    from discreet.federated.secure_aggregation.messages import VECTOR
+
+    sizes = {"n_clients": n, "n_topics": 2, "n_words": 40, "tolerated": tolerated, "vocabulary": "public"}
+    state = init_server("aggregate", epsilon=1.0, delta=1e-6, allow_unlearnable=True, **sizes)
+    accounts = [Account(c, make_ledger(state), expected=agreed_terms(state)) for c in range(n)]
+    told, real = [], sum_round.moments_of_sums
+    monkeypatch.setattr(sum_round, "moments_of_sums", lambda *given: told.append(given[3:]) or real(*given))
+    empty = sp.csr_matrix((0, 40), dtype=np.int32)
+    while not state.finished:
+        there = accounts[missing if state.round >= VECTOR else 0 :]
+        state = server_step(state, [client_update(state, empty, SecureStream(a.client), a) for a in there])
+    assert state.sums.n_vectors == n - missing
+    unigram, pairs = state.sums.values[1:41] / 2**18, state.sums.values[41:] / 2**18
+    assert np.std(pairs) == pytest.approx(told[0][1], rel=0.1)  # 780 cells
+    assert np.std(unigram) == pytest.approx(told[0][0], rel=0.4)  # 40 cells

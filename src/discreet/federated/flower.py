@@ -8,6 +8,9 @@ account (which tokens it has reported, its keys for a sum) is kept in the state 
 own SuperNode; its ledger in a file of the silo. Who sent an answer is what Flower says (with node authentication:
 proved), not what the answer says.
 
+A SuperNode runs the app that the SuperLink sends, whoever submitted it, and with all that the SuperNode can read: where
+the counts are private, run ``discreet silo serve`` in its place (:mod:`~discreet.federated.silo`).
+
 Run with TLS and authenticated SuperNodes. Switch Flower's telemetry off (``FLWR_TELEMETRY_ENABLED=0``).
 """
 
