@@ -27,7 +27,9 @@ ATTACKS = [(1.0, 5.0), (5.0, 5.0), (10.0, 5.0), (5.0, 1.0), (5.0, 10.0)]
 def columns(counts, words, epsilon, seed):
     """Choose words privately; return their columns."""
     corpus = Corpus(counts, words)
-    chosen = PrivateCountVectorizer(epsilon=epsilon, delta=DELTA1, random_state=seed).fit(corpus)
+    chosen = PrivateCountVectorizer(epsilon=epsilon, delta=DELTA1, method="greedy", random_state=seed).fit(
+        corpus
+    )
     place = {word: j for j, word in enumerate(words)}
     return np.array([place[word] for word in chosen.get_feature_names_out()])
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PrivateLDA,
         PrivateSVILDA,
         TopicPrevalence,
+        fit_topics,
     )
     from discreet.corpus import Corpus, read_corpus
     from discreet.federated import FederatedLDA
@@ -51,6 +52,7 @@ _HOMES = {
     "StreamingLocalLDA": "discreet.local",
     "TopicPrevalence": "discreet.central",
     "VariationalLDA": "discreet.lda",
+    "fit_topics": "discreet.central",
     "read_corpus": "discreet.corpus",
 }
 _ROOMS = (
@@ -90,6 +92,7 @@ __all__ = [
     "audit",
     "evaluate",
     "federated",
+    "fit_topics",
     "local",
     "privacy",
     "read_corpus",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 
 __all__ = ["balanced_cuts", "count_threads", "pieces", "share_out"]
 
@@ -28,7 +28,9 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise ParameterError("n_jobs must not be 0: give a positive number of threads, or -1 for all cores.")
+        raise ParameterError(
+            Parameter("n_jobs"), " must not be 0: give a positive number of threads, or -1 for all cores."
+        )
     if n_jobs > 0:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

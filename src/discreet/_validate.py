@@ -14,7 +14,7 @@ from typing import Any, ClassVar, ParamSpec, TypeGuard
 
 import numpy as np
 
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
+from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError
 
 __all__ = [
     "ANYTHING",
@@ -35,6 +35,7 @@ __all__ = [
     "number",
     "optional",
     "refuse",
+    "renamed",
     "rules",
     "shown",
     "whole",
@@ -172,8 +173,19 @@ def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:
     return faults
 
 
+def renamed(faults: Iterable[DiscreetError], names: Mapping[str, str]) -> list[DiscreetError]:
+    """Return the same faults of parameters that a caller calls otherwise."""
+
+    def call(part: Any) -> Any:
+        return Parameter(names.get(part.name, part.name)) if isinstance(part, Parameter) else part
+
+    return [type(fault)(*map(call, fault.args)) for fault in faults]
+
+
 def refuse(faults: Iterable[DiscreetError]) -> None:
     """Raise one error that tells all faults, those of the promise first; or nothing where there are none.
+
+    Of several faults of the same parameters, as where two estimators share them, the first is told.
 
     Raises
     ------
@@ -185,7 +197,12 @@ def refuse(faults: Iterable[DiscreetError]) -> None:
     ordered = sorted(faults, key=lambda fault: not isinstance(fault, PrivacyError))
     if not ordered:
         return
-    parts = [part for fault in ordered for part in (*fault.args, " ")]
+    told: set[tuple[str, ...]] = set()
+    parts: list[Part] = []
+    for fault in ordered:
+        if fault.parameters not in told:
+            parts += [*fault.args, " "]
+        told |= {fault.parameters} - {()}
     kind = PrivacyError if isinstance(ordered[0], PrivacyError) else ParameterError
     raise kind(*parts[:-1])
 

@@ -330,7 +330,7 @@ def test_the_cost_is_booked_before_the_first_read(method):
 
 def test_a_short_budget_leaves_everything_as_it_was():
     ledger = Ledger(1.0, 1e-5)
-    estimator = PrivateCountVectorizer(epsilon=0.8, ledger=ledger, random_state=0).fit(TEXTS)
+    estimator = PrivateCountVectorizer(epsilon=0.8, method="greedy", ledger=ledger, random_state=0).fit(TEXTS)
     before, booked = state(estimator), len(ledger.entries)
     spy = Spy(ledger)
     with pytest.raises(BudgetExceeded):
@@ -395,16 +395,15 @@ def test_ledger_of_another_promise_is_refused():
 
 
 def test_the_published_threshold_is_marked_and_booked_as_what_it_is():
-    corrected = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, random_state=0).fit(TEXTS)
-    published = PrivateCountVectorizer(epsilon=1.0, delta=1e-5, threshold="published", random_state=0).fit(
-        TEXTS
-    )
+    greedy = {"epsilon": 1.0, "delta": 1e-5, "method": "greedy"}
+    corrected = PrivateCountVectorizer(**greedy, random_state=0).fit(TEXTS)
+    published = PrivateCountVectorizer(**greedy, threshold="published", random_state=0).fit(TEXTS)
     assert "published" not in str(corrected.ledger_.entries)
     assert "published threshold, for reproduction only" in str(published.ledger_.entries)
     assert published.ledger_.guarantee().delta == pytest.approx(1e-5 * (1 + 99 * math.exp(-1.0)))
     tight = Ledger(1.0, 1e-5)
     with pytest.raises(BudgetExceeded):
-        PrivateCountVectorizer(epsilon=1.0, delta=1e-5, threshold="published", ledger=tight).fit(TEXTS)
+        PrivateCountVectorizer(**greedy, threshold="published", ledger=tight).fit(TEXTS)
 
 
 def test_a_seed_is_told_to_the_ledger():
@@ -501,7 +500,12 @@ def test_golden_sizes_of_the_published_vocabulary(tweets, epsilon, golden):
     sizes = [
         len(
             PrivateCountVectorizer(
-                epsilon=epsilon, delta=1e-5, threshold="published", token_pattern=r"\S+", random_state=seed
+                epsilon=epsilon,
+                delta=1e-5,
+                method="greedy",
+                threshold="published",
+                token_pattern=r"\S+",
+                random_state=seed,
             )
             .fit(tweets)
             .vocabulary_

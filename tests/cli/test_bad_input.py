@@ -53,7 +53,7 @@ CASES = {
     "binary": (bytes(range(256)) * 8, "binary"),
     "not UTF-8": (
         '{"body": "caf\u00e9 au lait"}\n'.encode("latin-1"),
-        "not utf-8 text at byte 13; say --encoding ",
+        "not utf-8 text at byte 13; give --encoding, for example",
     ),
 }
 
@@ -146,7 +146,7 @@ def test_a_ledger_pays_for_words_only_where_it_can_pay_for_topics(capsys, tmp_pa
     Ledger.open(ledger, 2, 1e-6).reserve(gaussian(noise_multiplier_for(1.5, 1e-6)), "an earlier release")
     before = ledger.read_bytes()
     line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "1.4"))
-    assert "does not cover 'topics'" in line
+    assert "does not cover 'vocabulary" in line
     assert ledger.read_bytes() == before
     # The words alone could be paid: without the look ahead they would have been.
     line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "0.2"))
@@ -168,8 +168,8 @@ def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
 
 def test_formats_are_asked_for_by_the_option_of_each_command(capsys, tmp_path, notes):
     strange = notes.rename(tmp_path / "notes.strange")
-    assert "say --format, one of" in refused(capsys, *fit(strange, tmp_path))
-    assert "say --from or --to, one of" in refused(capsys, "convert", strange, tmp_path / "out.npz")
+    assert "give --format, one of" in refused(capsys, *fit(strange, tmp_path))
+    assert "give --from or --to, one of" in refused(capsys, "convert", strange, tmp_path / "out.npz")
 
 
 def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):

@@ -165,7 +165,7 @@ def test_a_mistaken_value_is_told_with_what_came(capsys):
     assert "bugdet" in (said := capsys.readouterr().err)
     assert "see `discreet --help`." in said
     assert run("budget --documents 0 --topics 3 --words 4".split()) == 2
-    assert "--documents is 0" in capsys.readouterr().err
+    assert "--documents must be a positive whole number, but is 0" in capsys.readouterr().err
 
 
 def test_the_command_runs_as_a_module(letters):

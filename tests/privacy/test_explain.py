@@ -106,12 +106,12 @@ def test_the_explanation_in_words_and_numbers():
 @pytest.mark.parametrize(
     ("sizes", "error", "match"),
     [
-        ({"n_topics": 20}, ParameterError, "n_documents and n_words missing"),
-        ({"n_documents": 0}, ParameterError, "n_documents is 0"),
+        ({"n_topics": 20}, ParameterError, r"n_documents is needed .* n_words is needed"),
+        ({"n_documents": 0}, ParameterError, "n_documents must be a positive whole number, but is 0"),
         (
             {"n_documents": -1, "n_topics": 0, "n_words": 1},
             ParameterError,
-            "n_documents is -1 and n_topics is 0",
+            r"n_documents must .* but is -1\. n_topics must .* but is 0",
         ),
         ({"n_documents": 10_000_000}, PrivacyError, "1/10000000"),
         ({"privacy_unit": "sentence"}, PrivacyError, "privacy_unit"),

@@ -32,7 +32,7 @@ from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 
 __all__ = ["likelihood_ratio_scores", "lira"]
 
@@ -96,7 +96,7 @@ def likelihood_ratio_scores(
 
 def _check_spread(spread: str) -> None:
     if spread not in get_args(Spread):
-        raise ParameterError(f"spread must be one of {get_args(Spread)}, but got {spread!r}.")
+        raise ParameterError(Parameter("spread"), f" must be one of {get_args(Spread)}, but got {spread!r}.")
 
 
 def _normal(

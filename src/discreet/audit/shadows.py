@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
 from discreet.corpus import check_counts
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 from discreet.lda import query_statistic
 
 __all__ = ["FLOOR", "Train", "draw_halves", "train_statistics"]
@@ -62,7 +62,7 @@ def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> N
         If shadows are odd or fewer than 4, or documents fewer than 2.
     """
     if n_shadows < 4 or n_shadows % 2:
-        raise ParameterError(f"n_shadows must be even and at least 4, but got {n_shadows}.")
+        raise ParameterError(Parameter("n_shadows"), f" must be even and at least 4, but got {n_shadows}.")
     if n_documents < 2:
         raise ParameterError(f"an attack needs at least 2 documents, but the corpus has {n_documents}.")
     members = np.zeros((n_shadows, n_documents), dtype=bool)

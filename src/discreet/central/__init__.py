@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from discreet.central._fit_topics import fit_topics
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.groups import periods
@@ -29,6 +30,7 @@ _HOMES = {
     "PrivateSVILDA": "discreet.central.private_svi_lda",
     "TopicPrevalence": "discreet.central.prevalence.estimator",
     "WordCounts": "discreet.central.word_counts",
+    "fit_topics": "discreet.central._fit_topics",
     "inherent_privacy": "discreet.central.word_level.inherent_loss",
     "periods": "discreet.central.prevalence.groups",
 }
@@ -43,6 +45,7 @@ __all__ = [
     "PrivateSVILDA",
     "TopicPrevalence",
     "WordCounts",
+    "fit_topics",
     "inherent_privacy",
     "periods",
 ]

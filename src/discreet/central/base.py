@@ -13,7 +13,7 @@ from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
-__all__ = ["Data", "Fitted", "PrivateTopicModel", "rows_of"]
+__all__ = ["Data", "Fitted", "PrivateTopicModel", "fit_booked", "read_public", "rows_of"]
 
 
 class Data(NamedTuple):
@@ -90,17 +90,15 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         self._check_call(X, owners)
         words = words_of(X, vocabulary)
         public = self._read_public(words)
-        plan = self._plan()
-        return self._fit_booked(plan, self._book(plan), X, owners, words, public)
+        return self._fit_booked(self._book(), X, owners, words, public)
 
     def _read_public(self, words: tuple[str, ...] | None) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
         return None
 
-    def _fit_booked(
-        self, plan: Plan, booking: Booking, X: Any, owners: Any, vocabulary: Any, public: Any = None
-    ) -> Self:
+    def _fit_booked(self, booking: Booking, X: Any, owners: Any, vocabulary: Any, public: Any) -> Self:
         """Do what was planned and booked. From here on X is read."""
+        plan = booking.plan
         data = Data(*check_data(X, owners, vocabulary, self.privacy_unit), public)
         fitted = self._train(data, plan, booking.reservation)
         for name, value in fitted.attributes.items():
@@ -132,6 +130,16 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         public |= {"estimator": type(self).__name__, "algorithm": self._algorithm, "version": __version__}
         public |= fitted.settings
         return {name: _plain(value) for name, value in public.items() if value is not None}
+
+
+def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None) -> Any:
+    """Read what a model takes that is public, as word vectors are."""
+    return model._read_public(words)  # pyright: ignore[reportPrivateUsage]
+
+
+def fit_booked(model: PrivateTopicModel, booking: Booking, X: Any, owners: Any, public: Any) -> Release:
+    """Fit a model whose cost was booked before X was counted."""
+    return model._fit_booked(booking, X, owners, None, public).release_  # pyright: ignore[reportPrivateUsage]
 
 
 def _plain(value: Any) -> Any:

@@ -171,9 +171,7 @@ class PrivateLDA(PrivateTopicModel):
             return []
         advice = Proposal("allow_unlearnable", True)
         return [
-            ParameterError(
-                f"{forecast.in_words()} Nothing was booked; set ", advice, " to go on all the same."
-            )
+            ParameterError(f"{forecast.in_words()} Nothing was booked; ", advice, " goes on all the same.")
         ]
 
     def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
@@ -197,11 +195,11 @@ class PrivateLDA(PrivateTopicModel):
         forecast = learnability(units.n_words, self.n_topics, n_units, mu)
         if forecast.difficulty > HOPELESS and not self.allow_unlearnable:
             raise ParameterError(
-                f"{forecast.in_words()} Nothing was trained, but the cost stays booked: state ",
-                Proposal("n_units_lower_bound"),
-                " to be told before, or set ",
+                f"{forecast.in_words()} Nothing was trained, but the cost stays booked. ",
                 Proposal("allow_unlearnable", True),
-                ".",
+                " goes on all the same; where a bound on the number of units is public, ",
+                Proposal("n_units_lower_bound"),
+                " gets such fits refused before they cost anything.",
             )
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         total = len(schedule.round_shares)

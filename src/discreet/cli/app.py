@@ -1,7 +1,6 @@
 """Put the sub-commands together, and turn every error on purpose into one line and exit code 2."""
 
 import os
-import re
 import sys
 from typing import Annotated, Any
 
@@ -26,7 +25,7 @@ from discreet.cli import (
     vectors,
     warmup,
 )
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Parameter, Proposal
 
 __all__ = ["app", "main", "run"]
 
@@ -34,12 +33,10 @@ __all__ = ["app", "main", "run"]
 _UsageError: Any = typer.BadParameter.__base__
 _ClickException: Any = _UsageError.__base__
 
-#: What parameters of the library are called on the command line.
+#: What parameters of the library are called on the command line, where that is not ``--name``.
 _OPTIONS = {
-    "freq": "--every",
-    "start": "--from",
     "end": "--to",
-    "doc_topic_prior": "--doc-topic-prior",
+    "freq": "--every",
     "method": "--vocabulary-method",
     "n_documents": "--documents",
     "n_jobs": "--threads",
@@ -47,22 +44,17 @@ _OPTIONS = {
     "n_shadows": "--shadows",
     "n_targets": "--targets",
     "n_topics": "--topics",
+    "n_units_lower_bound": "--at-least",
     "n_words": "--words",
+    "owners": "--author",
     "privacy_unit": "--unit",
     "random_state": "--seed",
-    "sampling_rate": "--sampling-rate",
-    "spread": "--spread",
-    "token_pattern": "--token-pattern",
+    "start": "--from",
 }
-_PARAMETERS = re.compile(rf"\b(?:{'|'.join(_OPTIONS)})(?= must| is )")
-#: The same where a message proposes one.
-_PROPOSALS = {
-    "state n_units_lower_bound to be told before, or set allow_unlearnable=True": "go on with --allow-unlearnable",
-    "set allow_unlearnable=True": "go on with --allow-unlearnable",
-    "give format=": "say --format",
-    "give encoding=": "say --encoding ",
-    "path and format=": "path and --format",
-    "public vocabulary=": "public --vocabulary",
+#: The same in single commands.
+_OPTIONS_OF = {
+    "audit": {"n_jobs": "--jobs"},
+    "convert": {"format": "--from or --to"},
 }
 
 REFUSED = 2
@@ -128,7 +120,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _refuse("interrupted.", INTERRUPTED)
     except DiscreetError as error:
-        return _refuse(_in_options(str(error), arguments[0]))
+        return _refuse(_in_options(error, arguments[0]))
     except BrokenPipeError:
         # The reader of our output went away (`discreet topics model | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -143,13 +135,17 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _in_options(message: str, command: str) -> str:
-    """Call parameters as the command line does."""
-    for said, meant in _PROPOSALS.items():
-        to_say = meant.replace("--format", "--from or --to") if command == "convert" else meant
-        message = message.replace(said, to_say)
-    options = _OPTIONS | {"n_jobs": "--jobs"} if command == "audit" else _OPTIONS
-    return _PARAMETERS.sub(lambda found: options[found[0]], message)
+def _in_options(error: DiscreetError, command: str) -> str:
+    """Tell an error as the command line calls its parameters."""
+    options = _OPTIONS | _OPTIONS_OF.get(command, {})
+
+    def call(part: Parameter | Proposal) -> str:
+        option = options.get(part.name, "--" + part.name.replace("_", "-"))
+        if isinstance(part, Proposal) and part.value is not ... and part.value is not True:
+            return f"{option} {part.value}"
+        return option
+
+    return error.told(call)
 
 
 def _what_came(error: Any, message: str, arguments: list[str]) -> str:

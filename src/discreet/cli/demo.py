@@ -39,9 +39,8 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train a private model of the paragraphs of all State of the Union addresses."""
+    from discreet.central import fit_topics
     from discreet.cli.display import console, hand_over, progress
-    from discreet.cli.training import Recipe, open_ledger, train
-    from discreet.corpus import Corpus, Tokenizer
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -50,23 +49,18 @@ def demo(
     say.print(
         f"{len(texts)} paragraphs of the State of the Union addresses; one paragraph is what is protected."
     )
-    corpus = Corpus.from_texts(texts, tokenizer=Tokenizer(token_pattern=TOKEN_PATTERN, stop_words="english"))
-    recipe = Recipe(
-        epsilon=epsilon,
-        delta=delta,
-        n_topics=topics,
-        max_words=2000,
-        vocabulary_share=0.2,
-        vocabulary_method="weighted_gaussian",
-        doc_topic_prior=0.1,
-        sampling_rate=1.0,
-        n_rounds=None,
-        seed=seed,
-        n_jobs=threads,
-    )
     with progress(quiet=quiet) as callback:
-        release = train(corpus, recipe, open_ledger(recipe, "document", None), callback)
-    release = release.with_settings(token_pattern=TOKEN_PATTERN)
+        release = fit_topics(
+            texts,
+            epsilon=epsilon,
+            delta=delta,
+            n_topics=topics,
+            vocabulary_share=0.2,
+            token_pattern=TOKEN_PATTERN,
+            random_state=seed,
+            n_jobs=threads,
+            callback=callback,
+        )
     hand_over(release, out, report, say)
 
 

@@ -21,10 +21,11 @@ from discreet.cli.options import (
     check_output_folder,
     stop_word_list,
 )
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
+    from discreet.privacy import Ledger
 
 __all__ = ["fit"]
 
@@ -64,6 +65,12 @@ def fit(
     sampling_rate: Annotated[float, typer.Option(help="Below 1: Poisson-sampled rounds (DP-SVI).")] = 1.0,
     rounds: Annotated[int | None, typer.Option(help="Rounds of training; by default chosen for you.")] = None,
     word_vectors: WordVectorFile = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            help="Public: there are so many documents or authors. Refuses what cannot work, unpaid."
+        ),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
     seed: Seed = None,
     threads: Threads = -1,
@@ -74,37 +81,34 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published."""
+    from discreet.central import fit_topics
+    from discreet.central._fit_topics import estimators
     from discreet.cli.display import console, hand_over, progress
-    from discreet.cli.training import Recipe, check_recipe, open_ledger, train
     from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
     from discreet.corpus.word_vectors import check_vector_file
-    from discreet.privacy import check_delta, check_epsilon
 
     say = console(quiet=quiet)
     check_output_folder(out)
     if report is not None:
         check_output_file(report, option="--report", force=force)
-    check_epsilon(epsilon)
-    check_delta(delta)
-    if budget is not None:
-        check_epsilon(budget)
-    recipe = Recipe(
-        epsilon=epsilon,
-        delta=delta,
-        n_topics=topics,
-        max_words=max_words,
-        vocabulary_share=vocabulary_share,
-        vocabulary_method=vocabulary_method,
-        doc_topic_prior=doc_topic_prior,
-        sampling_rate=sampling_rate,
-        n_rounds=rounds,
-        seed=seed,
-        n_jobs=threads,
-        allow_unlearnable=allow_unlearnable,
-        word_vectors=word_vectors,
-    )
-    unit = "document" if author is None else "author"
-    check_recipe(recipe, unit)
+    settings: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "n_topics": topics,
+        "privacy_unit": "document" if author is None else "author",
+        "vocabulary_share": vocabulary_share,
+        "vocabulary_method": vocabulary_method,
+        "max_words": max_words,
+        "doc_topic_prior": doc_topic_prior,
+        "sampling_rate": sampling_rate,
+        "n_rounds": rounds,
+        "n_units_lower_bound": at_least,
+        "word_vectors": word_vectors,
+        "allow_unlearnable": allow_unlearnable,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    estimators(**settings)  # refuses what is out of range
     if word_vectors is not None:
         check_vector_file(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
@@ -123,9 +127,9 @@ def fit(
     given = {name: value for name, value in options.items() if value is not None}
     documents = read_corpus(corpus, known, **given)
     _refuse_numbers_for_words(documents)
-    book = open_ledger(recipe, unit, ledger, budget)
+    book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
     with progress(quiet=quiet) as callback:
-        release = train(documents, recipe, book, callback)
+        release = fit_topics(documents, ledger=book, callback=callback, **settings)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     hand_over(release, out, report, say)
@@ -142,3 +146,26 @@ def _refuse_numbers_for_words(documents: "Corpus") -> None:
         raise CorpusError(
             "these are counts without words; name the public list of words, one a line: --vocabulary."
         )
+
+
+def _open_ledger(
+    path: Path | None, epsilon: float, delta: float, privacy_unit: str, budget: float | None
+) -> "Ledger | None":
+    """Return the ledger kept in a file, or None for one that lasts as long as this run.
+
+    A new file gets ``budget`` as its epsilon, or that of this run; one that exists keeps its own.
+    """
+    from discreet.privacy import Ledger
+
+    if path is None:
+        if budget is not None:
+            raise ParameterError(
+                f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+            )
+        return None
+    ledger = Ledger.open(path, epsilon if budget is None else budget, delta, privacy_unit=privacy_unit)
+    if budget is not None and ledger.epsilon != budget:
+        raise ParameterError(
+            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
+        )
+    return ledger

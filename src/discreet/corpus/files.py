@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = [
     "PathLike",
@@ -156,7 +156,9 @@ def decoded(
     if b"\0" in _peek(source.raw) and not codec.startswith(("utf-16", "utf-32")):
         raise CorpusError(
             f"{os.fspath(path)} looks like a binary file (it holds zero bytes), expected text; "
-            "check the path and format=."
+            "check the path and ",
+            Proposal("format"),
+            ".",
         )
     codec = "utf-8-sig" if codec == "utf-8" else codec
     text = io.TextIOWrapper(source.raw, encoding=codec, errors="strict", newline=newline)
@@ -168,7 +170,7 @@ def decoded(
     finally:
         text.detach()
     if failed:
-        raise CorpusError(_undecodable(path, codec))
+        raise _undecodable(path, codec)
 
 
 @contextmanager
@@ -192,7 +194,7 @@ def _peek(raw: IO[bytes], size: int = 4096) -> bytes:
     return raw.peek(size)[:size] if isinstance(raw, io.BufferedReader) else b""
 
 
-def _undecodable(path: PathLike, codec: str) -> str:
+def _undecodable(path: PathLike, codec: str) -> CorpusError:
     """Find where decoding fails, by a second pass; this is slow and happens once."""
     decoder = codecs.getincrementaldecoder(codec)("strict")
     offset, lines, held = 0, 1, 0
@@ -214,7 +216,8 @@ def _undecodable(path: PathLike, codec: str) -> str:
             lines += block.count(b"\n")
     name = codec.removesuffix("-sig")
     others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
-    return f"{os.fspath(path)}, line {lines}: not {name} text at byte {offset}; give encoding={others}."
+    said = f"{os.fspath(path)}, line {lines}: not {name} text at byte {offset}; give "
+    return CorpusError(said, Proposal("encoding"), f", for example {others}.")
 
 
 def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:

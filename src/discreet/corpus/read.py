@@ -15,7 +15,7 @@ from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, ParameterError, Proposal
 
 __all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "find_format", "read_corpus"]
 
@@ -61,8 +61,9 @@ def find_format(path: PathLike) -> str:
     if not file.exists():
         raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
     raise CorpusError(
-        f"{os.fspath(path)}: its name does not say what it is; give format=, one of "
-        f"{', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}."
+        f"{os.fspath(path)}: its name does not say what it is; give ",
+        Proposal("format"),
+        f", one of {', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}.",
     )
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few
 from discreet.corpus.formats.npz import LABELS, OWNERS, PUBLIC, VOCABULARY
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = ["WRITABLE_FORMATS", "format_of", "side_file", "write_corpus"]
 
@@ -96,7 +96,9 @@ def format_of(target: Path) -> str:
         if name.endswith(endings):
             return format_name
     raise CorpusError(
-        f"{target}: its name does not say a format; give format=, one of {', '.join(WRITABLE_FORMATS)}."
+        f"{target}: its name does not say a format; give ",
+        Proposal("format"),
+        f", one of {', '.join(WRITABLE_FORMATS)}.",
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._threads import count_threads, pieces, share_out
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
 from discreet.lda.mode import find_modes
 from discreet.lda.variational.simd import FLOOR, aligned, pad_table
@@ -83,7 +83,9 @@ def fold_in(
     """
     topics = check_topics(topic_word)
     if method not in _METHODS:
-        raise ParameterError(f"method must be one of {', '.join(_METHODS)}, but is {method!r}.")
+        raise ParameterError(
+            Parameter("method"), f" must be one of {', '.join(_METHODS)}, but is {method!r}."
+        )
     _check_stop(max_iter, tol)
     documents = read_documents(counts, topics.shape[1])
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))

@@ -17,7 +17,7 @@ from discreet.privacy.units import check_delta, check_epsilon
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Booking", "Plan", "PrivateEstimator"]
+__all__ = ["Booking", "Plan", "PrivateEstimator", "book_together", "faults_of_estimator", "faults_of_owners"]
 
 
 class Plan(NamedTuple):
@@ -36,9 +36,10 @@ class Plan(NamedTuple):
 
 
 class Booking(NamedTuple):
-    """What was reserved, and where."""
+    """What was planned and reserved, and where."""
 
     ledger: Ledger
+    plan: Plan
     reservation: Reservation
 
 
@@ -90,13 +91,13 @@ class PrivateEstimator(Checked, BaseEstimator):
         """Return epsilon and delta of the fit, which are the budget of the ledger that it makes where it has none."""
         return self.epsilon, self.delta
 
-    def _book(self, plan: Plan) -> Booking:
-        """Book what was planned. Data may be read from here on."""
-        ledger = self.ledger
+    def _book(self) -> Booking:
+        """Plan and book. Data may be read from here on."""
+        plan, ledger = self._plan(), self.ledger
         if ledger is None:
             epsilon, delta = self._promised(plan)
             ledger = Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
-        return Booking(ledger, ledger.reserve(plan.event, self._entry()))
+        return Booking(ledger, plan, ledger.reserve(plan.event, self._entry()))
 
     def _entry(self) -> str:
         what, remarks = self._purpose()
@@ -147,7 +148,7 @@ class PrivateEstimator(Checked, BaseEstimator):
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
-        faults = self._faults_of_owners(X, owners)
+        faults = faults_of_owners(self.privacy_unit, X, owners)
         if getattr(X, "vocabulary_is_public", True) is False:
             faults.append(
                 PrivacyError(
@@ -159,8 +160,24 @@ class PrivateEstimator(Checked, BaseEstimator):
             )
         return faults
 
-    def _faults_of_owners(self, X: Any, owners: Any) -> list[DiscreetError]:
-        if self.privacy_unit != "author" or owners is not None or getattr(X, "owners", None) is not None:
-            return []
-        advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
-        return [PrivacyError(Parameter("privacy_unit"), *advice)]
+
+def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
+    """Return all that is wrong with the parameters of an estimator."""
+    return estimator._faults()  # pyright: ignore[reportPrivateUsage]
+
+
+def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
+    """Say where authors are the unit and nobody knows them. Looks at whether X has owners, and at nothing else."""
+    if privacy_unit != "author" or owners is not None or getattr(X, "owners", None) is not None:
+        return []
+    advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
+    return [PrivacyError(Parameter("privacy_unit"), *advice)]
+
+
+def book_together(ledger: Ledger, *estimators: PrivateEstimator) -> list[Booking]:
+    """Book what several estimators plan at once, all or none, priced together."""
+    plans = [estimator._plan() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
+    purposes = [estimator._entry() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
+    parts = [(plan.event, purpose) for plan, purpose in zip(plans, purposes, strict=True)]
+    reservations = ledger.plan(parts)
+    return [Booking(ledger, *booked) for booked in zip(plans, reservations, strict=True)]

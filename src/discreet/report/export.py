@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._files import write_whole
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError
 from discreet.release.record import Release
 from discreet.report.listing import STANDARD_DEVIATIONS
 from discreet.report.map import distances, scale
@@ -65,7 +65,9 @@ def write_csv(
         Where the file cannot be written.
     """
     if n_words is not None and n_words < 1:
-        raise ParameterError(f"n_words must be at least 1 (or None for all), but is {n_words}.")
+        raise ParameterError(
+            Parameter("n_words"), f" must be at least 1 (or None for all), but is {n_words}."
+        )
     noise = release.topic_word_noise
     text = io.StringIO(newline="")
     # Every word in quotes: it may hold a comma or a line break, or look like a number.
@@ -108,7 +110,8 @@ def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) ->
     """
     if n_words < 1 or not 0 < lambda_step <= 1:
         raise ParameterError(
-            f"n_words must be at least 1 and lambda_step above 0 and at most 1, but are {n_words} and {lambda_step}."
+            Parameter("n_words"),
+            f" must be at least 1 and lambda_step above 0 and at most 1, but are {n_words} and {lambda_step}.",
         )
     topic_word = release.topic_word
     n_topics, n_words_all = topic_word.shape

@@ -151,15 +151,14 @@ class TopicPrevalence(PrivateEstimator):
         """
         self._check_call(X, owners)
         groups = self._public_groups()
-        plan = self._plan()
-        booking = self._book(plan)
+        booking = self._book()
         # From here on X and the labels may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
         placed = self._place(by, groups, counts.shape[0])
         tell(self.callback, "finding topics of documents", 0, 1)
         doc_topic = self.release.transform(X, n_jobs=self.n_jobs)
         tell(self.callback, "finding topics of documents", 1, 1)
-        mechanism: GaussianMechanism = plan.how
+        mechanism: GaussianMechanism = booking.plan.how
         weight = float(self.count_weight)
         total = prevalence_sum(doc_topic, placed, authors, len(groups), weight, mechanism.bound, self.n_jobs)
         stream = SecureStream(self.random_state).spawn("prevalence")

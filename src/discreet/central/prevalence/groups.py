@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError
 
 __all__ = ["FREQUENCIES", "OTHER", "Labels", "cross_names", "periods", "place_in_groups"]
 
@@ -188,7 +188,7 @@ def _date(value: Any) -> datetime.date | None:
 
 def _check_frequency(freq: Any) -> None:
     if freq not in FREQUENCIES:
-        raise ParameterError(f"freq must be one of {', '.join(FREQUENCIES)}, but is {freq!r}.")
+        raise ParameterError(Parameter("freq"), f" must be one of {', '.join(FREQUENCIES)}, but is {freq!r}.")
 
 
 def _week(day: datetime.date) -> str:

@@ -40,13 +40,13 @@ from discreet.central.vocabulary.units import Choice, rank_words, secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_owners
 
-__all__ = ["PrivateCountVectorizer"]
+__all__ = ["PrivateCountVectorizer", "count_booked"]
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -71,7 +71,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
     delta : float, optional
         By default a tenth of the ledger's delta, or 1e-6 without a ledger.
-    method : {"greedy", "weighted_gaussian", "policy_gaussian", "sips"}, default "greedy"
+    method : {"greedy", "weighted_gaussian", "policy_gaussian", "sips"}, default "weighted_gaussian"
         How words are chosen.
     max_words_per_unit : int, default 100
         Most distinct words of one unit that count, its most used; ties are broken at random.
@@ -143,7 +143,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         *,
         epsilon: float,
         delta: float | None = None,
-        method: str = "greedy",
+        method: str = "weighted_gaussian",
         max_words_per_unit: int = 100,
         vocabulary: Any = None,
         privacy_unit: str = "document",
@@ -195,7 +195,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         read = self._fit(X, owners)
         if read is None:  # a public vocabulary: nothing was read yet
             return self.transform(X, owners=owners)
-        return self._carry(pick_words(read.counts, read.words, self._words()), read.owners)
+        return self._count(read)
 
     def transform(self, X: Any, *, owners: Any = None) -> WordCounts:
         """Count the words of the vocabulary. The counts are exact, hence private.
@@ -275,7 +275,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return [] if self.vocabulary is not None else super()._faults_of_ledger()
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [] if self.vocabulary is not None else self._faults_of_owners(X, owners)
+        return [] if self.vocabulary is not None else faults_of_owners(self.privacy_unit, X, owners)
 
     def _fit(self, X: Any, owners: Any) -> Documents | None:
         check_kind(X)
@@ -283,12 +283,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if self.vocabulary is not None:
             self._set(public_words(self.vocabulary), None, self.ledger)
             return None
-        plan = self._plan()
-        return self._fit_booked(plan, self._book(plan), X, owners)
+        return self._fit_booked(self._book(), X, owners)
 
-    def _fit_booked(self, plan: Plan, booking: Booking, X: Any, owners: Any) -> Documents:
+    def _fit_booked(self, booking: Booking, X: Any, owners: Any) -> Documents:
         """Do what was planned and booked. From here on X is read."""
-        method: Method = plan.how
+        method: Method = booking.plan.how
         published = self.threshold == "published"
         stream = SecureStream(self.random_state).spawn("vocabulary")
         read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
@@ -301,7 +300,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if not words:
             raise PrivacyError(
                 "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
-                "booked); use a larger epsilon, more texts, or a public vocabulary=."
+                "booked); use a larger epsilon, more texts, or a public ",
+                Proposal("vocabulary"),
+                ".",
             )
         self._set(words, weights, booking.ledger)
         return read
@@ -329,6 +330,10 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def _words(self) -> tuple[str, ...]:
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
 
+    def _count(self, read: Documents) -> WordCounts:
+        """Keep the chosen words of what was read."""
+        return self._carry(pick_words(read.counts, read.words, self._words()), read.owners)
+
     def _carry(self, counts: Any, owners: NDArray[Any] | None) -> WordCounts:
         return WordCounts(counts, self._words(), owners=owners, word_weights=self.word_weights_)
 
@@ -345,3 +350,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         if self.method == "greedy":
             return Greedy(epsilon, delta, cap, unit, published=self.threshold == "published")
         return _METHODS[self.method](epsilon, delta, cap, unit)
+
+
+def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, owners: Any) -> WordCounts:
+    """Choose and count words where the cost was booked together with others'."""
+    read = vectorizer._fit_booked(booking, X, owners)  # pyright: ignore[reportPrivateUsage]
+    return vectorizer._count(read)  # pyright: ignore[reportPrivateUsage]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.state import Tokens, padded
 from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
@@ -47,8 +47,9 @@ def integer_prior(doc_topic_prior: float, n_topics: int) -> int:
     prior = max(1, round(doc_topic_prior * COUNT_UNIT))
     if prior * n_topics > _MOST_WEIGHT // 2:
         raise ParameterError(
-            f"doc_topic_prior must be at most {_MOST_WEIGHT // 2 // COUNT_UNIT // n_topics} for {n_topics} topics, "
-            f"but is {doc_topic_prior}."
+            Parameter("doc_topic_prior"),
+            f" must be at most {_MOST_WEIGHT // 2 // COUNT_UNIT // n_topics} for {n_topics} topics, "
+            f"but is {doc_topic_prior}.",
         )
     return prior
 

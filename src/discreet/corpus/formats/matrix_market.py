@@ -10,7 +10,7 @@ from discreet._progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.files import PathLike, Problems, open_source
 from discreet.corpus.formats.number_triples import Shape, read_triples
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = ["read_matrix_market"]
 
@@ -60,7 +60,9 @@ def _banner(raw: IO[bytes], name: str) -> str:
         raise CorpusError(f"{name} is empty: expected a Matrix Market file.")
     words = line.lower().split()
     if not words or words[0] != b"%%matrixmarket":
-        raise CorpusError(f"{name}, line 1: expected %%MatrixMarket; for another format give format=.")
+        raise CorpusError(
+            f"{name}, line 1: expected %%MatrixMarket; for another format give ", Proposal("format"), "."
+        )
     kinds = [word.decode("ascii", "replace") for word in words[1:5]]
     field = kinds[2] if len(kinds) == 4 else ""
     if kinds != ["matrix", "coordinate", field, "general"] or field not in _FIELDS:

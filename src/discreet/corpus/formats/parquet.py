@@ -12,7 +12,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, open_source
 from discreet.corpus.formats.count_table import COLUMNS, LongTable, check_columns
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = ["pyarrow", "read_parquet", "read_parquet_counts"]
 
@@ -135,7 +135,9 @@ def _open(path: PathLike) -> Any:
         pass
     else:
         return file
-    raise CorpusError(f"{name} is not a Parquet file, or is damaged; for another format give format=.")
+    raise CorpusError(
+        f"{name} is not a Parquet file, or is damaged; for another format give ", Proposal("format"), "."
+    )
 
 
 def _batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from discreet._progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.files import PathLike, Problems, open_source
 from discreet.corpus.formats.number_triples import Shape, read_triples
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = ["read_uci"]
 
@@ -49,6 +49,8 @@ def _header(raw: IO[bytes], number: int, name: str) -> int:
     if not line.strip().isdigit():
         raise CorpusError(
             f"{name}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]} "
-            "and nothing else, as in a UCI bag-of-words file; for another format give format=."
+            "and nothing else, as in a UCI bag-of-words file; for another format give ",
+            Proposal("format"),
+            ".",
         )
     return int(line)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet.errors import ParameterError
+from discreet._validate import faults_of, refuse, whole
+from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
 
@@ -241,17 +242,18 @@ def explain_budget(
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)
     sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
-    bad = [f"{name} is {size}" for name, size in sizes.items() if size is not None and size < 1]
+    given = {name: size for name, size in sizes.items() if size is not None}
     missing = [name for name, size in sizes.items() if size is None]
-    if bad:
-        raise ParameterError(f"sizes must be positive, but {' and '.join(bad)}.")
+    refuse(faults_of(given, dict.fromkeys(given, whole())))
     if missing and (n_topics is not None or n_words is not None):
-        raise ParameterError(
-            f"a forecast needs documents, topics and words; {' and '.join(missing)} missing."
-        )
+        faults = [
+            ParameterError(Parameter(name), " is needed for a forecast, but missing.") for name in missing
+        ]
+        refuse(faults)
     if word_vectors and n_documents is None:
         raise ParameterError(
-            "what training adds to word vectors depends on how many documents there are; say that."
+            Parameter("n_documents"),
+            " is needed: what training adds to word vectors depends on how many documents there are.",
         )
     delta = check_delta(delta, n_units_lower_bound=n_documents)
     mu = gdp_mu(epsilon, delta)

@@ -294,17 +294,19 @@ class Ledger(NeverCopied):
         """Return what all bookings cost together, at the budget's delta."""
         return self._cost(self.entries)
 
-    def remaining(self) -> Cost:
+    def remaining(self, *planned: "Event") -> Cost:
         """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
 
-        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved. Exact where all
-        bookings are Gaussian; otherwise up to 0.1 % too small. 0 where nothing is left.
+        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved, after the ``planned``
+        events (``planned_event()`` of other estimators). Exact where all are Gaussian; otherwise up to 0.1 % too small.
         """
-        entries = self.entries
         if math.isinf(self._epsilon):
             return Cost(math.inf, self._delta, "no limit")
         found = largest_gaussian(
-            [entry.event for entry in entries], self._epsilon, self._delta, neighboring=self._neighboring
+            [*(entry.event for entry in self.entries), *planned],
+            self._epsilon,
+            self._delta,
+            neighboring=self._neighboring,
         )
         return Cost(found, self._delta, "one more Gaussian release")
 

@@ -1,0 +1,279 @@
+r"""The whole way from private texts to a release, in one call: words, then topics, on one budget.
+
+Two Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, and the
+topics the largest epsilon with which both together cost what was asked for. Both are booked at once, before a text is
+read.
+"""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from discreet._progress import Callback, tell
+from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
+from discreet.central.base import PrivateTopicModel, fit_booked, read_public
+from discreet.central.private_lda import PrivateLDA
+from discreet.central.private_svi_lda import PrivateSVILDA
+from discreet.central.vocabulary.documents import check_kind
+from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
+from discreet.corpus.word_vectors import check_vector_file
+from discreet.errors import Parameter, ParameterError, PrivacyError, Proposal
+from discreet.privacy.accounting.calibration import solve
+from discreet.privacy.accounting.totals import composed_epsilon
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.private_estimator import book_together, faults_of_estimator, faults_of_owners
+from discreet.release.record import Release
+
+__all__ = ["estimators", "fit_topics"]
+
+#: Of the run's delta: the chance that a word which only one unit has is chosen.
+_DELTA_OF_WORDS = 0.1
+_SAMPLED_TOLERANCE = 1e-3
+_OWN = rules(
+    vocabulary_share=number(above=0, below=1),
+    words_are_public=FLAG,
+    sampling_rate=number(above=0, most=1),
+    allow_unlearnable=FLAG,
+)
+
+
+def fit_topics(
+    texts_or_corpus: Iterable[str] | Corpus,
+    *,
+    epsilon: float,
+    delta: float = 1e-6,
+    n_topics: int = 20,
+    privacy_unit: str = "document",
+    owners: Any = None,
+    vocabulary: Any = None,
+    words_are_public: bool = False,
+    vocabulary_share: float = 0.25,
+    vocabulary_method: str = "weighted_gaussian",
+    max_words: int | None = 2000,
+    stop_words: Any = "english",
+    token_pattern: str = DEFAULT_TOKEN_PATTERN,
+    doc_topic_prior: float = 0.1,
+    sampling_rate: float = 1.0,
+    n_rounds: int | None = None,
+    word_vectors: Any = None,
+    n_units_lower_bound: int | None = None,
+    allow_unlearnable: bool = False,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    ledger: Ledger | None = None,
+    callback: Callback | None = None,
+) -> Release:
+    """Choose words, train topics, and return what may be published; everything together costs ``epsilon``.
+
+    Parameters
+    ----------
+    texts_or_corpus : iterable of str, or Corpus
+        Texts are read once. A Corpus whose words are public is used as it is.
+    epsilon : float
+        Privacy loss of the whole run. ``inf`` is the non-private twin.
+    delta : float, default 1e-6
+        Probability with which the loss may be exceeded.
+    n_topics : int, default 20
+    privacy_unit : {"document", "author"}, default "document"
+        Whose presence is hidden.
+    owners : array-like of shape (n_documents,), optional
+        Author of each document, where authors are the unit; by default those of the corpus.
+    vocabulary : iterable or mapping of str, optional
+        A public list of words instead of privately chosen ones: then all of epsilon goes to the topics.
+    words_are_public : bool, default False
+        Say that ``vocabulary`` was not made from these texts.
+    vocabulary_share : float, default 0.25
+        Share of epsilon for choosing words.
+    vocabulary_method : {"weighted_gaussian", "greedy", "policy_gaussian", "sips"}, default "weighted_gaussian"
+        See :class:`~discreet.PrivateCountVectorizer`.
+    max_words : int, optional, default 2000
+        Most words to choose privately.
+    stop_words, token_pattern
+        As for :class:`~discreet.corpus.Tokenizer`; without effect on a Corpus.
+    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, allow_unlearnable
+        As for :class:`~discreet.PrivateLDA`.
+    sampling_rate : float, default 1.0
+        Below 1: :class:`~discreet.PrivateSVILDA` instead.
+    random_state : int, optional
+        None: noise from the operating system. An int: reproducible, and the release says "not for release".
+    n_jobs : int, optional
+        Threads. The result is the same bytes for any number.
+    ledger : Ledger, optional
+        Where the cost is booked; share one between all runs on a text. By default one of this budget is made.
+    callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    ParameterError, PrivacyError
+        Before a text is read or anything booked, naming all parameters that are out of range.
+    BudgetExceeded
+        Where the ledger has less left. Nothing is read or booked.
+    CorpusError
+        Where the texts are not what was expected. If that is found while they are read, the cost stays booked.
+
+    Notes
+    -----
+    *Guarantee*: words and topics together satisfy (epsilon, delta)-differential privacy for adding or removing one
+    unit; if the ledger was shared, the release states the cost of everything booked on it.
+
+    Examples
+    --------
+    >>> texts = ["the senate passed a law", "a storm hit the coast"] * 500
+    >>> release = fit_topics(texts, epsilon=4.0, n_topics=2, random_state=0, allow_unlearnable=True)
+    >>> release.vocabulary
+    ('coast', 'hit', 'law', 'passed', 'senate', 'storm')
+    """
+    words, topics = estimators(
+        epsilon=epsilon,
+        delta=delta,
+        n_topics=n_topics,
+        privacy_unit=privacy_unit,
+        vocabulary=vocabulary,
+        words_are_public=words_are_public,
+        vocabulary_share=vocabulary_share,
+        vocabulary_method=vocabulary_method,
+        max_words=max_words,
+        stop_words=stop_words,
+        token_pattern=token_pattern,
+        doc_topic_prior=doc_topic_prior,
+        sampling_rate=sampling_rate,
+        n_rounds=n_rounds,
+        word_vectors=word_vectors,
+        n_units_lower_bound=n_units_lower_bound,
+        allow_unlearnable=allow_unlearnable,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        ledger=ledger,
+        callback=callback,
+    )
+    check_kind(texts_or_corpus)
+    refuse(faults_of_owners(privacy_unit, texts_or_corpus, owners))
+    book = Ledger(epsilon, delta, privacy_unit=privacy_unit) if ledger is None else ledger
+    topics.ledger = book
+    if vocabulary is None and getattr(texts_or_corpus, "vocabulary_is_public", False):
+        release = topics.fit(texts_or_corpus, owners=owners).release_
+    elif vocabulary is not None:
+        words.fit([])  # the words are public: nothing is read
+        public = read_public(topics, tuple(words.get_feature_names_out()))
+        (booked,) = book_together(book, topics)
+        counts = words.transform(texts_or_corpus, owners=owners)
+        release = fit_booked(topics, booked, counts, owners, public)
+    else:
+        if isinstance(word_vectors, str | Path):
+            check_vector_file(word_vectors)
+        topics.epsilon = _left_for_topics(words, topics)
+        of_words, booked = book_together(book, words, topics)
+        tell(callback, "choosing words", 0, 1)
+        counts = count_booked(words, of_words, texts_or_corpus, owners)
+        tell(callback, "choosing words", 1, 1)
+        release = fit_booked(topics, booked, counts, owners, read_public(topics, counts.vocabulary))
+    if token_pattern != DEFAULT_TOKEN_PATTERN and not isinstance(texts_or_corpus, Corpus):
+        release = release.with_settings(
+            token_pattern=token_pattern
+        )  # new texts must be taken apart in the same way
+    return release
+
+
+def estimators(
+    *,
+    epsilon: Any,
+    delta: Any,
+    n_topics: Any,
+    privacy_unit: Any,
+    vocabulary: Any = None,
+    words_are_public: Any = False,
+    vocabulary_share: Any,
+    vocabulary_method: Any,
+    max_words: Any,
+    stop_words: Any = None,
+    token_pattern: Any = DEFAULT_TOKEN_PATTERN,
+    sampling_rate: Any,
+    allow_unlearnable: Any,
+    random_state: Any,
+    word_vectors: Any = None,
+    **of_topics: Any,
+) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
+    """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
+
+    Raises
+    ------
+    ParameterError, PrivacyError
+        Naming all parameters that are out of range.
+    """
+    faults = faults_of(
+        {
+            "vocabulary_share": vocabulary_share,
+            "words_are_public": words_are_public,
+            "sampling_rate": sampling_rate,
+            "allow_unlearnable": allow_unlearnable,
+        },
+        _OWN,
+    )
+    if vocabulary is not None and words_are_public is False:
+        faults.append(
+            PrivacyError(
+                Parameter("vocabulary"),
+                " must be known to be public: say ",
+                Proposal("words_are_public", True),
+                " if it was not made from these texts, or leave it out and let words be chosen privately.",
+            )
+        )
+    both_known = is_number(epsilon) and is_number(vocabulary_share)
+    words = PrivateCountVectorizer(
+        epsilon=vocabulary_share * epsilon if both_known else epsilon,
+        delta=_DELTA_OF_WORDS * delta if is_number(delta) else delta,
+        method=vocabulary_method,
+        vocabulary=vocabulary,
+        max_words=max_words,
+        privacy_unit=privacy_unit,
+        stop_words=stop_words,
+        token_pattern=token_pattern,
+        random_state=random_state,
+    )
+    of_topics |= {
+        "epsilon": epsilon,
+        "delta": delta,
+        "privacy_unit": privacy_unit,
+        "random_state": random_state,
+    }
+    if sampling_rate == 1 or not _OWN["sampling_rate"].holds(sampling_rate):
+        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors}
+        topics = PrivateLDA(n_topics, **of_topics)
+    else:
+        if word_vectors is not None:
+            faults.append(
+                ParameterError(
+                    Parameter("word_vectors"),
+                    " serve the full batch only; leave ",
+                    Proposal("sampling_rate"),
+                    " out.",
+                )
+            )
+        topics = PrivateSVILDA(n_topics, sampling_rate=sampling_rate, **of_topics)
+    mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
+    refuse([*faults_of_estimator(topics), *faults, *mine])
+    return words, topics
+
+
+def _left_for_topics(words: PrivateCountVectorizer, topics: PrivateTopicModel) -> float:
+    """Return the largest epsilon of the topics with which both cost what the topics were to cost alone."""
+    epsilon, delta = topics.epsilon, topics.delta
+    event = words.planned_event()
+    assert event is not None  # a public vocabulary takes another way
+    if math.isinf(epsilon):
+        return epsilon
+    if isinstance(topics, PrivateLDA):
+        return Ledger(epsilon, delta).remaining(event).epsilon
+
+    def excess(fall: float) -> float:
+        topics.epsilon = epsilon * math.exp(-fall)
+        return math.log(composed_epsilon([event, topics.planned_event()], delta).epsilon / epsilon)
+
+    return epsilon * math.exp(-solve(excess, 0.2, tolerance=_SAMPLED_TOLERANCE))
