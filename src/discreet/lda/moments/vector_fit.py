@@ -91,7 +91,6 @@ def agreement(found: Estimates, vectors: Floats) -> float:
         pointing = centred(vectors, rates / rates.sum())[known]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-12)
         cosines = pointing @ pointing.T
-        np.fill_diagonal(cosines, 0.0)
         cells = found.whitened()[0][np.ix_(known, known)]
         rng = np.random.default_rng(0)
         shuffled: list[float] = []
