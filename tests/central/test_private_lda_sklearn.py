@@ -12,66 +12,23 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.naive.central_checks import block_corpus, overlap, random_counts
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA, Release
+from discreet.central import PrivateMomentLDA
 from discreet.central import dp_svi as dpsvi
 from discreet.evaluate import completion_perplexity
 from discreet.evaluate import unigram as unigram_model
 from discreet.privacy.noise.stream import SecureStream
 
 
-class Rounded(PrivateLDA):
-    """Counts from scikit-learn's data, which are not counts: real numbers that are fine are rounded down.
-
-    With this most of scikit-learn's checks run; without it, they would only see that fractions are refused.
-    """
-
-    def fit(self, X, y=None, *, owners=None, vocabulary=None):
-        return super().fit(_whole(X), y, owners=owners, vocabulary=vocabulary)
-
-    def transform(self, X):
-        return super().transform(_whole(X))
-
-
-def _whole(X):
-    if sp.issparse(X):
-        values = X.tocsr()
-        return values.floor() if values.dtype.kind == "f" and (values.data >= 0).all() else X
-    values = np.asarray(X)
-    if values.dtype.kind == "O":
-        values = values.astype(float)
-    fine = values.dtype.kind == "f" and np.isfinite(values).all() and (values >= 0).all()
-    return np.floor(values) if fine else values
-
-
-FRACTIONS = "the check's data hold fractions, and PrivateLDA takes counts only; runs below on rounded data"
-REFUSED = (
-    "check_dict_unchanged check_dont_overwrite_parameters check_dtype_object check_estimator_sparse_array "
-    "check_estimator_sparse_matrix check_estimator_sparse_tag check_estimators_dtypes "
-    "check_estimators_fit_returns_self check_estimators_nan_inf check_estimators_overwrite_params "
-    "check_estimators_pickle check_f_contiguous_array_estimator check_fit2d_1feature check_fit2d_1sample "
-    "check_fit2d_predict1d check_fit_score_takes_y check_fit_check_is_fitted check_fit_idempotent "
-    "check_methods_sample_order_invariance "
-    "check_methods_subset_invariance check_n_features_in check_n_features_in_after_fitting "
-    "check_pipeline_consistency check_readonly_memmap_input check_transformer_data_not_an_array "
-    "check_transformer_general check_transformer_preserve_dtypes"
-).split()
-
-
-@parametrize_with_checks(
-    [PrivateLDA(n_topics=2, epsilon=math.inf, random_state=0)],
-    expected_failed_checks=lambda estimator: dict.fromkeys(REFUSED, FRACTIONS),
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
-
-
 @parametrize_with_checks(
     [
-        Rounded(n_topics=2, epsilon=4.0, allow_unlearnable=True, random_state=0),
+        PrivateLDA(n_topics=2, epsilon=4.0, allow_unlearnable=True, random_state=0),
+        PrivateLDA(n_topics=2, epsilon=math.inf, random_state=0),
+        PrivateSVILDA(n_topics=2, epsilon=math.inf, sampling_rate=0.5, random_state=0),
+        PrivateMomentLDA(n_topics=2, epsilon=math.inf, allow_unlearnable=True, random_state=0),
     ],
     expected_failed_checks=lambda estimator: {},
 )
-def test_scikit_learns_checks_on_rounded_data(estimator, check):
-    """All of them pass, those that are expected to fail above among them."""
+def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 

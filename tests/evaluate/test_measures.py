@@ -264,3 +264,9 @@ def test_the_example_of_the_guide_runs():
     assert round(completion_perplexity(model, names["held_out"])) == 19
     assert round(completion_perplexity(unigram(names["train"]), names["held_out"])) == 40
     assert topic_match(names["topics"], model).mean_distance < 0.1
+
+
+def test_coherence_of_no_topics_is_an_error():
+    for measure in (coherence_npmi, coherence_umass):
+        with pytest.raises(ParameterError, match="one topic or more"):
+            measure(np.zeros((0, 4)), np.ones((3, 4), int))

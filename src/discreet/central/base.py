@@ -117,6 +117,11 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         )
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
+        return tags
+
     def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
         raise NotImplementedError
 

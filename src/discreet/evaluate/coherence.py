@@ -107,9 +107,9 @@ def _occurrences(
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], int]:
     """Top words of each topic, in how many documents each pair of them stands, and the number of documents."""
     topics = np.asarray(topic_word, dtype=np.float64)
-    if topics.ndim != 2 or np.isnan(topics).any():
+    if topics.ndim != 2 or not len(topics) or np.isnan(topics).any():
         raise ParameterError(
-            f"topic_word must be numbers of shape (n_topics, n_words), but has shape {topics.shape}."
+            f"topic_word must be numbers of shape (n_topics, n_words), one topic or more, but has shape {topics.shape}."
         )
     if top < 2 or topics.shape[1] < 2:
         raise ParameterError(f"coherence needs pairs: top must be at least 2, but is {top}.")

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._presenter import presenter
-from discreet.errors import CorpusError, ReleaseError
+from discreet._word_order import in_order
+from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
 from discreet.release import files
@@ -169,7 +170,7 @@ class Release:
         Parameters
         ----------
         counts : array-like, sparse matrix, Corpus or WordCounts of shape (n_documents, n_words)
-            Columns as in ``vocabulary``.
+            Columns as in ``vocabulary``; where they have names, in any order.
         n_jobs : int, optional
 
         Returns
@@ -179,19 +180,13 @@ class Release:
         Raises
         ------
         CorpusError
-            Where the counts are none, or are of other words or in another order than ``vocabulary``.
+            Where the counts are none, or are of other words than ``vocabulary``.
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in
 
         prior = self.configuration.get("doc_topic_prior", 0.1)
-        words = getattr(counts, "vocabulary", None)
-        if words is not None and tuple(words) != self.vocabulary:
-            raise CorpusError(
-                "the counts are of other words than the release, or in another order; count with its words: "
-                "read_corpus(..., vocabulary=release.vocabulary)."
-            )
-        checked = check_counts(counts, n_words=len(self.vocabulary))
+        checked = check_counts(in_order(counts, self.vocabulary), n_words=len(self.vocabulary))
         return fold_in(self.topic_word, checked, doc_topic_prior=float(prior), n_jobs=n_jobs)
 
     def with_settings(self, **settings: _Scalar) -> "Release":

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._word_order import in_order
 from discreet.errors import CorpusError
 from discreet.release.record import Release
 
@@ -26,7 +27,8 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Corpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
+            Where columns have names, they are put in the order of the release; other words are refused.
 
         Returns
         -------
@@ -36,7 +38,9 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         from discreet.lda import fold_in
 
         check_is_fitted(self, "release_")
-        counts = check_counts(X)
+        words = self.release_.vocabulary
+        named = words != tuple(f"word_{column}" for column in range(len(words)))
+        counts = check_counts(in_order(X, words) if named else X)
         if counts.shape[1] != self.n_features_in_:
             raise CorpusError(
                 f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "

@@ -1,7 +1,5 @@
 """What word-level estimators have in common."""
 
-from typing import Any
-
 from discreet.central.base import PrivateTopicModel
 
 __all__ = ["WordLevelModel"]
@@ -13,8 +11,3 @@ class WordLevelModel(PrivateTopicModel):
     privacy_unit = "word"
     neighboring = "replace_one"
     _protects = ("word",)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
-        return tags

@@ -5,11 +5,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet._validate import ANYTHING, RANDOM, THREADS, Checked, choice, number, optional, rules, whole
+from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import check_prior, faults_of_prior, read_documents
 from discreet.lda.gibbs import means as mean_counts
@@ -24,6 +25,8 @@ MOST_EXACT_TOPICS = 3000
 #: Up to here, "auto" begins with a fast start, and then sweeps less often: same page.
 MOST_FAST_TOKENS = 4_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
+
+_check_array: Any = check_array  # scikit-learn ships no types
 
 
 class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -267,8 +270,19 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""
-        matrix = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
-        return validate_data(self, matrix, accept_sparse="csr", dtype=np.float64, reset=reset)
+        words: tuple[str, ...] | None = None if reset else getattr(self, "_words", None)
+        names = names_of(X)
+        known = words is not None and names is not None
+        matrix = in_order(X, words)
+        if hasattr(matrix, "counts") and hasattr(matrix, "vocabulary"):
+            matrix = matrix.counts
+        if known:  # by our own rule, which knows the words of a Corpus, too
+            checked: Any = _check_array(matrix, accept_sparse="csr", dtype=np.float64)
+        else:
+            checked = validate_data(self, matrix, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if reset:
+            self._words = names
+        return checked
 
     def _read(self, X: Any, reset: bool) -> Tokens:
         matrix = self._matrix(X, reset)
