@@ -59,16 +59,6 @@ class Estimates:
         """Variance of one document's estimate of words with these rates."""
         return np.maximum(rates * (1 - rates) + self.noise + rates * self.slope, 1e-3)
 
-    def whitened(self) -> tuple[Floats, float]:
-        """Return A and the edge of its eigenvalues, as :mod:`discreet.lda.moments.marchenko_pastur` has them."""
-        rates = np.clip(self.rates, 1e-4, 0.999)
-        rarest = 1 / (np.sqrt(self.n_documents) * self.contrast**2)
-        scale = 1 / np.sqrt(np.maximum(self.variance(rates), rarest))
-        white = scale[:, None] * (self.pairs - np.outer(self.rates, self.rates)) * scale
-        np.fill_diagonal(white, 0.0)
-        ratio = len(rates) / self.n_documents
-        return white, float(2 * np.sqrt(ratio) + ratio)
-
     def rate_precision(self, rates: Floats) -> Floats:
         """Inverse variances of ``rates``, shape (n_words,), were these the true ones."""
         return self.n_documents / self.variance(rates)

@@ -21,26 +21,30 @@ Marchenko, Pastur, "Distribution of eigenvalues for some sets of random matrices
 doi:10.1070/SM1967v001n04ABEH001994.
 """
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Whitened", "learnable"]
+from discreet.lda.moments.estimates import Estimates
+from discreet.lda.moments.noisy import NoisyMoments
+
+__all__ = ["learnable", "whitened"]
 
 
-class Whitened(Protocol):
-    """Estimates that know their own noise: of reports, or of sums with Gaussian noise."""
+def whitened(found: Estimates) -> tuple[NDArray[np.float64], float]:
+    """Return A, and the edge that its eigenvalues keep below where words are independent."""
+    rates = np.clip(found.rates, 1e-4, 0.999)
+    rarest = 1 / (np.sqrt(found.n_documents) * found.contrast**2)
+    scale = 1 / np.sqrt(np.maximum(found.variance(rates), rarest))
+    white = scale[:, None] * (found.pairs - np.outer(found.rates, found.rates)) * scale
+    np.fill_diagonal(white, 0.0)
+    ratio = len(rates) / found.n_documents
+    return white, float(2 * np.sqrt(ratio) + ratio)
 
-    def whitened(self) -> tuple[NDArray[np.float64], float]:
-        """Return a symmetric matrix whose noise is alike in every cell, and the edge of that noise's eigenvalues."""
-        ...
 
-
-def learnable(found: Whitened) -> int:
+def learnable(found: Estimates | NoisyMoments) -> int:
     """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn."""
-    white, edge = found.whitened()
+    white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
     with threadpool_limits(1, user_api="blas"):  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)
     return int((values > edge).sum())

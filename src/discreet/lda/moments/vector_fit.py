@@ -39,6 +39,7 @@ from discreet.lda.moments.fit import (
     softmax,
     start_of_pairs,
 )
+from discreet.lda.moments.marchenko_pastur import whitened
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
 
@@ -91,7 +92,7 @@ def agreement(found: Estimates, vectors: Floats) -> float:
         pointing = centred(vectors, rates / rates.sum())[known]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-12)
         cosines = pointing @ pointing.T
-        cells = found.whitened()[0][np.ix_(known, known)]
+        cells = whitened(found)[0][np.ix_(known, known)]
         rng = np.random.default_rng(0)
         shuffled: list[float] = []
         for _ in range(_SHUFFLES):
