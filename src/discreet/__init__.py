@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.central import (
         HybridGibbsLDA,
         PrivateCountVectorizer,
+        PrivateFit,
         PrivateLDA,
         PrivateSVILDA,
         TopicPrevalence,
@@ -46,6 +47,7 @@ _HOMES = {
     "Ledger": "discreet.privacy",
     "LocalLDA": "discreet.local",
     "PrivateCountVectorizer": "discreet.central",
+    "PrivateFit": "discreet.central",
     "PrivateLDA": "discreet.central",
     "PrivateSVILDA": "discreet.central",
     "Release": "discreet.release",
@@ -81,6 +83,7 @@ __all__ = [
     "ParameterError",
     "PrivacyError",
     "PrivateCountVectorizer",
+    "PrivateFit",
     "PrivateLDA",
     "PrivateSVILDA",
     "Release",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.groups import periods
+    from discreet.central.private_fit import PrivateFit
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
@@ -25,6 +26,7 @@ _HOMES = {
     "HybridGibbsLDA": "discreet.central.word_level.hybrid_gibbs_lda",
     "InherentPrivacy": "discreet.central.word_level.inherent_loss",
     "PrivateCountVectorizer": "discreet.central.vocabulary",
+    "PrivateFit": "discreet.central.private_fit",
     "PrivateLDA": "discreet.central.private_lda",
     "PrivateMomentLDA": "discreet.central.moment_lda",
     "PrivateSVILDA": "discreet.central.private_svi_lda",
@@ -40,6 +42,7 @@ __all__ = [
     "HybridGibbsLDA",
     "InherentPrivacy",
     "PrivateCountVectorizer",
+    "PrivateFit",
     "PrivateLDA",
     "PrivateMomentLDA",
     "PrivateSVILDA",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from discreet._presenter import presenter
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
-from discreet.release.prevalence import file
+from discreet.release import json_file
 from discreet.release.prevalence.changes import Differences, Trend, differences, sampling_error, trend
 from discreet.release.prevalence.shares import Shares, Sums, group_sizes, projected, raw, shrunk
 from discreet.release.tables import frame
@@ -71,6 +71,8 @@ class PrevalenceRelease:
     ledger: Ledger
     configuration: Mapping[str, Any] = field(default_factory=dict)
     reproducible: bool = False
+
+    SCHEMA: ClassVar[str] = "discreet.prevalence/1"
 
     def __post_init__(self) -> None:
         totals, counts = (
@@ -197,15 +199,15 @@ class PrevalenceRelease:
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new JSON file, whole or not at all."""
-        file.save(self, Path(path))
+        json_file.save(self, Path(path), "the shares")
 
     @classmethod
     def load(cls, path: str | Path) -> "PrevalenceRelease":
         """Read a release; ``ReleaseError`` for anything that is not exactly one."""
-        return file.load(Path(path), cls)
+        return json_file.load(Path(path), cls)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PrevalenceRelease) and file.content(self) == file.content(other)
+        return isinstance(other, PrevalenceRelease) and json_file.content(self) == json_file.content(other)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 

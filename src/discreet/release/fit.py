@@ -1,0 +1,151 @@
+r"""The fit release: how well released topics describe private documents, as one noisy number.
+
+Released are the sum over units of the clipped gain, in parts of its bound b, and c times the number of units, both with
+Gaussian noise of standard deviation s. The mean gain is b times their ratio; its interval is Fieller's (see
+:mod:`discreet.release.prevalence.shares`), exact for Gaussian noise.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from scipy.special import ndtri
+
+from discreet.errors import ParameterError, ReleaseError
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.units import Guarantee
+from discreet.release import json_file
+
+__all__ = ["FitRelease"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitRelease:
+    """What may be published of how good a model is on private text.
+
+    Parameters
+    ----------
+    gain_total : float
+        Noisy sum over units of the gain a token in nats, clipped, in parts of ``bound``.
+    unit_count : float
+        ``count_weight`` times the number of units, with noise.
+    noise : float
+        Standard deviation of the noise in each of the two; 0 without privacy.
+    count_weight, bound : float
+    ledger : Ledger
+        What was booked; a closed copy is kept.
+    configuration : mapping, optional
+    reproducible : bool, default False
+
+    Raises
+    ------
+    ReleaseError
+        Naming the field that is wrong.
+    """
+
+    gain_total: float
+    unit_count: float
+    noise: float
+    count_weight: float
+    bound: float
+    ledger: Ledger
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    reproducible: bool = False
+
+    SCHEMA: ClassVar[str] = "discreet.fit/1"
+
+    def __post_init__(self) -> None:
+        for name in ("gain_total", "unit_count", "noise", "count_weight", "bound"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise ReleaseError(f"{name} must be a finite number, but is {value!r}.")
+            object.__setattr__(self, name, float(value))
+        if self.noise < 0 or self.count_weight <= 0 or self.bound <= 0:
+            raise ReleaseError("noise must not be negative, and count_weight and bound must be positive.")
+        if not isinstance(self.ledger, Ledger):
+            raise ReleaseError("a release needs the ledger that its cost was booked on.")
+        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
+        object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
+        seeded = any("not for release" in entry.purpose for entry in self.ledger.entries)
+        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
+
+    @property
+    def promise(self) -> Guarantee:
+        """The promise of everything booked on the ledger, as numbers."""
+        return self.ledger.guarantee()
+
+    @property
+    def guarantee(self) -> str:
+        """The promise in words."""
+        words = self.promise.in_words()
+        return (
+            f"{words} The noise came from a seed: reproducible, not for release."
+            if self.reproducible
+            else words
+        )
+
+    @property
+    def n_units(self) -> float:
+        """Noisy number of units."""
+        return self.unit_count / self.count_weight
+
+    @property
+    def gain(self) -> float:
+        """Mean gain a token over the unigram, in nats; 0 where there may be no unit at all."""
+        return self.bound * self.gain_total / self.n_units if self.n_units > 0 else 0.0
+
+    @property
+    def perplexity_ratio(self) -> float:
+        """Perplexity under the model as a part of that under the unigram, the mean over units: exp(-gain)."""
+        return math.exp(-self.gain)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval that holds the exact mean gain of these documents with probability ``level``."""
+        if not (isinstance(level, int | float) and 0 < level < 1):
+            raise ParameterError(f"level must be between 0 and 1, but is {level!r}.")
+        reach = float(ndtri((1 + level) / 2)) ** 2 * self.noise**2
+        n = self.n_units
+        a = n * n - reach / self.count_weight**2
+        if n <= 0 or a <= 0:
+            return -self.bound, self.bound
+        middle = self.gain_total * n
+        root = math.sqrt(max(middle**2 - a * (self.gain_total**2 - reach), 0.0))
+        low, high = ((middle + side * root) / a * self.bound for side in (-1, 1))
+        return max(low, -self.bound), min(high, self.bound)
+
+    def in_words(self) -> str:
+        """Say how good the model is, against the unigram."""
+        low, high = (100 * (1 - math.exp(-end)) for end in self.interval())
+        told = 100 * (1 - self.perplexity_ratio)
+        if low <= 0 <= high:
+            return f"Within the noise the topics are no better than word frequencies alone ({low:.1f} to {high:.1f} %)."
+        better = "below" if told > 0 else "above"
+        edges = sorted((abs(low), abs(high)))
+        return (
+            f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
+            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence)."
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to a new JSON file, whole or not at all."""
+        json_file.save(self, Path(path), "the fit")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "FitRelease":
+        """Read a release; ``ReleaseError`` for anything that is not exactly one."""
+        return json_file.load(Path(path), cls)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FitRelease) and json_file.content(self) == json_file.content(other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __reduce__(self) -> Any:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return type(self), tuple({**values, "configuration": dict(self.configuration)}.values())
+
+    def __repr__(self) -> str:
+        return f"<FitRelease: gain {self.gain:.4f} nats a token; {self.ledger!r}>"

@@ -1,0 +1,137 @@
+"""PrivateFit: the score, its sensitivity, its interval, its file; and a split that looks at one document only."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet import Corpus, Ledger, PrivateFit, PrivateLDA
+from discreet.central.private_fit import gains, halves
+from discreet.errors import CorpusError, ParameterError, ReleaseError
+from discreet.evaluate import completion_perplexity, unigram
+from discreet.privacy import check_private_estimator
+from discreet.privacy.testing.subject import planted_counts
+from discreet.release.fit import FitRelease
+
+
+def counts(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(3, size=(n, 1))
+    return sp.csr_matrix(rng.poisson(np.where(np.arange(24) // 8 == topic, 1.5, 0.1)).astype(np.int32))
+
+
+TRAIN, HELD_OUT = counts(), counts(4000, 1)
+RELEASE = PrivateLDA(3, epsilon=8.0, random_state=0).fit(TRAIN).release_
+
+
+def test_halves_add_up_are_even_and_depend_on_the_document_alone():
+    first, second = halves(HELD_OUT)
+    assert np.array_equal((first + second).toarray(), HELD_OUT.toarray())
+    assert np.abs(first.toarray().astype(int) - second.toarray()).max() <= 1
+    assert first.sum() == pytest.approx(second.sum(), rel=0.02)
+    order = np.random.default_rng(0).permutation(HELD_OUT.shape[0])[:100]
+    assert np.array_equal(halves(HELD_OUT[order])[0].toarray(), first[order].toarray())
+    # The odd token of a word goes to either side, from one document to the next.
+    ones = HELD_OUT.toarray() == 1
+    share = (first.toarray() * ones).sum(0) / ones.sum(0)
+    assert ((share > 0.4) & (share < 0.6)).all()
+
+
+def test_without_noise_it_is_the_mean_gain():
+    model = PrivateFit(RELEASE, epsilon=math.inf, bound=5.0).fit(HELD_OUT)
+    mean = np.clip(gains(RELEASE, HELD_OUT), -5, 5).mean()
+    assert model.release_.gain == pytest.approx(mean, abs=1e-4)
+    assert model.release_.interval() == pytest.approx((mean, mean), abs=1e-4)
+    # Much the same as the usual measure, which weighs documents by their length.
+    usual = completion_perplexity(RELEASE.topic_word, HELD_OUT) / completion_perplexity(
+        unigram(TRAIN), HELD_OUT
+    )
+    assert model.release_.perplexity_ratio == pytest.approx(usual, rel=0.1)
+
+
+def test_a_model_that_knows_nothing_gains_nothing():
+    flat = np.tile(RELEASE.word_weight, (3, 1))
+    from dataclasses import replace
+
+    useless = replace(RELEASE, topic_word=flat, topic_word_noise=None)
+    made = PrivateFit(useless, epsilon=1.0, random_state=0).fit(HELD_OUT).release_
+    low, high = made.interval()
+    assert low <= 0 <= high
+    assert "no better" in made.in_words()
+    assert (
+        PrivateFit(RELEASE, epsilon=1.0, random_state=0)
+        .fit(HELD_OUT)
+        .release_.in_words()
+        .startswith("Perplexity")
+    )
+
+
+def test_intervals_hold_the_exact_gain():
+    exact = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT[:800]).release_.gain
+    held = []
+    made = PrivateFit(RELEASE, epsilon=0.1, random_state=0).fit(HELD_OUT[:800]).release_
+    rng = np.random.default_rng(0)
+    truth = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT[:800]).release_
+    for _ in range(2000):
+        noisy = FitRelease(
+            truth.gain_total + rng.normal(0, made.noise),
+            truth.unit_count + rng.normal(0, made.noise),
+            made.noise,
+            made.count_weight,
+            made.bound,
+            made.ledger,
+        )
+        low, high = noisy.interval()
+        held.append(low <= exact <= high)
+    assert abs(np.mean(held) - 0.95) < 0.015
+
+
+@pytest.mark.parametrize("unit", ["document", "author"])
+def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(unit):
+    owners = np.arange(300) // 7
+    exact = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit=unit, bound=0.05)
+    rest = np.arange(300) >= (7 if unit == "author" else 1)
+    given = {"owners": owners} if unit == "author" else {}
+    less = {"owners": owners[rest]} if unit == "author" else {}
+    whole = exact.fit(HELD_OUT[:300], **given).release_
+    fewer = exact.fit(HELD_OUT[:300][rest], **less).release_
+    moved = math.hypot(whole.gain_total - fewer.gain_total, whole.unit_count - fewer.unit_count)
+    assert 0.9 < moved <= math.hypot(1, 0.5) + 1e-5
+
+
+def test_the_promise_is_booked_and_the_file_is_checked(tmp_path):
+    ledger = Ledger(0.5, 1e-6)
+    made = PrivateFit(RELEASE, epsilon=0.5, ledger=ledger).fit(HELD_OUT).release_
+    assert ledger.spent().epsilon == pytest.approx(0.5, rel=1e-3)
+    made.save(tmp_path / "fit.json")
+    assert FitRelease.load(tmp_path / "fit.json") == made
+    values = json.loads((tmp_path / "fit.json").read_text())
+    for name, value in [
+        ("gain_total", "much"),
+        ("noise", -1.0),
+        ("bound", 0),
+        ("ledger", {}),
+        ("schema", "x"),
+    ]:
+        (tmp_path / "changed.json").write_text(json.dumps({**values, name: value}))
+        with pytest.raises(ReleaseError):
+            FitRelease.load(tmp_path / "changed.json")
+
+
+def test_bad_calls():
+    with pytest.raises(CorpusError, match="24 words of the release"):
+        PrivateFit(RELEASE).fit(HELD_OUT[:, :20])
+    with pytest.raises(ParameterError, match="bound must be"):
+        PrivateFit(RELEASE, bound=0).fit(HELD_OUT)
+    with pytest.raises(ParameterError, match="release must be a Release"):
+        PrivateFit("topics/").fit(HELD_OUT)
+    words = [f"other{i}" for i in range(24)]
+    with pytest.raises(CorpusError, match="24 words of the release"):
+        PrivateFit(RELEASE).fit(Corpus(HELD_OUT, words, vocabulary_is_public=True))
+
+
+def test_the_battery():
+    topics = PrivateLDA(2, epsilon=8.0, random_state=0).fit(planted_counts(400)).release_
+    assert set(check_private_estimator(PrivateFit(topics, epsilon=2.0)).values()) == {"passed"}
