@@ -132,8 +132,7 @@ class PrivateFit(PrivateEstimator):
             Where X is not what was expected. The cost stays booked.
         """
         self._check_call(X, owners)
-        plan = self._plan()
-        booking = self._book(plan)
+        booking = self._book()
         # From here on X may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
         self._check_words(X, counts.shape[1])
@@ -142,7 +141,7 @@ class PrivateFit(PrivateEstimator):
         if authors is not None:
             _, author = np.unique(authors, return_inverse=True)
             rows = np.column_stack([np.bincount(author, column) for column in rows.T])
-        mechanism: GaussianMechanism = plan.how
+        mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
         noisy = mechanism.release(
             sum_rows(rows, mechanism.bound, n_jobs=self.n_jobs), stream, booking.reservation
