@@ -205,7 +205,7 @@ def test_all_bad_parameters_are_named_at_once():
 
 def test_progress_is_told():
     told = []
-    GibbsLDA(2, n_sweeps=3, sampler="mh").fit([[1, 2]], callback=lambda *what: told.append(what))
+    GibbsLDA(2, n_sweeps=3, sampler="mh", callback=lambda *what: told.append(what)).fit([[1, 2]])
     assert told == [("sweep", 1, 3), ("sweep", 2, 3), ("sweep", 3, 3)]
 
 

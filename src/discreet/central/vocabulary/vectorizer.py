@@ -153,9 +153,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         lowercase: bool = True,
         threshold: str = "corrected",
         max_words: int | None = None,
-        ledger: Ledger | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

@@ -9,7 +9,18 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet._validate import ANYTHING, RANDOM, THREADS, Checked, choice, number, optional, rules, whole
+from discreet._validate import (
+    ANYTHING,
+    CALLBACK,
+    RANDOM,
+    THREADS,
+    Checked,
+    choice,
+    number,
+    optional,
+    rules,
+    whole,
+)
 from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import check_prior, faults_of_prior, read_documents
@@ -58,6 +69,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
     n_jobs : int, optional
         Threads; None is one, -1 all cores.
+    callback : callable, optional
+        ``callback("sweep", done, total)`` after each sweep.
 
     Attributes
     ----------
@@ -116,6 +129,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         sampler=choice("auto", "live", "frozen", "mh"),
         random_state=RANDOM,
         n_jobs=THREADS,
+        callback=CALLBACK,
     )
 
     def __init__(
@@ -129,6 +143,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         sampler: Literal["auto", "live", "frozen", "mh"] = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
+        callback: Callback | None = None,
     ):
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
@@ -138,8 +153,9 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.sampler = sampler
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
+    def fit(self, X: Any, y: Any = None) -> "GibbsLDA":
         """Fit topics to documents, from the beginning.
 
         Parameters
@@ -148,8 +164,6 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Whole numbers: how often each word stands in each document.
         y : ignored
             For scikit-learn's pipelines.
-        callback : callable, optional
-            ``callback("sweep", done, total)`` after each sweep.
 
         Raises
         ------
@@ -160,10 +174,10 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tokens = self._read(X, reset=True)
         self.seed_ = new_seed(self.random_state)
         self.sampler_ = self._choose(self.sampler)
-        self.n_sweeps_ = self._run(tokens, alpha, beta, self.seed_, None, callback)
+        self.n_sweeps_ = self._run(tokens, alpha, beta, self.seed_, None)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> "GibbsLDA":
+    def partial_fit(self, X: Any, y: Any = None) -> "GibbsLDA":
         """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
         alpha, beta = self._priors()
         fresh = not hasattr(self, "topic_word_counts_")
@@ -182,7 +196,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             before[:, : len(alpha)] = self.topic_word_counts_.T
         self.sampler_ = "live" if self.sampler == "live" else "frozen"
         seed = (self.seed_ + self.n_sweeps_) % 2**63
-        self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before, callback)
+        self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -246,7 +260,6 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         beta: float,
         seed: int,
         before: NDArray[np.int32] | None,
-        callback: Callback | None,
     ) -> int:
         """Sweep, set the counts of the last sweep and the mean ones, and return the number of sweeps."""
         n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
@@ -262,7 +275,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             state = step(state)
             if mean_counts.is_sampled(done, n_sweeps, near=fast):
                 means = mean_counts.step(means, table(state))
-            tell(callback, "sweep", done, n_sweeps)
+            tell(self.callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
         del state, step, table  # the largest things here are gone before the mean is written out
         self.mean_counts_ = mean_counts.mean(means, n_topics)

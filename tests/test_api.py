@@ -1,0 +1,119 @@
+"""One public API: the parameters of every public class, with defaults, in order, and the rules they keep.
+
+``python -m tests.test_api`` prints the table anew, for a change that is meant.
+"""
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import central
+from discreet.errors import ParameterError
+from discreet.release.private_estimator import PrivateEstimator
+
+TABLE = Path(__file__).with_name("api.json")
+CLASSES = {
+    one.__name__: one
+    for one in (
+        central.CountNoiseLDA,
+        discreet.FederatedLDA,
+        discreet.GibbsLDA,
+        discreet.HybridGibbsLDA,
+        discreet.LocalLDA,
+        discreet.PrivateCountVectorizer,
+        discreet.PrivateLDA,
+        central.PrivateMomentLDA,
+        discreet.PrivateSVILDA,
+        discreet.StreamingLocalLDA,
+        discreet.TopicPrevalence,
+        discreet.VariationalLDA,
+    )
+}
+TOPIC_MODELS = [name for name in CLASSES if name.endswith("LDA")]
+#: The last parameters of every class that has them, in this order; all are None by default.
+LAST = ["random_state", "n_jobs", "ledger", "callback"]
+ITERATIONS = {
+    "n_sweeps": ("Gibbs", "CountNoise", "Local"),
+    "max_iter": ("Variational",),
+    "n_rounds": ("Private", "Fed"),
+}
+
+
+def parameters(name):
+    return list(inspect.signature(CLASSES[name].__init__).parameters.values())[1:]
+
+
+def table():
+    return {
+        name: [
+            ("" if one.kind is one.KEYWORD_ONLY else "positional ")
+            + (one.name if one.default is one.empty else f"{one.name}={one.default!r}")
+            for one in parameters(name)
+        ]
+        for name in CLASSES
+    }
+
+
+def test_the_table_is_what_it_was():
+    assert table() == json.loads(TABLE.read_text())
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_every_class_has_comes_last_and_is_none_by_default(name):
+    found = {one.name: one.default for one in parameters(name)}
+    last = [one for one in LAST if one in found]
+    assert list(found)[-len(last) :] == last
+    assert {"random_state", "n_jobs"} <= set(last)
+    assert [found[one] for one in last] == [None] * len(last)
+
+
+@pytest.mark.parametrize("name", TOPIC_MODELS)
+def test_topic_models_begin_with_twenty_topics_and_tell_of_progress(name):
+    first, *others = parameters(name)
+    assert (first.name, first.default) == ("n_topics", 20)
+    assert all(one.kind is one.KEYWORD_ONLY for one in others)
+    assert others[-1].name == "callback"
+    for fit in ("fit", "partial_fit"):
+        assert "callback" not in inspect.signature(getattr(CLASSES[name], fit, CLASSES[name].fit)).parameters
+
+
+@pytest.mark.parametrize("name", TOPIC_MODELS)
+def test_iterations_of_a_kind_have_one_name(name):
+    found = {one.name for one in parameters(name)}
+    assert not found & {"n_iter", "n_epochs", "iterations", "n_iterations", "passes"}
+    for word, kinds in ITERATIONS.items():
+        if word in found:
+            assert any(kind in name for kind in kinds)
+
+
+@pytest.mark.parametrize("name", TOPIC_MODELS)
+def test_topics_are_found_under_one_name(name):
+    documented = f"{CLASSES[name].__doc__}"
+    assert "components_" in documented
+    private = not name.startswith(("Gibbs", "Variational"))
+    assert ("release_" in documented) == private
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_rule_is_of_a_parameter(name):
+    known = {one.name for one in parameters(name)}
+    constraints = set(getattr(CLASSES[name], "_constraints", {}))
+    assert constraints <= known
+    if issubclass(CLASSES[name], PrivateEstimator):
+        promise = {"epsilon", "epsilon_noise", "delta", "privacy_unit", "ledger"}
+        assert {"random_state", "n_jobs"} <= constraints
+        assert not constraints & promise  # looked at in one place for all
+
+
+def test_what_stands_at_the_root():
+    assert {"fit_topics", "PrivateSVILDA", "PrivateLDA", "Ledger", "Release"} <= set(discreet.__all__)
+    assert "CountNoiseLDA" not in dir(discreet)
+    with pytest.raises(ParameterError, match="PrivateSVILDA"):
+        discreet.PrivateLDA(sampling_rate=0.5)
+
+
+if __name__ == "__main__":
+    TABLE.write_text(json.dumps(table(), indent=2) + "\n")
