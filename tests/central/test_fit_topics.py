@@ -18,7 +18,6 @@ from discreet import (
 )
 from discreet.central import HybridGibbsLDA, PrivateMomentLDA, _fit_topics
 from discreet.cli.app import run
-from discreet.privacy import composed_epsilon
 
 RNG = np.random.default_rng(0)
 WORDS = [[f"{topic}{letter}" for letter in "abcdefgh"] for topic in ("sea", "law")]
@@ -219,7 +218,12 @@ def test_a_pipeline_can_use_all_of_its_budget():
     words = PrivateCountVectorizer(epsilon=0.5, ledger=ledger)
     rest = ledger.remaining(words.planned_event()).epsilon
     topics = PrivateLDA(2, epsilon=rest, ledger=ledger)
-    total = composed_epsilon([words.planned_event(), topics.planned_event()], 1e-6).epsilon
-    assert 2.0 * (1 - 1e-6) < total <= 2.0
+    tried = ledger.rehearsal()
+    for estimator in (words, topics):
+        tried.reserve(estimator.planned_event(), "as the pipeline will")
+    assert 2.0 * (1 - 1e-6) < tried.spent().epsilon <= 2.0
     more = PrivateLDA(2, epsilon=rest * 1.001)
-    assert composed_epsilon([words.planned_event(), more.planned_event()], 1e-6).epsilon > 2.0
+    tried = ledger.rehearsal()
+    tried.reserve(words.planned_event(), "words")
+    with pytest.raises(BudgetExceeded):
+        tried.reserve(more.planned_event(), "more than is left")

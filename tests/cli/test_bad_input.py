@@ -143,7 +143,8 @@ def test_a_slip_in_a_setting_is_named_as_typed_and_costs_nothing(capsys, tmp_pat
 
 def test_a_ledger_pays_for_words_only_where_it_can_pay_for_topics(capsys, tmp_path, notes):
     ledger = tmp_path / "ledger.json"
-    Ledger.open(ledger, 2, 1e-6).reserve(gaussian(noise_multiplier_for(1.5, 1e-6)), "an earlier release")
+    earlier = Ledger.open(ledger, 2, 1e-6, failure_share=0.1)
+    earlier.reserve(gaussian(noise_multiplier_for(1.5, 1e-6)), "an earlier release")
     before = ledger.read_bytes()
     line = refused(capsys, *fit(notes, tmp_path, "--ledger", ledger, "--epsilon", "1.4"))
     assert "does not cover 'vocabulary" in line

@@ -41,12 +41,15 @@ def run(ledger, wanted):
             ledger.reserve(event, f"step {number}")
         except BudgetExceeded:
             assert ledger.entries == before
-            total = composed_epsilon([*(entry.event for entry in before), event], ledger.delta).epsilon
-            assert total > ledger.epsilon
         else:
             assert [entry.event for entry in ledger.entries] == [*(entry.event for entry in before), event]
         assert spent * (1 - 1e-12) <= ledger.spent().epsilon <= ledger.epsilon * (1 + 1e-12)
         spent = ledger.spent().epsilon
+        booked = [entry.event for entry in ledger.entries]
+        if not any(
+            "ZCDp" in repr(event) for event in booked
+        ):  # there the filter knows more than plain composition
+            assert spent >= composed_epsilon(booked, ledger.delta).epsilon * (1 - 1e-3)
     assert Ledger.from_json(json.loads(json.dumps(ledger.to_json()))) == ledger
 
 
@@ -95,14 +98,21 @@ def test_what_remains_is_what_can_be_reserved(booked):
         fresh().reserve(release_of(left * 1.01), "one per cent more")
 
 
-def test_order_does_not_matter():
+def test_order_does_not_matter_in_a_plan_nor_after_the_first_booking():
+    later = [events.gaussian(9.0), events.with_delta(events.gaussian(30.0), 5e-8), events.gaussian(20.0)]
     totals = set()
-    for order in itertools.permutations([*MIXED[2], events.laplace(0.1)]):
+    for order in itertools.permutations(later):
         ledger = Ledger(4, DELTA)
-        for event in order:
+        for event in [MIXED[2][0], *order]:
             ledger.reserve(event, "step")
         totals.add((ledger.spent(), ledger.remaining()))
     assert len(totals) == 1
+    plans = set()
+    for order in itertools.permutations([*MIXED[2], events.laplace(0.1)]):
+        ledger = Ledger(4, DELTA)
+        ledger.plan([(event, "step") for event in order])
+        plans.add((ledger.spent(), ledger.remaining()))
+    assert len(plans) == 1
 
 
 def test_many_small_bookings_cost_what_one_of_them_all_costs():
@@ -183,12 +193,12 @@ def test_writing_in_place_would_be_noticed(tmp_path, monkeypatch):
 
     ledger = Ledger(50, DELTA, path=tmp_path / "ledger.json")
 
-    def in_place(path, value):
+    def in_place(path, value, expected):
         text = json.dumps(value)
         path.write_text(text[: len(text) // 2])  # dies here
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ledger_file, "write", in_place)
+    monkeypatch.setattr(ledger_file, "_replace", in_place)
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve(events.gaussian(1000.0), "x")
     with pytest.raises(PrivacyError, match="not JSON"):

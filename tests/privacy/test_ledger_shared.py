@@ -5,17 +5,20 @@ import contextlib
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.ledger import Ledger
 
@@ -42,7 +45,7 @@ def test_a_ledger_in_a_file_goes_on_where_it_was(tmp_path):
     assert pickle.loads(pickle.dumps(ledger)).path == path  # noqa: S301
     with pytest.raises(PrivacyError, match=r"exists already; use Ledger\.open"):
         Ledger(1, 1e-6, path=path)
-    assert {p.name for p in tmp_path.iterdir()} == {"ledger.json", ".ledger.json.lock"}
+    assert [p.name for p in tmp_path.iterdir()] == ["ledger.json"]
 
 
 def test_opening_makes_a_ledger_only_with_a_budget(tmp_path):
@@ -124,7 +127,7 @@ def test_a_full_disk_books_nothing_and_leaves_the_old_file(tmp_path, monkeypatch
     with pytest.raises(PrivacyError, match="No space left"):
         ledger.reserve(release_of(0.5), "topics")
     assert path.read_bytes() == before
-    assert not [p for p in tmp_path.iterdir() if p.name not in {"ledger.json", ".ledger.json.lock"}]
+    assert [p.name for p in tmp_path.iterdir()] == ["ledger.json"]
 
 
 # ---- threads, processes, crashes
@@ -157,7 +160,7 @@ BOOK_IN_ANOTHER_PROCESS = textwrap.dedent("""
     import sys
     from discreet.errors import BudgetExceeded
     from discreet.privacy import events
-    from discreet.privacy.accounting.totals import noise_multiplier_for
+    from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
     from discreet.privacy.ledger.ledger import Ledger
     part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))
     ledger = Ledger.open(sys.argv[1], 1, 1e-6)
@@ -206,7 +209,7 @@ def test_processes_share_one_budget(tmp_path):
 CRASH = textwrap.dedent("""
     import sys
     from discreet.privacy import events
-    from discreet.privacy.accounting.totals import noise_multiplier_for
+    from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
     from discreet.privacy.ledger.ledger import Ledger
     ledger = Ledger.open(sys.argv[1])
     reservation = ledger.reserve(events.gaussian(noise_multiplier_for(1, 1e-6)), "topics")
@@ -271,15 +274,209 @@ def test_without_the_file_lock_two_would_get_the_whole(tmp_path, monkeypatch):
     path = tmp_path / "ledger.json"
     Ledger(1, 1e-6, path=path)
     barrier = threading.Barrier(2, timeout=30)
-    write = ledger_file.write
 
-    def both_at_once(place, value):
+    def both_at_once(place, value, expected):
         barrier.wait()
-        write(place, value)
+        place.with_name(str(threading.get_ident())).write_text(json.dumps(value))
+        place.with_name(str(threading.get_ident())).rename(place)
 
-    monkeypatch.setattr(ledger_file, "locked", lambda path: contextlib.nullcontext())
-    monkeypatch.setattr(ledger_file, "write", both_at_once)
+    monkeypatch.setattr(ledger_file, "_flock", lambda handle: contextlib.nullcontext())
+    monkeypatch.setattr(ledger_file, "_replace", both_at_once)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         booked = list(pool.map(lambda _: Ledger.open(path).reserve(release_of(1), "all"), range(2)))
     assert len(booked) == 2
     assert len(Ledger.open(path).entries) == 1
+
+
+# ---- names, copies, locks, forks and clocks
+
+
+def test_a_hard_link_is_refused(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    os.link(path, tmp_path / "other.json")
+    for name in ("ledger.json", "other.json"):
+        with pytest.raises(PrivacyError, match=r"hard link|is a copy"):
+            Ledger.open(tmp_path / name).reserve(release_of(1), "topics")
+    (tmp_path / "other.json").unlink()
+    ledger.reserve(release_of(1), "topics")
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(release_of(1), "topics")
+
+
+def test_a_copy_of_the_file_is_refused_while_the_original_is_there(tmp_path):
+    path, copy = tmp_path / "ledger.json", tmp_path / "copy.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    shutil.copy(path, copy)
+    with pytest.raises(PrivacyError, match=r"is a copy of .*ledger\.json.*two budgets"):
+        Ledger.open(copy)
+    ledger.reserve(release_of(0.5), "topics")
+    with pytest.raises(PrivacyError, match="is a copy of"):
+        Ledger.open(copy)
+    path.rename(tmp_path / "moved.json")  # a ledger may move
+    moved = Ledger.open(tmp_path / "moved.json")
+    moved.reserve(release_of(0.2), "more topics")
+    assert json.loads((tmp_path / "moved.json").read_text())["path"] == str(tmp_path / "moved.json")
+    Ledger(5, 1e-6, path=path)  # another one under the old name does not make it a copy
+    assert len(Ledger.open(tmp_path / "moved.json").entries) == 2
+
+
+def test_the_content_of_a_file_is_no_ledger_in_memory(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    with pytest.raises(PrivacyError, match=r"Ledger\.open"):
+        Ledger.from_json(json.loads(path.read_text()))
+    assert Ledger.from_json(ledger.to_json()).closed
+    (tmp_path / "record.json").write_text(json.dumps(full_record()))
+    with pytest.raises(PrivacyError, match="record of a release"):
+        Ledger.open(tmp_path / "record.json")
+
+
+def full_record():
+    ledger = Ledger(1, 1e-6)
+    ledger.reserve(release_of(0.5), "topics")
+    return ledger.snapshot().to_json()
+
+
+def book_while(during, path):
+    """Book on a ledger in a file; run ``during`` while the lock is held, before the file is written."""
+    replace = ledger_file._replace
+
+    def interrupted(*arguments):
+        during()
+        replace(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger_file, "_replace", interrupted)
+        return Ledger.open(path).reserve(release_of(1), "first")
+
+
+def test_a_file_that_is_replaced_during_a_booking_is_not_overwritten(tmp_path):
+    path = tmp_path / "ledger.json"
+    Ledger(1, 1e-6, path=path)
+
+    def another_ledger():
+        path.unlink()
+        Path(tmp_path / "new.json").write_text("another")
+        (tmp_path / "new.json").rename(path)
+
+    with pytest.raises(PrivacyError, match="was replaced while a booking was made"):
+        book_while(another_ledger, path)
+    assert path.read_text() == "another"
+
+
+def test_tidying_the_folder_lets_nobody_in(tmp_path):
+    """A lock file beside the ledger could be deleted, and two processes then book the whole budget at once."""
+    path = tmp_path / "ledger.json"
+    Ledger(1, 1e-6, path=path)
+    second = []
+
+    def book():
+        try:
+            second.append(Ledger.open(path).reserve(release_of(1), "second"))
+        except PrivacyError as error:
+            second.append(error)
+
+    thread = threading.Thread(target=book)
+
+    def tidy():
+        for file in tmp_path.iterdir():
+            if file != path:
+                file.unlink()
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()  # it waits
+
+    book_while(tidy, path)
+    thread.join(30)
+    assert isinstance(second[0], BudgetExceeded)
+    assert [entry.purpose for entry in Ledger.open(path).entries] == ["first"]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_during_a_booking_does_not_keep_the_lock(tmp_path):
+    path = tmp_path / "ledger.json"
+    Ledger(2, 1e-6, path=path)
+    children = []
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            time.sleep(30)
+            os._exit(0)
+        children.append(child)
+
+    book_while(fork, path)
+    done = []
+    thread = threading.Thread(target=lambda: done.append(Ledger.open(path).reserve(release_of(0.1), "next")))
+    thread.start()
+    thread.join(15)
+    os.kill(children[0], signal.SIGKILL)
+    os.waitpid(children[0], 0)
+    thread.join(15)
+    assert len(done) == 1
+    assert not thread.is_alive()
+
+
+def test_no_clock_is_asked(tmp_path, monkeypatch):
+    ledger = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
+
+    def broken():
+        raise AssertionError("the ledger asked for the time")
+
+    for name in ("time", "time_ns", "monotonic"):
+        monkeypatch.setattr(time, name, broken)
+    ledger.reserve(release_of(0.5), "topics")
+    entries = Ledger.open(tmp_path / "ledger.json").entries
+    monkeypatch.undo()
+    assert len(entries) == 1
+
+
+def older(entries, epsilon=2.0):
+    """Return a ledger as it was written before bookings were told apart."""
+    content = {
+        "schema": "discreet.ledger/1",
+        "epsilon": epsilon,
+        "delta": 1e-6,
+        "privacy_unit": "document",
+        "neighboring": "add_or_remove_one",
+        "entries": [{"purpose": purpose, "event": events.to_json(event)} for event, purpose in entries],
+    }
+    return {**content, "checksum": ledger_file._checksum(content)}
+
+
+WORDS = events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7)
+
+
+def test_older_ledgers_are_read_and_go_on_as_filters(tmp_path):
+    path = tmp_path / "ledger.json"
+    booked = [(WORDS, "words"), (release_of(1), "topics")]
+    path.write_text(json.dumps(older(booked)))
+    ledger = Ledger.open(path)
+    spent = ledger.spent()
+    assert spent.epsilon == composed_epsilon([event for event, _ in booked], 1e-6).epsilon
+    assert "fixed beforehand" in spent.accountant
+    assert Ledger.from_json(older(booked)).closed  # whether it was a record, nobody can tell
+    assert ledger.snapshot().to_json() == older(booked)  # an older release stays as it was
+    other = Ledger.open(path)
+    ledger.reserve(release_of(0.3), "more")
+    strict = Ledger(2, 1e-6)
+    for event, purpose in [*booked, (release_of(0.3), "more")]:
+        strict.reserve(event, purpose)
+    assert ledger.spent() == strict.spent()
+    assert other.spent() == strict.spent()
+    assert [entry.booking for entry in Ledger.open(path).entries] == [0, 0, 1]
+    assert json.loads(path.read_text())["schema"] == "discreet.ledger/2"
+    path.write_text(json.dumps(older(booked)))
+    with pytest.raises(PrivacyError, match="lacks bookings"):
+        ledger.spent()
+
+
+def test_an_older_ledger_that_was_used_as_no_filter_says_so_when_it_goes_on(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps(older([(release_of(0.5), "topics"), (WORDS, "words")])))
+    ledger = Ledger.open(path)
+    assert ledger.spent().epsilon < 2
+    with pytest.raises(BudgetExceeded, match="share of delta"):
+        ledger.reserve(release_of(0.01), "more")
+    assert ledger.remaining().epsilon == 0

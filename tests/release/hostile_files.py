@@ -42,10 +42,10 @@ def rewrite(folder, change_metadata=None, change_header=None, change_numbers=Non
 
 def with_entries(metadata, events, **budget):
     """Return metadata with other bookings, and a checksum that fits them."""
-    ledger = metadata["ledger"]
-    entries = [{"purpose": "x", "event": event} for event in events]
-    fields = {name: ledger[name] for name in ("epsilon", "delta", "privacy_unit", "neighboring")}
-    return {**metadata, "ledger": ledger_file.seal(**{**fields, **budget}, entries=entries)}
+    entries = [{"purpose": "x", "booking": i, "event": event} for i, event in enumerate(events, 1)]
+    ledger = {**metadata["ledger"], **budget, "entries": entries}
+    del ledger["checksum"]
+    return {**metadata, "ledger": {**ledger, "checksum": ledger_file._checksum(ledger)}}
 
 
 def write_words(folder, raw):

@@ -270,7 +270,7 @@ def _left_for_topics(words: PrivateCountVectorizer, topics: PrivateTopicModel) -
     if math.isinf(epsilon):
         return epsilon
     if isinstance(topics, PrivateLDA):
-        return Ledger(epsilon, delta).remaining(event).epsilon
+        return Ledger(epsilon, delta).remaining(event, together=True).epsilon
 
     def excess(fall: float) -> float:
         topics.epsilon = epsilon * math.exp(-fall)

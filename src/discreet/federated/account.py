@@ -186,7 +186,7 @@ class Account:
     def afford(self, event: "Event") -> None:
         """Raise ``BudgetExceeded`` where an event does not fit the ledger now; nothing is booked."""
         if not self.ledger.closed:
-            Ledger.from_json(self.ledger.to_json()).reserve(event, "a rehearsal")
+            self.ledger.rehearsal().reserve(event, "a rehearsal")
 
     def book(self, event: "Event", number: int, what: str, *, reproducible: bool) -> Reservation:
         """Reserve a round's event on the ledger."""

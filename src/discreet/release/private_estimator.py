@@ -4,6 +4,7 @@ It stands beside the release and not in one of the trust settings, because all o
 because the floors below, which promise nothing, may not.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -97,7 +98,14 @@ class PrivateEstimator(Checked, BaseEstimator):
         if ledger is None:
             epsilon, delta = self._promised(plan)
             ledger = Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
-        return Booking(ledger, plan, ledger.reserve(plan.event, self._entry()))
+        reservation = ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
+        return Booking(ledger, plan, reservation)
+
+    def _event_at(self, epsilon: float) -> "Event":
+        """Return the event that a fit would book at another epsilon."""
+        other = copy.copy(self)
+        other.epsilon = epsilon
+        return other._plan().event
 
     def _entry(self) -> str:
         what, remarks = self._purpose()

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 __all__ = [
+    "NOTHING",
     "Totals",
     "noise_of",
     "pure_epsilon",
@@ -41,9 +42,18 @@ class Totals(NamedTuple):
         return math.fsum(pure_epsilon(leaf) * count for leaf, count in self.pure)
 
     @property
+    def exact_pure_epsilon(self) -> Fraction:
+        """The same, without rounding."""
+        return sum((Fraction(pure_epsilon(leaf)) * count for leaf, count in self.pure), Fraction(0))
+
+    @property
     def all_precision(self) -> Fraction:
         """Sum of 1 / sigma^2 as if everybody had been in every sample."""
         return self.precision + sum(count / Fraction(noise_of(leaf)) ** 2 for leaf, count in self.sampled)
+
+
+#: No events at all.
+NOTHING = Totals(Fraction(0), 0.0, Fraction(0), (), (), private=True)
 
 
 def sort_events(events: Iterable[Any], neighboring: str = "add_or_remove_one") -> Totals:

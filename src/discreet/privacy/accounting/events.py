@@ -28,6 +28,7 @@ __all__ = [
     "composed",
     "discrete_laplace",
     "failure_probability",
+    "failures_of",
     "from_json",
     "gaussian",
     "gaussian_precision",
@@ -39,6 +40,7 @@ __all__ = [
     "poisson_sampled",
     "to_json",
     "with_delta",
+    "with_noise",
     "zcdp",
 ]
 
@@ -127,6 +129,34 @@ def non_private() -> Event:
     return dp.NonPrivateDpEvent()
 
 
+def with_noise(event: Event, times: float) -> Event:
+    """``event`` with its noise multiplied by a number of at least 1; failure probabilities stay."""
+    if isinstance(event, dp.ComposedDpEvent):
+        return dp.ComposedDpEvent([with_noise(part, times) for part in event.events])
+    if isinstance(event, dp.SelfComposedDpEvent):
+        return dp.SelfComposedDpEvent(with_noise(event.event, times), event.count)
+    if isinstance(event, dp.PoissonSampledDpEvent):
+        return dp.PoissonSampledDpEvent(event.sampling_probability, with_noise(event.event, times))
+    if isinstance(event, dp.GaussianDpEvent):
+        return dp.GaussianDpEvent(event.noise_multiplier * times)
+    if isinstance(event, dp.LaplaceDpEvent):
+        return dp.LaplaceDpEvent(event.noise_multiplier * times)
+    if isinstance(event, dp.DiscreteLaplaceDpEvent):
+        return dp.DiscreteLaplaceDpEvent(event.noise_parameter / times, event.sensitivity)
+    if isinstance(event, dp.ZCDpEvent):
+        return dp.ZCDpEvent(event.rho / times**2)
+    if isinstance(event, BoundedRangeDpEvent):
+        return BoundedRangeDpEvent(event.log_ratio / times)
+    return event
+
+
+def failures_of(event: Event) -> list[Event]:
+    """Return the failures among the parts of an event."""
+    return [
+        composed(leaf.event, leaf.times) for leaf in leaves(event) if isinstance(leaf.event, FailureDpEvent)
+    ]
+
+
 def parallel(events: Sequence[Event]) -> Event:
     """Return the cost of events on *disjoint* sets of units: the worst one, where that is clear.
 
@@ -184,18 +214,30 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
     Raises
     ------
     PrivacyError
-        For a kind of event that this library does not account for.
+        For a kind of event that this library does not account for, or numbers that no mechanism has.
     """
-    if isinstance(event, dp.ComposedDpEvent):
+    if type(event) is dp.ComposedDpEvent:
         for part in event.events:
             yield from leaves(part, count)
-    elif isinstance(event, dp.SelfComposedDpEvent):
+    elif type(event) is dp.SelfComposedDpEvent:
+        if type(event.count) is not int or not 1 <= event.count <= _MOST_REPETITIONS:
+            raise PrivacyError(
+                f"an event must be repeated a whole number of times, from 1 to 2^53, but is {event.count!r} times."
+            )
         yield from leaves(event.event, count * event.count)
-    elif isinstance(event, dp.NoOpDpEvent):
+    elif type(event) is dp.NoOpDpEvent:
         return
-    elif isinstance(event, (*_KINDS, dp.PoissonSampledDpEvent)):
-        if isinstance(event, dp.PoissonSampledDpEvent) and not isinstance(event.event, dp.GaussianDpEvent):
+    elif type(event) is dp.PoissonSampledDpEvent:
+        if type(event.event) is not dp.GaussianDpEvent:
             raise PrivacyError(f"only Gaussian events can be Poisson-sampled here, but got {event.event}.")
+        _check_numbers(event.event)
+        if not (_is_positive(event.sampling_probability) and event.sampling_probability <= 1):
+            raise PrivacyError(
+                f"a sampling rate must be above 0 and at most 1, but is {event.sampling_probability!r}."
+            )
+        yield Leaf(event, count)
+    elif type(event) in _KINDS:
+        _check_numbers(event)
         yield Leaf(event, count)
     else:
         raise PrivacyError(
@@ -212,6 +254,20 @@ _KINDS: dict[Any, tuple[str, tuple[str, ...]]] = {
     FailureDpEvent: ("failure", ("delta",)),
     dp.NonPrivateDpEvent: ("non_private", ()),
 }
+
+
+def _check_numbers(event: Event) -> None:
+    """Raise ``PrivacyError`` unless all parameters are positive and finite: no event gives budget back."""
+    name, fields = _KINDS[type(event)]
+    for field in fields:
+        value = getattr(event, field)
+        whole = type(value) is int or field != "sensitivity"
+        if not (_is_positive(value) and whole and (field != "delta" or value < 1)):
+            raise PrivacyError(
+                f"an event ({name}) must have a {field} that is positive and finite, but {value!r} is not."
+            )
+
+
 _BY_NAME = {name: (kind, fields) for kind, (name, fields) in _KINDS.items()}
 
 
@@ -296,7 +352,11 @@ def _leaf_in_words(event: Event) -> str:
     return "no privacy"
 
 
+def _is_positive(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= sys.float_info.max
+
+
 def _positive(value: Any, name: str) -> float:
-    if not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= sys.float_info.max:
+    if _is_positive(value):
         return float(value)
     raise ParameterError(f"{name} must be positive and finite, but is {value!r}.")

@@ -20,9 +20,11 @@ Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 import math
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-__all__ = ["gdp_delta", "gdp_epsilon", "gdp_mu"]
+__all__ = ["gdp_delta", "gdp_delta_below", "gdp_epsilon", "gdp_mu"]
 
 _ULP = 2.0**-52
 
@@ -52,6 +54,18 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     delta = -math.exp(upper) * math.expm1(lower - upper) * (1 + 4 * _ULP)
     # Among the smallest floats a rounding is a whole step: four of them, one for each operation on the way.
     return min(1.0, delta + 4 * math.ulp(0.0))
+
+
+def gdp_delta_below(mu: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the delta of mu-Gaussian differential privacy at many epsilons, rounded down. ``mu`` is positive."""
+    first, second = -epsilon / mu + mu / 2, -epsilon / mu - mu / 2
+    upper, lower = log_ndtr(first), log_ndtr(second)
+    size = np.abs(epsilon) / mu + mu / 2
+    upper = upper - _ULP * (3 * size * (np.maximum(-first, 0.0) + 1) + 8 * (np.abs(upper) + 1))
+    off = _ULP * (3 * size * (np.maximum(-second, 0.0) + 1) + 8 * (np.abs(lower) + 1))
+    lower = lower + epsilon + off + _ULP * (np.abs(epsilon) + np.abs(lower))
+    falls = np.minimum(lower - upper, 0.0)
+    return np.maximum(0.0, -np.exp(upper) * np.expm1(falls) * (1 - 4 * _ULP) - 4 * math.ulp(0.0))
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:

@@ -38,6 +38,7 @@ from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
 __all__ = [
     "Cost",
     "composed_epsilon",
+    "cost_of",
     "epsilon_for",
     "gdp_delta",
     "gdp_epsilon",
@@ -89,20 +90,24 @@ def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = 
     """
     if neighboring not in NEIGHBORING:
         raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
-    return _composed(sort_events(events, neighboring), float(delta), GRID_ERROR)
+    return cost_of(sort_events(events, neighboring), float(delta))
 
 
-def largest_gaussian(events: Iterable[Any], epsilon: float, delta: float, *, neighboring: str) -> float:
-    """Return the largest epsilon, at ``delta``, of one Gaussian release that still fits beside ``events``.
+def cost_of(totals: Totals, delta: float) -> Cost:
+    """Return the same for events that were sorted before."""
+    return _composed(totals, delta, GRID_ERROR)
+
+
+def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
+    """Return the largest epsilon, at ``delta``, of one Gaussian release that still fits beside sorted events.
 
     A release calibrated to it (:func:`noise_multiplier_for`) keeps everything within (epsilon, delta): that is
     checked, not assumed. To the last digits where a closed form holds, to 0.1 % otherwise.
     """
-    totals = sort_events(events, neighboring)
 
     def fits(precision: Fraction) -> bool:
         beside = totals._replace(precision=totals.precision + precision)
-        return _composed(beside, delta, GRID_ERROR).epsilon <= epsilon
+        return cost_of(beside, delta).epsilon <= epsilon
 
     def fits_calibrated(wanted: float) -> bool:
         return fits(1 / Fraction(noise_multiplier_for(wanted, delta)) ** 2)
@@ -284,11 +289,11 @@ def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: i
     # Begin where the central limit theorem says; solve q sqrt(T (e^(1/s^2) - 1)) = mu for the noise s.
     ratio = mu / (rate * math.sqrt(n_rounds))
     start, slope = -math.log(math.log1p(ratio * ratio)) / 2, 1.5
-    if accountant == "pld":  # first on a coarse grid, which takes milliseconds
-        start = solve(lambda x: excess(x, 30 * GRID_ERROR), start, tolerance=2e-3)
-        here, beside = (excess(x, 30 * GRID_ERROR) for x in (start, start + 0.02))
-        slope = (here - beside) / 0.02
     try:
+        if accountant == "pld":  # first on a coarse grid, which takes milliseconds
+            start = solve(lambda x: excess(x, 30 * GRID_ERROR), start, tolerance=2e-3)
+            here, beside = (excess(x, 30 * GRID_ERROR) for x in (start, start + 0.02))
+            slope = (here - beside) / 0.02
         return math.exp(solve(excess, start, tolerance=8e-4, slope=slope))
     except ArithmeticError:
         raise PrivacyError(

@@ -6,7 +6,8 @@ A mechanism with :math:`\rho`-zCDP has Rényi divergence at most :math:`\rho\alp
 .. math:: \epsilon = \min_{\alpha > 1} \; \rho\alpha + \ln\Bigl(1 - \frac1\alpha\Bigr)
    - \frac{\ln(\alpha\delta)}{\alpha - 1} .
 
-Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits.
+Every order gives a valid answer, so the search need not be exact; it is carried on to about six digits. Solved for
+delta, :math:`\delta = \min_{\alpha > 1} e^{(\alpha - 1)(\rho\alpha - \epsilon)} (1 - 1/\alpha)^\alpha / (\alpha - 1)`.
 
 References
 ----------
@@ -17,8 +18,9 @@ Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", arXi
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["zcdp_epsilon"]
+__all__ = ["zcdp_delta", "zcdp_epsilon"]
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -47,3 +49,13 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         smallest = min(smallest, float(epsilon[best]))
         middle, width = math.log(excess[best]), width / 500
     return max(0.0, smallest)
+
+
+def zcdp_delta(rho: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return deltas that ``rho``-zCDP satisfies at many epsilons, rounded up and at most 1. ``rho`` is positive."""
+    excess = np.geomspace(1e-3, 1e6, 1501)[:, None]  # order - 1; every order is valid
+    order = 1 + excess
+    with np.errstate(over="ignore", invalid="ignore"):
+        log_delta = excess * (rho * order - epsilon) + order * np.log1p(-1 / order) - np.log(excess)
+        log_delta += 1e-14 * excess * (rho * order + np.abs(epsilon))
+    return np.minimum(1.0, np.exp(np.minimum(log_delta.min(0), 0.0)) * (1 + 1e-12))

@@ -1,10 +1,13 @@
 """The ledger's JSON: schema, checksum, and writing it so that a crash cannot lose a booking.
 
-A write goes to a temporary file in the same folder, is flushed to the disk, and then takes the old file's
-place in one step; whoever reads finds the old ledger or the new one. Processes take turns by a lock on a file
-beside it.
+A write goes to a temporary file in the same folder, is flushed to the disk, and then takes the old file's place in one
+step; whoever reads finds the old ledger or the new one. Processes take turns by a lock on the ledger file itself: who
+gets the lock looks whether the file under that name is still the one that was locked, and begins again where another
+has put a newer one there. There is no file beside it that somebody could tidy away. New ledgers are made under a lock
+on the folder.
 """
 
+import errno
 import json
 import os
 import stat
@@ -17,35 +20,60 @@ from typing import Any, NamedTuple
 
 from discreet.errors import PrivacyError
 
-__all__ = ["SCHEMA", "Fields", "check", "locked", "read", "seal", "write"]
+__all__ = ["SCHEMA", "Fields", "Turn", "check", "create", "locked", "read", "seal"]
 
 _NAME = "discreet.ledger/"
-SCHEMA = _NAME + "1"
+SCHEMA = _NAME + "2"
+#: Written before bookings were told apart; its ledgers were no filters.
+_OLDER = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
 
 
 class Fields(NamedTuple):
-    """What a checked ledger file holds."""
+    """What a checked ledger holds.
+
+    Attributes
+    ----------
+    failure_share : float or None
+    identity : str or None
+        Of a ledger that can be booked on; None for a record.
+    path : str or None
+        The file that it is kept in.
+    entries : list of (event, purpose, booking)
+        Booking 0: made before bookings were told apart.
+    """
 
     epsilon: float
     delta: float
     privacy_unit: str
     neighboring: str
-    entries: list[tuple[Any, str]]
+    failure_share: float | None
+    identity: str | None
+    path: str | None
+    entries: list[tuple[Any, str, int]]
 
 
-def seal(
-    epsilon: float, delta: float, privacy_unit: str, neighboring: str, entries: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return a ledger's JSON values with the schema's name and a checksum."""
+def seal(fields: Fields) -> dict[str, Any]:
+    """Return a ledger's JSON values with the schema's name and a checksum.
+
+    What holds nothing but entries of the older schema, and cannot be booked on, is written in that schema.
+    """
     content: dict[str, Any] = {
         "schema": SCHEMA,
-        "epsilon": "inf" if epsilon == float("inf") else epsilon,
-        "delta": delta,
-        "privacy_unit": privacy_unit,
-        "neighboring": neighboring,
-        "entries": entries,
+        "epsilon": "inf" if fields.epsilon == float("inf") else fields.epsilon,
+        "delta": fields.delta,
+        "privacy_unit": fields.privacy_unit,
+        "neighboring": fields.neighboring,
     }
+    if fields.identity is None and fields.entries and not any(booking for _, _, booking in fields.entries):
+        content |= {"schema": _OLDER, "entries": [{"purpose": p, "event": e} for e, p, _ in fields.entries]}
+        return {**content, "checksum": _checksum(content)}
+    content["failure_share"] = fields.failure_share
+    content["entries"] = [{"purpose": p, "event": e, "booking": b} for e, p, b in fields.entries]
+    if fields.identity is not None:
+        content["id"] = fields.identity
+    if fields.path is not None:
+        content["path"] = fields.path
     return {**content, "checksum": _checksum(content)}
 
 
@@ -56,7 +84,7 @@ def check(value: Any) -> Fields:
     content: dict[str, Any] = dict(value)
     checksum = content.pop("checksum", None)
     schema = content.get("schema")
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, _OLDER):
         if isinstance(schema, str) and schema.startswith(_NAME):
             advice = "open it with the version of discreet that wrote it."
         else:
@@ -68,14 +96,27 @@ def check(value: Any) -> Fields:
         raise PrivacyError(
             "the ledger's checksum does not fit its content: it was damaged or edited; restore it from a copy."
         )
+    older = schema == _OLDER
     try:
-        epsilon = float("inf") if content["epsilon"] == "inf" else content["epsilon"]
-        entries = [(entry["event"], entry["purpose"]) for entry in content["entries"]]
-        fields = Fields(epsilon, content["delta"], content["privacy_unit"], content["neighboring"], entries)
+        fields = Fields(
+            float("inf") if content["epsilon"] == "inf" else content["epsilon"],
+            content["delta"],
+            content["privacy_unit"],
+            content["neighboring"],
+            None if older else content["failure_share"],
+            content.get("id"),
+            content.get("path"),
+            [(e["event"], e["purpose"], 0 if older else e["booking"]) for e in content["entries"]],
+        )
     except (KeyError, TypeError):
         raise PrivacyError("the ledger lacks a field; restore it from a copy.") from None
-    if not all(isinstance(purpose, str) for _, purpose in entries):
-        raise PrivacyError("a ledger's purposes must be text; restore it from a copy.")
+    texts = [purpose for _, purpose, _ in fields.entries]
+    texts += [text for text in (fields.identity, fields.path) if text is not None]
+    if not all(isinstance(text, str) for text in texts):
+        raise PrivacyError("a ledger's purposes, id and path must be text; restore it from a copy.")
+    numbers = [booking for _, _, booking in fields.entries]
+    if not all(type(number) is int and number >= 0 for number in numbers) or numbers != sorted(numbers):
+        raise PrivacyError("a ledger's bookings must be numbered in their order; restore it from a copy.")
     return fields
 
 
@@ -93,7 +134,100 @@ def read(path: Path) -> Any:
         ) from None
 
 
-def write(path: Path, value: dict[str, Any]) -> None:
+class Turn(NamedTuple):
+    """The right to write one ledger file, once."""
+
+    path: Path
+    inode: tuple[int, int]  # device and number of the file that is locked
+
+    def write(self, value: dict[str, Any]) -> None:
+        """Put a newer ledger in the place of the one that is locked.
+
+        Raises
+        ------
+        PrivacyError
+            Where another file took its place meanwhile. Nothing is written.
+        """
+        _replace(self.path, value, self.inode)
+
+
+def create(path: Path, value: dict[str, Any]) -> bool:
+    """Write the file of a new ledger; return False, and write nothing, where there is a file already."""
+    with _telling(path):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            with _flock(folder):
+                if path.exists():
+                    return False
+                _replace(path, value, None)
+        finally:
+            os.close(folder)
+    return True
+
+
+@contextmanager
+def locked(path: Path) -> Generator[Turn]:
+    """Keep other processes out while a ledger file is read, extended and written.
+
+    Raises
+    ------
+    PrivacyError
+        Where the file is gone, or has a second name in the file system: a booking would change only one of the two.
+    """
+    with _telling(path):
+        while True:
+            try:
+                handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:
+                raise PrivacyError(
+                    f"the ledger file {path} is gone; nothing can be booked without it."
+                ) from None
+            try:
+                with _flock(handle):
+                    mine = os.fstat(handle)
+                    if _inode(path) != (mine.st_dev, mine.st_ino):
+                        continue  # whoever held the lock before has put a newer one there
+                    if mine.st_nlink > 1:
+                        raise PrivacyError(
+                            f"the ledger file {path} has another name in the file system (a hard link), under which "
+                            "it would stay as it is now: two budgets for one text. Remove the other name."
+                        )
+                    yield Turn(path, (mine.st_dev, mine.st_ino))
+                    return
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def _flock(handle: int) -> Generator[None]:
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        # Closing is not enough: a process forked meanwhile holds the same open file, and with it the lock.
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+@contextmanager
+def _telling(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise PrivacyError(f"the ledger {path} cannot be kept there: {reason}; give another path.") from error
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _replace(path: Path, value: dict[str, Any], expected: tuple[int, int] | None) -> None:
     """Write a ledger so that it is on the disk, whole, when this returns."""
     text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"  # plain ASCII
     if len(text) > _LARGEST_FILE:
@@ -101,46 +235,27 @@ def write(path: Path, value: dict[str, Any]) -> None:
             f"the ledger {path} would be larger than {_LARGEST_FILE >> 20} MiB; book repetitions as one event "
             "(discreet.privacy.accounting.events.composed)."
         )
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(_mode(path))
+        temporary.chmod(0o644 if expected is None else stat.S_IMODE(path.stat().st_mode))
+        if _inode(path) != expected:
+            raise PrivacyError(
+                f"the ledger file {path} was replaced while a booking was made; nothing was booked. Put it back."
+            )
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    folder = os.open(path.absolute().parent, os.O_RDONLY)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new one."""
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        return 0o644
-
-
-@contextmanager
-def locked(path: Path) -> Generator[None]:
-    """Keep other processes out while a ledger file is read, extended and written."""
-    import fcntl
-
-    try:
-        with path.with_name(f".{path.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield  # closing the file lets go of the lock, also when the process dies
-    except OSError as error:
-        raise PrivacyError(
-            f"the ledger {path} cannot be kept there: {error.strerror}; give another path."
-        ) from error
 
 
 def _checksum(content: dict[str, Any]) -> str:

@@ -1,35 +1,37 @@
 r"""The ledger: what was promised in all, and what was spent of it. Booked before the data are read.
 
-``reserve`` adds an event to the list if all events together still satisfy (epsilon, delta), and raises
-:class:`~discreet.errors.BudgetExceeded` otherwise, with nothing changed. It returns a :class:`Reservation`;
-mechanisms draw on it (``use``) when they release something. What is reserved and never used stays spent: a
-crash cannot give budget back.
+``reserve`` adds an event to the list if the budget (epsilon, delta) still covers all, and raises
+:class:`~discreet.errors.BudgetExceeded` otherwise, with nothing changed. It returns a :class:`Reservation`; mechanisms
+draw on it (``use``) when they release something. What is reserved and never used stays spent: a crash cannot give
+budget back.
 
-Why adaptive shares are safe
-----------------------------
-A reservation of one Gaussian event with noise multiplier :math:`\sigma` may be used for several Gaussian releases
-whose noise multipliers :math:`\sigma_i` are chosen on the way, looking at what was released before, as long as
-:math:`\sum_i \sigma_i^{-2} \le \sigma^{-2}`. That is a filter for Gaussian differential privacy; the sum is kept as
-an exact fraction.
+Why adaptive use is safe
+------------------------
+The next booking may be chosen, its size and its kind, by whatever earlier ones released: the ledger is a filter, with
+its rule and proof in :mod:`discreet.privacy.ledger.filter`. A reservation of Gaussian noise may in turn be used for
+several releases whose noise multipliers :math:`\sigma_i` are chosen on the way, as long as
+:math:`\sum_i \sigma_i^{-2}` stays within what was reserved; the sum is kept as an exact fraction.
 
 References
 ----------
 Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", arXiv:1605.08294.
+Feldman, Zrnic, "Individual privacy accounting via a Rényi filter", arXiv:2008.11193.
 Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy", arXiv:2210.17520.
+Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy", arXiv:2209.15596.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian, within
+from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.entry import Entry, check_purpose, refusal
+from discreet.privacy.ledger.entry import Entry, check_purpose
+from discreet.privacy.ledger.refusal import Asked, refusal
 from discreet.privacy.ledger.reservation import Reservation
-from discreet.privacy.ledger.storage import NeverCopied, Storage
-from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+from discreet.privacy.ledger.statement import Statement, entries_of
+from discreet.privacy.ledger.storage import check_original, new_identity, storage_of
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
 
 
-class Ledger(NeverCopied):
+class Ledger(Statement):
     """A privacy budget for one corpus, and the list of what was booked on it.
 
     Parameters
@@ -49,6 +51,11 @@ class Ledger(NeverCopied):
     neighboring : {"add_or_remove_one", "replace_one"}, default "add_or_remove_one"
     path : path, optional
         Keep the ledger in this file, shared by all processes that name it; see :meth:`open`.
+    failure_share : float, optional
+        Share of delta, from 0 to 1, that is set aside for failures after the first booking: those of a vocabulary's
+        threshold, and those by which what is neither Gaussian nor pure (Poisson samples, say) is covered. The more, the
+        dearer is Gaussian noise. By default the first booking decides: nothing where it is all Gaussian, so that such a
+        ledger loses nothing; a tenth otherwise, where that leaves the budget enough for that booking.
 
     Notes
     -----
@@ -68,25 +75,16 @@ class Ledger(NeverCopied):
         privacy_unit: str = "document",
         neighboring: str = "add_or_remove_one",
         path: str | Path | None = None,
+        failure_share: float | None = None,
     ) -> None:
-        self._epsilon = check_epsilon(epsilon)
-        self._delta = check_delta(delta)
-        check_unit(privacy_unit, neighboring)
-        self._privacy_unit = privacy_unit
-        self._neighboring = neighboring
-        self._entries: tuple[Entry, ...] = ()
-        self._storage = Storage()
-        self._closed = False
+        super().__init__(epsilon, delta, privacy_unit, neighboring, failure_share)
+        self._rehearses = False
         if path is not None:
             self._storage.path = Path(
                 path
             ).resolve()  # through links, so that all names of a file are one ledger
-            with ledger_file.locked(self._storage.path):
-                if self._storage.path.exists():
-                    raise PrivacyError(
-                        f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it."
-                    )
-                ledger_file.write(self._storage.path, self._json(()))
+            if not ledger_file.create(self._storage.path, self._sealed((), self._storage.identity)):
+                raise PrivacyError(f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it.")
 
     @classmethod
     def open(
@@ -97,13 +95,14 @@ class Ledger(NeverCopied):
         *,
         privacy_unit: str | None = None,
         neighboring: str | None = None,
+        failure_share: float | None = None,
     ) -> "Ledger":
         """Open the ledger kept in a file; make it where the file is absent and a budget is given.
 
         Parameters
         ----------
         path : path
-        epsilon, delta : float, optional
+        epsilon, delta, failure_share : float, optional
             Budget of a new ledger. An existing one keeps its own.
         privacy_unit, neighboring : str, optional
             Must be those of an existing ledger where they are given.
@@ -111,7 +110,7 @@ class Ledger(NeverCopied):
         Raises
         ------
         PrivacyError
-            Where the file is absent and no budget is given, is damaged, or protects another unit.
+            Where the file is absent and no budget is given, is damaged, a copy or a record, or protects another unit.
         """
         path = Path(path).resolve()
         if not path.exists():
@@ -122,65 +121,41 @@ class Ledger(NeverCopied):
                 delta,
                 privacy_unit=privacy_unit or "document",
                 neighboring=neighboring or "add_or_remove_one",
+                failure_share=failure_share,
             )
-            with ledger_file.locked(path):
-                if not path.exists():  # else another process was quicker: go on with its ledger
-                    ledger_file.write(path, new.to_json())
-        ledger = cls.from_json(ledger_file.read(path))
+            new._storage.path = path
+            # Where another process was quicker, nothing is written; go on with its ledger.
+            ledger_file.create(path, new._sealed((), new._storage.identity))
+        ledger = cls._from_fields(fields := ledger_file.check(ledger_file.read(path)))
         unit, relation = privacy_unit or ledger.privacy_unit, neighboring or ledger.neighboring
         if (ledger.privacy_unit, ledger.neighboring) != (unit, relation):
             raise PrivacyError(
                 f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
-        ledger._storage.path = path
+        if fields.path is None and any(entry.booking for entry in ledger._storage.entries):
+            raise PrivacyError(
+                f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
+            )
+        check_original(path, fields.identity, fields.path)
+        ledger._storage.path, ledger._storage.identity = path, fields.identity
         return ledger
 
-    @property
-    def epsilon(self) -> float:
-        """The budget's epsilon."""
-        return self._epsilon
-
-    @property
-    def delta(self) -> float:
-        """The budget's delta."""
-        return self._delta
-
-    @property
-    def privacy_unit(self) -> str:
-        """Whose presence (or content) is hidden."""
-        return self._privacy_unit
-
-    @property
-    def neighboring(self) -> str:
-        """How two corpora differ that must look alike."""
-        return self._neighboring
-
-    @property
-    def closed(self) -> bool:
-        """Whether this is a record only, on which nothing can be booked."""
-        return self._closed
-
-    @property
-    def path(self) -> Path | None:
-        """The file this ledger is kept in, if any."""
-        return self._storage.path
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """All bookings, oldest first."""
-        self._refresh()
-        return self._entries
-
-    def reserve(self, event: "Event", purpose: str) -> Reservation:
+    def reserve(
+        self, event: "Event", purpose: str, *, at_epsilon: Callable[[float], "Event"] | None = None
+    ) -> Reservation:
         """Book an event, before the data it will be computed from are read.
+
+        Whatever earlier releases showed may decide what is booked next, its kind too.
 
         Parameters
         ----------
         event : event
-            As made by :mod:`discreet.privacy.accounting.events`.
+            As made by :mod:`discreet.privacy.accounting.events`. All of it is fixed now, and priced as one.
         purpose : str
             What it is for; goes into the ledger, and so into every release. Do not write secrets.
+        at_epsilon : callable, optional
+            The event that the same release would have at another epsilon: lets a refusal say which would fit.
 
         Returns
         -------
@@ -189,21 +164,21 @@ class Ledger(NeverCopied):
         Raises
         ------
         BudgetExceeded
-            Where all events together would exceed the budget. Nothing is booked.
+            Where the budget does not cover it. Nothing is booked.
         PrivacyError
-            Where the ledger is closed, or the event is of a kind that is not accounted for.
+            Where the ledger is closed, or the event is of a kind or size that is not accounted for.
         """
         self._check_open()
         check_purpose(purpose)
-        reservation = Reservation(event, purpose)
-        self._book((Entry(event, purpose),))
+        reservation = Reservation(event, purpose, rehearsed=self._rehearses)
+        self._book([(event, purpose)], at_epsilon)
         return reservation
 
     def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
         """Book several events at once, priced together, before any of their data are read.
 
         What is known beforehand is best booked so: words and then topics, all rounds of a training. The parts are
-        booked all or none, and each is drawn on by itself, in any order.
+        booked all or none, composed exactly like one event, and each is drawn on by itself, in any order.
 
         Parameters
         ----------
@@ -227,8 +202,8 @@ class Ledger(NeverCopied):
             raise PrivacyError("a plan needs at least one (event, purpose), but there is none.")
         for _, purpose in parts:
             check_purpose(purpose)
-        reservations = [Reservation(event, purpose) for event, purpose in parts]
-        self._book(tuple(Entry(event, purpose) for event, purpose in parts))
+        reservations = [Reservation(event, purpose, rehearsed=self._rehearses) for event, purpose in parts]
+        self._book(parts)
         return reservations
 
     def reserve_parallel(self, parts: Sequence["Event"], purpose: str) -> tuple[Reservation, ...]:
@@ -264,23 +239,29 @@ class Ledger(NeverCopied):
         check_purpose(purpose)
         worst = events.parallel(parts)
         reservations = tuple(
-            Reservation(event, f"{purpose}, part {number} of {len(parts)}")
+            Reservation(event, f"{purpose}, part {number} of {len(parts)}", rehearsed=self._rehearses)
             for number, event in enumerate(parts, 1)
         )
-        self._book((Entry(worst, f"{purpose} (worst of {len(parts)} disjoint parts)"),))
+        self._book([(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")])
         return reservations
 
-    def _book(self, parts: tuple[Entry, ...]) -> None:
-        with self._storage.exclusively():
+    def _book(
+        self, parts: Sequence[tuple["Event", str]], at_epsilon: Callable[[float], "Event"] | None = None
+    ) -> None:
+        storage = self._storage
+        with storage.exclusively() as turn:
             self._refresh()
-            wanted = (*self._entries, *parts)
-            total = self._cost(wanted)
-            if not within(total.epsilon, self._epsilon):
-                left = self.remaining().epsilon
-                raise BudgetExceeded(refusal(parts, len(wanted), self._epsilon, total, left))
-            if self._storage.path is not None:
-                ledger_file.write(self._storage.path, self._json(wanted))
-            self._entries = wanted
+            standing = storage.standing()
+            total = standing.after(event for event, _ in parts).cost()
+            if not within(total.epsilon, self.epsilon):
+                asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
+                raise BudgetExceeded(refusal(standing, asked))
+            number = 1 + max((entry.booking for entry in storage.entries), default=0)
+            booked = (*storage.entries, *(Entry(event, purpose, number) for event, purpose in parts))
+            if turn is not None:
+                storage.identity = storage.identity or new_identity()
+                turn.write(self._sealed(booked, storage.identity))
+            storage.entries = booked
 
     def _check_open(self) -> None:
         if self._closed:
@@ -290,111 +271,88 @@ class Ledger(NeverCopied):
             )
         self._storage.check_process()
 
-    def spent(self) -> Cost:
-        """Return what all bookings cost together, at the budget's delta."""
-        return self._cost(self.entries)
-
-    def remaining(self, *planned: "Event") -> Cost:
-        """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
-
-        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved, after the ``planned``
-        events (``planned_event()`` of other estimators). Exact where all are Gaussian; otherwise up to 0.1 % too small.
-        """
-        if math.isinf(self._epsilon):
-            return Cost(math.inf, self._delta, "no limit")
-        found = largest_gaussian(
-            [*(entry.event for entry in self.entries), *planned],
-            self._epsilon,
-            self._delta,
-            neighboring=self._neighboring,
-        )
-        return Cost(found, self._delta, "one more Gaussian release")
-
-    def guarantee(self) -> Guarantee:
-        """Return the promise that everything booked so far amounts to."""
-        spent = self.spent()
-        return Guarantee(spent.epsilon, spent.delta, self._privacy_unit, self._neighboring, spent.accountant)
-
     def snapshot(self) -> "Ledger":
         """Return a closed copy, as a release carries it."""
-        copy = Ledger(
-            self._epsilon, self._delta, privacy_unit=self._privacy_unit, neighboring=self._neighboring
-        )
-        copy._entries = self.entries
+        copy = self._copy()
         copy._closed = True
         return copy
 
+    def rehearsal(self) -> "Ledger":
+        """Return an open copy to try bookings on: its reservations release nothing, and this ledger stays as it is."""
+        copy = self._copy()
+        copy._rehearses = True
+        return copy
+
     def to_json(self) -> dict[str, Any]:
-        """Return the ledger as JSON values, with a schema version and a checksum."""
-        return self._json(
-            self.entries if self._storage.path is not None and self._storage.path.exists() else self._entries
-        )
+        """Return the ledger as JSON values, with a schema version and a checksum.
+
+        That of an open ledger without a file can be opened again, by :meth:`from_json`; that of a closed ledger, a
+        rehearsal, or one that is kept in a file is a record.
+        """
+        entries = self.entries
+        open_here = not (self._closed or self._rehearses or self._storage.path)
+        return self._sealed(entries, self._storage.tell() if open_here else None)
 
     @classmethod
     def from_json(cls, value: Any) -> "Ledger":
-        """Return the ledger that :meth:`to_json` wrote. It is open, and has no file.
+        """Return the ledger that :meth:`to_json` wrote.
+
+        It is closed where that was a record. In one process all ledgers made from one ledger's JSON are one budget; two
+        processes that read the same JSON would not know of each other: keep such a ledger in a file.
 
         Raises
         ------
         PrivacyError
-            Where the schema is not known, the checksum does not fit, or anything else is off. The checksum
-            notices accidents and careless edits; it is no signature, and whoever edits on purpose can renew
-            it.
+            Where the schema is not known, the checksum does not fit, or anything else is off; where it is an older
+            state of a ledger that this process has booked on since; where it was read from a ledger's file, which must
+            be opened by its path. The checksum notices accidents and careless edits; it is no signature, and whoever
+            edits on purpose can renew it.
         """
         fields = ledger_file.check(value)
-        ledger = cls(
-            fields.epsilon, fields.delta, privacy_unit=fields.privacy_unit, neighboring=fields.neighboring
-        )
-        from discreet.privacy.accounting import events
-
-        ledger._entries = tuple(Entry(events.from_json(event), purpose) for event, purpose in fields.entries)
-        for entry in ledger._entries:
-            list(events.leaves(entry.event))
+        if fields.path is not None:
+            raise PrivacyError("this is the content of a ledger file; use Ledger.open with the file's path.")
+        ledger = cls._from_fields(fields)
+        if fields.identity is None:
+            ledger._closed = True
+        else:
+            ledger._storage = storage_of(fields.identity, ledger._storage.entries, ledger._budget)
         return ledger
 
-    def _json(self, entries: tuple[Entry, ...]) -> dict[str, Any]:
+    @classmethod
+    def _from_fields(cls, fields: ledger_file.Fields) -> "Ledger":
+        ledger = cls(
+            fields.epsilon,
+            fields.delta,
+            privacy_unit=fields.privacy_unit,
+            neighboring=fields.neighboring,
+            failure_share=fields.failure_share,
+        )
+        ledger._storage.entries = entries_of(fields)
+        return ledger
+
+    def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
         from discreet.privacy.accounting import events
 
-        written = [{"purpose": entry.purpose, "event": events.to_json(entry.event)} for entry in entries]
-        return ledger_file.seal(self._epsilon, self._delta, self._privacy_unit, self._neighboring, written)
-
-    def _cost(self, entries: tuple[Entry, ...]) -> Cost:
-        return composed_epsilon(
-            [entry.event for entry in entries], self._delta, neighboring=self._neighboring
+        epsilon, delta, neighboring, share = self._budget
+        written = [(events.to_json(entry.event), entry.purpose, entry.booking) for entry in entries]
+        path = None if identity is None or self.path is None else str(self.path)
+        return ledger_file.seal(
+            ledger_file.Fields(epsilon, delta, self.privacy_unit, neighboring, share, identity, path, written)
         )
 
-    def _refresh(self) -> None:
-        if self._storage.path is None or not self._storage.path.exists():
-            return
-        found = Ledger.from_json(ledger_file.read(self._storage.path))
-        budget = (self._epsilon, self._delta, self._privacy_unit, self._neighboring)
-        if (found._epsilon, found._delta, found._privacy_unit, found._neighboring) != budget:
-            raise PrivacyError(
-                f"the ledger file {self._storage.path} was replaced by another ledger; put it back."
-            )
-        if found._entries[: len(self._entries)] != self._entries:
-            raise PrivacyError(
-                f"the ledger file {self._storage.path} lacks bookings that it held before; restore the newer one."
-            )
-        self._entries = found._entries
+    def _copy(self) -> "Ledger":
+        budget = self._budget
+        copy = Ledger(
+            budget.epsilon,
+            budget.delta,
+            privacy_unit=self.privacy_unit,
+            neighboring=budget.neighboring,
+            failure_share=budget.failure_share,
+        )
+        copy._storage.entries = self.entries
+        return copy
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any:
-        if self._storage.path is not None:
-            return Ledger.open, (str(self._storage.path.absolute()),)
-        return _reopen_closed, (self.to_json(),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self.to_json() == other.to_json()
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
-
-    def __repr__(self) -> str:
-        closed = ", closed" if self._closed else ""
-        return (
-            f"Ledger(epsilon={self._epsilon:g}, delta={self._delta:g}, privacy_unit={self._privacy_unit!r}, "
-            f"{len(self._entries)} booked{closed})"
-        )
-
-
-def _reopen_closed(value: Any) -> Ledger:
-    return Ledger.from_json(value).snapshot()
+        if self.path is not None:
+            return Ledger.open, (str(self.path),)
+        return Ledger.from_json, (self.snapshot().to_json(),)

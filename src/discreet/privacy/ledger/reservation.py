@@ -4,9 +4,12 @@ import os
 import threading
 from collections import Counter
 from fractions import Fraction
-from typing import Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from discreet.errors import PrivacyError
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["Reservation"]
 
@@ -23,7 +26,7 @@ class Reservation:
     purpose : str
     """
 
-    def __init__(self, event: Any, purpose: str) -> None:
+    def __init__(self, event: "Event", purpose: str, *, rehearsed: bool = False) -> None:
         from dp_accounting import dp_event as dp
 
         from discreet.privacy.accounting import events
@@ -32,6 +35,7 @@ class Reservation:
         self.purpose = purpose
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._rehearsed = rehearsed
         self._precision = Fraction(0)
         self._left: Counter[Any] = Counter()
         self._unlimited = False
@@ -43,7 +47,7 @@ class Reservation:
             else:
                 self._left[leaf] += count
 
-    def use(self, event: Any) -> None:
+    def use(self, event: "Event") -> None:
         """Draw on the reservation for one release.
 
         Gaussian events draw on the sum of 1 / noise_multiplier^2 of the reserved ones, exactly; each other
@@ -58,6 +62,10 @@ class Reservation:
 
         from discreet.privacy.accounting import events
 
+        if self._rehearsed:
+            raise PrivacyError(
+                f"the reservation for {self.purpose!r} is from a rehearsal, which books nothing; reserve on the ledger."
+            )
         if os.getpid() != self._process:
             raise PrivacyError(
                 f"the reservation for {self.purpose!r} was made in another process; reserve in this one, on a "

@@ -1,6 +1,12 @@
-"""Where a ledger lives: in one process, or in a file whose users take turns."""
+"""Where a ledger's bookings are: in one process, or in a file whose users take turns.
+
+A ledger has an identity, a random number, as long as it can be booked on. Whatever is made from its JSON in the same
+process has the same storage, so that one JSON cannot become two budgets there. A ledger file names its own path; a copy
+of it under another name is refused while the file that it names is there.
+"""
 
 import os
+import secrets
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,8 +15,18 @@ from typing import Any, Self
 
 from discreet.errors import PrivacyError
 from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger.entry import Entry
+from discreet.privacy.ledger.filter import Budget, Standing
 
-__all__ = ["NeverCopied", "Storage"]
+__all__ = ["NeverCopied", "Storage", "check_original", "new_identity", "storage_of"]
+
+_told: dict[str, "Storage"] = {}
+_telling = threading.Lock()
+
+
+def new_identity() -> str:
+    """Return the identity of a new ledger."""
+    return secrets.token_hex(16)
 
 
 class NeverCopied:
@@ -27,18 +43,42 @@ class NeverCopied:
 
 
 class Storage:
-    """Where a ledger lives, and whose turn it is to book.
+    """The bookings of one ledger, and whose turn it is to add to them.
 
     Attributes
     ----------
     path : Path or None
         The file; None for a ledger of this process alone.
+    identity : str or None
+        None for a file that was written before there were any, until it is written again.
+    entries : tuple of Entry
+        As last read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.path: Path | None = None
+        self.identity: str | None = new_identity()
+        self.entries: tuple[Entry, ...] = ()
+        self._stood = ((), Standing(budget))
         self._lock = threading.RLock()
         self._process = os.getpid()
+
+    def standing(self) -> Standing:
+        """Return where the filter stands after all entries; quick where only new ones were added."""
+        with self._lock:
+            entries = self.entries
+            done, standing = self._stood
+            if entries[: len(done)] != done:
+                done, standing = (), Standing(standing.budget)
+            rest = entries[len(done) :]
+            while rest:
+                together = rest[:1]
+                if rest[0].booking:
+                    together = tuple(entry for entry in rest if entry.booking == rest[0].booking)
+                standing = standing.after(entry.event for entry in together)
+                rest = rest[len(together) :]
+            self._stood = entries, standing
+            return standing
 
     def check_process(self) -> None:
         """Raise ``PrivacyError`` in a fork of the process that a ledger without a file belongs to."""
@@ -49,17 +89,60 @@ class Storage:
             )
 
     @contextmanager
-    def exclusively(self) -> Generator[None]:
-        """Keep all other threads and processes out."""
+    def exclusively(self) -> Generator[ledger_file.Turn | None]:
+        """Keep all other threads and processes out; yield the right to write the file, where there is one."""
         if os.getpid() != self._process:  # another thread may have held the lock when this process was forked
             self._lock, self._process = threading.RLock(), os.getpid()
         with self._lock:
             if self.path is None:
-                yield
+                yield None
                 return
-            with ledger_file.locked(self.path):
-                if not self.path.exists():
-                    raise PrivacyError(
-                        f"the ledger file {self.path} is gone; nothing can be booked without it."
-                    )
-                yield
+            with ledger_file.locked(self.path) as turn:
+                yield turn
+
+    def tell(self) -> str:
+        """Return the identity for JSON, and remember that it was told."""
+        assert self.identity is not None
+        with _telling:
+            _told[self.identity] = self
+        return self.identity
+
+
+def storage_of(identity: str, entries: tuple[Entry, ...], budget: Budget) -> Storage:
+    """Return the storage of JSON that was told before, or a new one.
+
+    Raises
+    ------
+    PrivacyError
+        Where this process knows of bookings that the JSON lacks.
+    """
+    with _telling:
+        storage = _told.get(identity)
+        if storage is None:
+            storage = Storage(budget)
+            storage.identity, storage.entries = identity, entries
+            _told[identity] = storage
+        elif entries[: len(storage.entries)] == storage.entries:
+            storage.entries = entries
+        else:
+            raise PrivacyError(
+                "this is an older state of a ledger on which this process has booked since: it would spend the same "
+                "budget twice. Go on with that ledger, or with what its to_json() says now."
+            )
+        return storage
+
+
+def check_original(path: Path, identity: str | None, named: str | None) -> None:
+    """Raise ``PrivacyError`` where a ledger file is a copy, and what it was copied from is still there."""
+    if identity is None or named is None or named == str(path):
+        return
+    original = Path(named)
+    try:
+        if original.samefile(path) or ledger_file.check(ledger_file.read(original)).identity != identity:
+            return
+    except (OSError, PrivacyError):
+        return
+    raise PrivacyError(
+        f"the ledger file {path} is a copy of {original}: two budgets for one text. Open {original}; to move a ledger, "
+        "take the old file away."
+    )

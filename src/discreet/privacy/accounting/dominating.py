@@ -1,0 +1,221 @@
+r"""Any event as Gaussian noise and a failure: what a filter can add up.
+
+A *charge* is a Gaussian parameter mu (kept as its square, the precision) and a failure probability d. It covers a
+mechanism whose curve delta(epsilon), for both orders of any two neighbours, lies nowhere above
+
+.. math:: d + (1 - d) \, G_\mu(\epsilon) , \qquad
+   G_\mu(\epsilon) = \Phi(-\epsilon/\mu + \mu/2) - e^\epsilon \Phi(-\epsilon/\mu - \mu/2) ,
+
+which is the curve of this: with probability d tell everything, otherwise add Gaussian noise of multiplier 1 / mu. By
+Blackwell's theorem the mechanism's output can then be computed from that one's (Dong, Roth and Su, theorem 2.10). It is
+enough to look at :math:`\epsilon \ge 0`: at :math:`-\epsilon` both curves are :math:`1 - e^{-\epsilon} + e^{-\epsilon}`
+times what they are at :math:`\epsilon` for the neighbours in the other order.
+
+Exact charges
+-------------
+*Gaussian noise* and *failures* are what they are. *A pure loss* is covered by randomised response, two outcomes with
+probabilities :math:`p = e^\epsilon/(1 + e^\epsilon)` and 1 - p; a Gaussian covers two outcomes that have
+probabilities p and q under the two neighbours where :math:`\Phi^{-1}(p) - \Phi^{-1}(q) \le \mu`, here :math:`\mu = -2
+\Phi^{-1}(1 - p)`.
+
+*A draw of bounded range r* has losses from t - r to t for some t, and is covered by two outcomes with just these two
+losses (hockey-stick divergences are means of convex functions of the likelihood ratio, whose mean is 1), so
+:math:`\mathrm{logit}\, p - \mathrm{logit}\, q = r`. With :math:`g = \Phi^{-1} \circ \mathrm{logit}^{-1}`, which is odd
+and, on the positive half, concave (van Zwet: the logistic distribution has heavier tails than the normal),
+:math:`g(x + r/2) - g(x - r/2)` is largest at x = 0: mu is that of a pure loss of r / 2.
+
+*A Poisson sample* is covered by the same noise with everybody in the sample.
+
+Found numerically
+-----------------
+Where a failure probability may be spent, a smaller mu is looked for on the whole curve of the event (all its parts
+composed). PLD gives an upper bound A of it, a convex function of :math:`x = e^\epsilon`. Between two points of a grid
+A lies below its chord; the covering curve B is convex, too, and lies above its tangents. A chord that is nowhere
+above one of the tangents at its two ends proves :math:`A \le B` between them, and both are straight, so only the ends
+are compared. Beyond the last point A is at most d. Where only an upper bound without that shape is known (zCDP), the
+value of A at one point is compared with that of B at the next: both fall. Every comparison is made with A rounded up
+and B rounded down, and mu is the larger end of a bisection.
+
+References
+----------
+Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
+Dong, Durfee, Rogers, "Optimal differential privacy composition for exponential mechanisms", arXiv:1909.13830.
+van Zwet, "Convex transformations of random variables", Mathematisch Centrum, 1964.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfinv, ndtr, ndtri_exp
+
+from discreet.privacy.accounting.curves import Totals, pure_epsilon, sort_events
+from discreet.privacy.accounting.gdp import gdp_delta_below
+from discreet.privacy.accounting.grid import Grids
+from discreet.privacy.accounting.pld import GRID_ERROR, losses
+from discreet.privacy.accounting.zcdp import zcdp_delta
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
+__all__ = ["Charge", "charge", "gaussian_of_pure"]
+
+_NODES = 2000
+#: Parts of the failure probability that are tried, and how much larger mu may be with a smaller one.
+_PARTS = (1e-3, 0.1, 1.0)
+_WORTH = 1.01
+#: Beyond this epsilon nothing is looked for: exp would overflow.
+_FARTHEST = 500.0
+_UP = 1 + 1e-12
+#: A's own sums, of up to half a million cells, are off by less.
+_SUMS = 1 + 1e-8
+
+Floats = NDArray[np.float64]
+
+
+class Charge(NamedTuple):
+    """What covers an event: exact, so that sums do not depend on their order.
+
+    Attributes
+    ----------
+    precision : Fraction or None
+        mu^2. None where no Gaussian covers the event.
+    failure : Fraction
+    """
+
+    precision: Fraction | None
+    failure: Fraction
+
+
+def gaussian_of_pure(epsilon: float) -> float:
+    """Return the least mu that covers every pure loss of ``epsilon``, rounded up."""
+    if epsilon < 1:
+        return 2 * math.sqrt(2) * float(erfinv(math.tanh(epsilon / 2))) * _UP
+    return -2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon)))) * _UP
+
+
+def charge(parts: Iterable["Event"], failure: Fraction, *, neighboring: str = "add_or_remove_one") -> Charge:
+    """Return what covers some events together.
+
+    Parameters
+    ----------
+    parts : iterable of events
+        All fixed before their data are read.
+    failure : Fraction
+        How much failure probability may be spent beside the event's own, to make mu smaller. None is spent on
+        what is Gaussian.
+    neighboring : {"add_or_remove_one", "replace_one"}
+    """
+    return _charge(sort_events(parts, neighboring), failure)
+
+
+@lru_cache(maxsize=512)
+def _charge(totals: Totals, failure: Fraction) -> Charge:
+    exact = Charge(_exact_precision(totals), totals.failure)
+    if not totals.private or failure <= 0 or not (totals.pure or totals.sampled or totals.rho):
+        return exact
+    rest = totals._replace(failure=Fraction(0))
+    most = math.nextafter(float(failure), 0.0)
+    found = [(_smallest_mu(rest, most * part), most * part) for part in _PARTS]
+    # A smaller failure probability, where it costs next to nothing in noise.
+    mu, spent = next(pair for pair in found if pair[0] <= _WORTH * found[-1][0])
+    if math.isinf(mu) or (exact.precision is not None and exact.precision <= Fraction(mu) ** 2):
+        return exact
+    return Charge(Fraction(mu) ** 2, totals.failure + Fraction(spent))
+
+
+def _exact_precision(totals: Totals) -> Fraction | None:
+    if totals.rho or not totals.private:
+        return None
+    total = totals.all_precision
+    for leaf, count in totals.pure:
+        epsilon = pure_epsilon(leaf) / (2 if hasattr(leaf, "log_ratio") else 1)
+        total += count * Fraction(gaussian_of_pure(epsilon)) ** 2
+    return total
+
+
+def _smallest_mu(totals: Totals, failure: float) -> float:
+    """Return a mu that covers the events but for ``failure``; infinity where none is found."""
+    covered = _check_convex(totals, failure) or _check_falling(totals, failure)
+    if covered is None:
+        return math.inf
+    low, high = 0.0, 1e-3
+    while not covered(high):
+        low, high = high, 2 * high
+        if high > 1e3:
+            return math.inf
+    while high - low > 1e-5 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if covered(middle) else (middle, high)
+    return high
+
+
+def _check_convex(totals: Totals, failure: float) -> Callable[[float], bool] | None:
+    """Return the check of a mu against the PLD of the events; None where that does not apply."""
+    found = losses(totals, failure)
+    if found is None:
+        return None
+    grids = Grids(found.kinds, failure, GRID_ERROR)
+    curve = found.composed(max(grids.first() / 2, grids.finest / 4))
+    last = float(curve.get_epsilon_for_delta(0.999 * failure - found.error))
+    if not last < _FARTHEST:
+        return None
+    epsilon = np.linspace(0.0, last, _NODES)
+    above = np.asarray(curve.get_delta_for_epsilon(epsilon), np.float64) * _SUMS + found.error
+    if not above[-1] <= failure:
+        return None
+    widths = np.exp(epsilon[:-1]) * np.expm1(np.diff(epsilon))
+
+    def covered(mu: float) -> bool:
+        below = failure + (1 - failure) * gdp_delta_below(mu, epsilon)
+        slope = (1 - failure) * ndtr(
+            -epsilon / mu - mu / 2
+        )  # minus the derivative of ``below`` in exp(epsilon)
+        return _nowhere_above(above, below, slope, widths)
+
+    return covered
+
+
+def _nowhere_above(above: Floats, below: Floats, slope: Floats, widths: Floats) -> bool:
+    """Tell whether chords of a convex curve lie below a tangent of another, at one of their ends, all along.
+
+    Parameters
+    ----------
+    above, below, slope : array of shape (n_nodes,)
+        The two curves, and how steeply ``below`` falls.
+    widths : array of shape (n_nodes - 1,)
+        Between the nodes.
+    """
+    at_left = (above[:-1] <= below[:-1]) & (above[1:] <= below[:-1] - slope[:-1] * widths * _UP)
+    at_right = (above[1:] <= below[1:]) & (above[:-1] <= below[1:] + slope[1:] * widths / _UP)
+    return bool(np.all(at_left | at_right))
+
+
+def _check_falling(totals: Totals, failure: float) -> Callable[[float], bool] | None:
+    """Return the check of a mu against zCDP of the events: a bound that falls, and need not be convex."""
+    rho = math.fsum(
+        [
+            totals.rho,
+            float(totals.all_precision) / 2,
+            *(n * pure_epsilon(e) ** 2 / (8 if hasattr(e, "log_ratio") else 2) for e, n in totals.pure),
+        ]
+    )
+    rho *= _UP
+    last = rho + 2 * math.sqrt(
+        rho * math.log(1 / failure)
+    )  # Bun and Steinke: delta is below ``failure`` from here on
+    if not (0 < last < _FARTHEST):
+        return None
+    epsilon = np.linspace(0.0, last, _NODES)
+    above = zcdp_delta(rho, epsilon)
+    above = np.minimum(above, min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))) * _UP  # total variation
+
+    def covered(mu: float) -> bool:
+        below = failure + (1 - failure) * gdp_delta_below(mu, epsilon)
+        return bool(np.all(above[:-1] <= below[1:]) and above[-1] <= failure)
+
+    return covered

@@ -1,0 +1,178 @@
+"""What a ledger says: its budget, its bookings, what they cost and what is left. The part that only reads."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting.curves import sort_events
+from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
+from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger.entry import Entry
+from discreet.privacy.ledger.filter import Budget
+from discreet.privacy.ledger.storage import NeverCopied, Storage
+from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
+__all__ = ["Statement", "entries_of"]
+
+_AS_A_PLAN = "as a plan fixed beforehand, because this older ledger was no filter"
+
+
+class Statement(NeverCopied):
+    """What a ledger says. Made by :class:`discreet.Ledger` only."""
+
+    def __init__(
+        self, epsilon: Any, delta: Any, privacy_unit: str, neighboring: str, failure_share: Any
+    ) -> None:
+        check_unit(privacy_unit, neighboring)
+        share = _check_share(failure_share)
+        self._budget = Budget(check_epsilon(epsilon), check_delta(delta), neighboring, share)
+        self._privacy_unit = privacy_unit
+        self._storage = Storage(self._budget)
+        self._closed = False
+
+    @property
+    def epsilon(self) -> float:
+        """The budget's epsilon."""
+        return self._budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The budget's delta."""
+        return self._budget.delta
+
+    @property
+    def failure_share(self) -> float | None:
+        """Share of delta set aside for failures after the first booking; None where that booking decides."""
+        return self._budget.failure_share
+
+    @property
+    def privacy_unit(self) -> str:
+        """Whose presence (or content) is hidden."""
+        return self._privacy_unit
+
+    @property
+    def neighboring(self) -> str:
+        """How two corpora differ that must look alike."""
+        return self._budget.neighboring
+
+    @property
+    def closed(self) -> bool:
+        """Whether this is a record only, on which nothing can be booked."""
+        return self._closed
+
+    @property
+    def path(self) -> Path | None:
+        """The file this ledger is kept in, if any."""
+        return self._storage.path
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All that was booked, oldest first."""
+        self._refresh()
+        return self._storage.entries
+
+    def spent(self) -> Cost:
+        """Return what all bookings cost together, at the budget's delta.
+
+        A single booking, or a plan, is priced as tightly as the accountants can: nothing was seen before it. From the
+        second on it is the filter's figure, which holds however each booking was chosen by what the earlier ones
+        released, its kind included: for every e, the interaction that stops before this figure would pass e is
+        (e, delta)-private (:mod:`discreet.privacy.ledger.filter`). It is never below what :meth:`reserve` compares with
+        the budget.
+
+        A list of events that was fixed beforehand may cost less than the figure: book it as a :meth:`plan`.
+        """
+        entries = self.entries
+        if entries and not any(entry.booking for entry in entries):
+            found = composed_epsilon(
+                [entry.event for entry in entries], self.delta, neighboring=self.neighboring
+            )
+            several = len(entries) > 1
+            return found._replace(accountant=f"{found.accountant}, {_AS_A_PLAN}") if several else found
+        return self._storage.standing().cost()
+
+    def remaining(self, *planned: "Event", together: bool = False) -> Cost:
+        """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
+
+        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved, after the ``planned``
+        events (``planned_event()`` of other estimators). Exact where all bookings are Gaussian; otherwise up to 0.1 %
+        too small. 0 where nothing is left.
+
+        Parameters
+        ----------
+        *planned : events
+            To be booked before that release, in this order, one by one.
+        together : bool, default False
+            Whether they will be booked as one :meth:`plan` with it, which leaves more for it.
+        """
+        self._refresh()
+        if math.isinf(self.epsilon):
+            return Cost(math.inf, self.delta, "no limit")
+        standing = self._storage.standing()
+        if together and standing.first is None:
+            frame = sort_events(planned, self.neighboring)
+        else:
+            for event in planned:
+                standing = standing.after([event])
+            frame = standing.next_frame()
+        left = self.epsilon - float(standing.pure)
+        found = largest_gaussian(frame, left, self.delta) if standing.covered and left > 0 else 0.0
+        return Cost(found, self.delta, "one more Gaussian release")
+
+    def guarantee(self) -> Guarantee:
+        """Return the promise that everything booked so far amounts to; see :meth:`spent` for when it holds."""
+        spent = self.spent()
+        return Guarantee(spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant)
+
+    def _refresh(self) -> None:
+        storage = self._storage
+        if storage.path is None or not storage.path.exists():
+            return
+        found = ledger_file.check(ledger_file.read(storage.path))
+        told = (found.epsilon, found.delta, found.neighboring, found.failure_share, found.privacy_unit)
+        another = None not in (found.identity, storage.identity) and found.identity != storage.identity
+        if another or told != (*self._budget, self._privacy_unit):
+            raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
+        entries = entries_of(found)
+        if entries[: len(storage.entries)] != storage.entries:
+            raise PrivacyError(
+                f"the ledger file {storage.path} lacks bookings that it held before; restore the newer one."
+            )
+        storage.entries, storage.identity = entries, found.identity or storage.identity
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Statement):
+            return NotImplemented
+        mine, yours = ((s._budget, s._privacy_unit, s.entries) for s in (self, other))
+        return mine == yours
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._closed else ""
+        return (
+            f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, privacy_unit={self.privacy_unit!r}, "
+            f"{len(self._storage.entries)} booked{closed})"
+        )
+
+
+def entries_of(fields: ledger_file.Fields) -> tuple[Entry, ...]:
+    """Return the bookings that a checked ledger holds."""
+    from discreet.privacy.accounting import events
+
+    entries = tuple(Entry(events.from_json(e), purpose, booking) for e, purpose, booking in fields.entries)
+    for entry in entries:
+        list(events.leaves(entry.event))
+    return entries
+
+
+def _check_share(share: Any) -> float | None:
+    if share is None:
+        return None
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {share!r}.")
+    return float(share)

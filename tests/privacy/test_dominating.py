@@ -1,0 +1,204 @@
+"""Charges: a Gaussian and a failure that cover an event on its whole curve, and hardly more than that."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import hockey_stick as naive
+from tests.naive import losses as slow
+
+from discreet.privacy.accounting import dominating, events
+from discreet.privacy.accounting.dominating import Charge, charge, gaussian_of_pure
+from discreet.privacy.accounting.gdp import gdp_delta, gdp_delta_below
+from discreet.privacy.accounting.zcdp import zcdp_delta
+
+mpmath.mp.dps = 40
+FAILURE = Fraction(1, 10**7)
+
+
+def mu_of(found):
+    return math.sqrt(found.precision)
+
+
+def cover(found, epsilon):
+    """The curve of a charge."""
+    failure = float(found.failure)
+    return failure + (1 - failure) * naive.gaussian_delta(mu_of(found), epsilon)
+
+
+# ---- the Gaussian curve, rounded down
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-4, 1.5), st.floats(-4, 2.5))
+def test_the_lower_curve_is_below_the_truth_and_close_to_it(log_mu, log_epsilon):
+    mu, epsilon = 10**log_mu, 10**log_epsilon
+    low = float(gdp_delta_below(mu, np.array([epsilon]))[0])
+    truth = naive.gaussian_delta_60_digits(mu, epsilon)
+    assert low <= truth <= gdp_delta(mu, epsilon)
+    if truth > 1e-300:
+        assert low >= truth * (1 - 1e-6)
+
+
+# ---- exact charges
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-9, 2))
+def test_pure_losses_are_covered_by_the_least_gaussian(log_epsilon):
+    epsilon = mpmath.mpf(10**log_epsilon)
+    p = 1 / (mpmath.exp(epsilon) + 1)
+    truth = 2 * mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * p) if epsilon < 30 else None
+    found = gaussian_of_pure(float(epsilon))
+    if truth is not None:
+        assert truth <= found <= truth * (1 + 1e-11)
+    # Phi(-mu / 2) is at most 1 / (e^epsilon + 1): the Gaussian passes below the corner of randomised response.
+    assert mpmath.ncdf(-mpmath.mpf(found) / 2) <= p
+
+
+def two_outcomes(p, q, epsilon):
+    """Hockey-stick divergence of two outcomes with probabilities p against q, in both orders."""
+    one = np.maximum(p - np.exp(epsilon) * q, 0) + np.maximum((1 - p) - np.exp(epsilon) * (1 - q), 0)
+    two = np.maximum(q - np.exp(epsilon) * p, 0) + np.maximum((1 - q) - np.exp(epsilon) * (1 - p), 0)
+    return np.maximum(one, two)
+
+
+@pytest.mark.parametrize("log_ratio", [0.01, 0.3, 1.0, 4.0, 12.0])
+def test_draws_of_bounded_range_are_covered(log_ratio):
+    found = charge([events.bounded_range(log_ratio)], Fraction(0))
+    grid = np.linspace(0, log_ratio * 1.1, 500)
+    largest = 0.0
+    for x in np.linspace(-20, 20, 401):  # the mechanism's losses span the range, wherever it lies
+        p, q = 1 / (1 + math.exp(-x - log_ratio / 2)), 1 / (1 + math.exp(-x + log_ratio / 2))
+        curve = two_outcomes(p, q, grid)
+        assert np.all(curve <= cover(found, grid) + 1e-15)
+        largest = max(largest, float(np.max(curve - cover(found, grid) * 0.99)))
+    assert largest > 0  # one per cent less would not cover all of them
+
+
+def test_gaussians_and_failures_are_what_they_are():
+    both = events.with_delta(events.composed(events.gaussian(4.0), 3), 1e-9)
+    assert charge([both, events.gaussian(2.0)], FAILURE) == Charge(Fraction(7, 16), Fraction(1e-9))
+    assert charge([], FAILURE) == Charge(Fraction(0), Fraction(0))
+    assert charge([events.non_private()], FAILURE).precision is None
+    assert charge([events.zcdp(0.1)], Fraction(0)).precision is None
+    sampled = events.poisson_sampled(0.1, events.gaussian(4.0))
+    assert charge([sampled], Fraction(0)) == Charge(Fraction(1, 16), Fraction(0))
+    assert charge([sampled], FAILURE, neighboring="replace_one") == Charge(Fraction(1, 16), Fraction(0))
+
+
+# ---- found numerically, against curves that share nothing with it
+
+
+def sampled_curve(rate, multiplier, times, step=1e-4):
+    """The curve of composed Poisson samples, below the truth: losses rounded down, the worse of two directions."""
+    curves = []
+    for remove in (True, False):
+        part = slow.sampled_gaussian(multiplier, rate, remove)
+        found, weights = slow.composed([(part, times)], step, np.floor)
+        curves.append(lambda e, x=found, w=weights: np.sum(-np.expm1(np.minimum(e - x, 0)) * w))
+    return lambda epsilon: np.array([max(curve(e) for curve in curves) for e in epsilon])
+
+
+def laplace_curve(pure):
+    return lambda epsilon: np.maximum(-np.expm1((epsilon - pure) / 2), 0)
+
+
+CURVES = {
+    "coins": (
+        events.composed(events.discrete_laplace(0.1, 1), 20),
+        lambda epsilon: np.array([naive.coin_delta(0.1, 20, e) for e in epsilon]),
+    ),
+    "many coins": (
+        events.composed(events.discrete_laplace(0.003, 1), 10_000),
+        lambda epsilon: np.array([naive.coin_delta(0.003, 10_000, e) for e in epsilon]),
+    ),
+    "laplace": (events.laplace(0.5), laplace_curve(0.5)),
+    "lattice": (
+        events.discrete_laplace(0.5, 8),
+        lambda epsilon: naive.discrete_laplace_delta(events.discrete_laplace(0.5, 8), epsilon),
+    ),
+    "laplace and gaussian": (
+        events.composed(events.laplace(0.5), 1),
+        lambda epsilon: np.array([naive.laplace_and_gaussian_delta(0.5, 0.2, e, 20_001) for e in epsilon]),
+    ),
+    "samples": (
+        events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20),
+        sampled_curve(0.05, 1.24, 20),
+    ),
+    "few samples": (
+        events.composed(events.poisson_sampled(0.01, events.gaussian(0.8)), 3),
+        sampled_curve(0.01, 0.8, 3),
+    ),
+}
+
+
+def parts_of(name):
+    return [CURVES[name][0], *([events.gaussian(5.0)] if "and gaussian" in name else [])]
+
+
+@pytest.mark.parametrize("failure", [1e-4, 1e-7, 1e-10])
+@pytest.mark.parametrize("name", CURVES)
+def test_the_whole_curve_is_covered_and_no_smaller_gaussian_covers_it(name, failure):
+    _, curve = CURVES[name]
+    found = charge(parts_of(name), Fraction(failure))
+    assert 0 < found.failure <= Fraction(failure)
+    epsilon = np.unique(np.r_[np.linspace(0, 0.5, 101), np.linspace(0, 30 * mu_of(found), 301)])
+    truth = curve(epsilon)
+    assert np.all(truth <= cover(found, epsilon) * (1 + 1e-9))
+    # It was found with the failure probability that it says; nearly the least mu with that.
+    smaller = found._replace(precision=found.precision * Fraction(98, 100) ** 2)
+    assert np.any(truth > cover(smaller, epsilon))
+
+
+def test_a_failure_probability_is_spent_where_it_helps():
+    samples, laplace = CURVES["samples"][0], events.laplace(0.5)
+    assert charge([samples], FAILURE).failure > FAILURE / 2
+    assert charge([laplace], FAILURE).failure < FAILURE / 100
+    assert mu_of(charge([laplace], FAILURE)) < mu_of(charge([laplace], Fraction(0)))
+    assert mu_of(charge([samples], FAILURE)) < mu_of(charge([samples], FAILURE / 1000))
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.01, 0.3])
+def test_zcdp_is_covered(rho):
+    # A Gaussian of mu^2 / 2 = rho is one mechanism of that rho; randomised response and Laplace noise are others.
+    found = charge([events.zcdp(rho)], FAILURE)
+    epsilon = np.linspace(0, 20 * math.sqrt(rho), 500)
+    assert np.all(naive.gaussian_delta(math.sqrt(2 * rho), epsilon) <= cover(found, epsilon))
+    pure = math.sqrt(2 * rho)  # a pure loss of e is e^2 / 2-zCDP
+    assert np.all(
+        two_outcomes(1 / (1 + math.exp(-pure)), 1 / (1 + math.exp(pure)), epsilon) <= cover(found, epsilon)
+    )
+    bound = zcdp_delta(rho, epsilon)
+    assert np.all(bound >= naive.gaussian_delta(math.sqrt(2 * rho), epsilon))
+    assert mu_of(found) < 2 * math.sqrt(2 * rho)
+
+
+def test_planted_mistakes_in_the_check_would_be_seen(monkeypatch):
+    def seen(name):
+        part, curve = CURVES[name]
+        epsilon = np.linspace(0, 2, 501)
+        dominating._charge.cache_clear()
+        found = charge([part], FAILURE)
+        dominating._charge.cache_clear()
+        return bool(np.any(curve(epsilon) > cover(found, epsilon) * (1 + 1e-9)))
+
+    assert not seen("coins")
+    assert not seen("samples")
+    with monkeypatch.context() as planted:  # compared at three points only, not between them
+        planted.setattr(dominating, "_NODES", 3)
+        planted.setattr(dominating, "_nowhere_above", lambda a, b, *_: bool(np.all(a <= b)))
+        assert seen("samples")
+    with monkeypatch.context() as planted:  # only where delta is read: the old conversion
+        planted.setattr(
+            dominating, "gdp_delta_below", lambda mu, e: np.where(e < 1.5, 1.0, gdp_delta_below(mu, e))
+        )
+        assert seen("coins")
+    with monkeypatch.context() as planted:  # a bisection that ends on the wrong side
+        smallest = dominating._smallest_mu
+        planted.setattr(dominating, "_smallest_mu", lambda totals, failure: smallest(totals, failure) * 0.99)
+        assert seen("coins")
