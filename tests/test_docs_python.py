@@ -109,6 +109,13 @@ def released(_: Path) -> dict[str, Any]:
     return {"model": model, "Release": Release}
 
 
+def with_vectors(folder: Path) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    rows = [" ".join([word, *(f"{value:.3f}" for value in rng.normal(size=100))]) for word in WORDS[1:]]
+    (folder / "glove.6B.100d.txt").write_text("\n".join(rows) + "\n")
+    return {"counts": some_counts(), "words": WORDS}
+
+
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "README.md": readme,
     "audit-more.md": attacked,
@@ -129,6 +136,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "quick-start.md": lambda folder: notes(folder) or {},
     "releases.md": released,
     "vocabulary.md": lambda _: {"texts": some_texts()},
+    "word-vectors.md": with_vectors,
     "word-level.md": lambda _: {"counts": some_counts(300)},
 }
 
