@@ -97,7 +97,7 @@ def test_a_word_that_goes_its_own_way_does_not_carry_the_others(world):
     space, unigram, truth, weight, variance, joint = world
     rare = int(unigram.argmin())
     wild = joint.copy()
-    wild[rare, 0] += 0.05
+    wild[rare, 0] += 0.1
     topics = []
     for cells in (joint, wild):
         found = VectorPrior.start(space, K)
