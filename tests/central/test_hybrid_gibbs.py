@@ -193,9 +193,9 @@ def test_noise_is_fresh_and_sits_on_the_true_counts():
     n_topics, n_words = 4, 300
     tokens = arrange(sp.csr_matrix(np.full((40, n_words), 2)), SecureStream(1))
     mechanism = table_mechanism("laplace", 0.5, 1e-6)
-    settings = hybrid_gibbs.Settings(n_topics, 1.0, 0.01, None, mechanism)
+    settings = hybrid_gibbs.Settings(n_topics, 1.0, 0.01, 1e6, mechanism)  # cuts nothing
     ledger = Ledger(1e3, 1e-6, privacy_unit="word", neighboring="replace_one")
-    reservation = ledger.reserve(total_event(mechanism, 9, 0, 0.0), "tables")
+    reservation = ledger.reserve(total_event(mechanism, 9, 8, range_of(1e6, 0.01)), "tables and draws")
     stream = SecureStream(2)
     state = hybrid_gibbs.init(tokens, settings, stream)
     noise = []
@@ -215,6 +215,20 @@ def test_noise_is_fresh_and_sits_on_the_true_counts():
     hybrid_gibbs.release_table(state, tokens, settings, stream, reservation)
     with pytest.raises(PrivacyError, match="does not cover"):
         hybrid_gibbs.release_table(state, tokens, settings, stream, reservation)
+
+
+@pytest.mark.parametrize(("n_draws", "runs"), [(0, 0), (2, 2)])
+def test_draws_are_drawn_on_the_reservation(n_draws, runs):
+    tokens = arrange(sp.csr_matrix(np.full((10, 20), 2)), SecureStream(1))
+    mechanism = table_mechanism("laplace", 0.5, 1e-6)
+    settings, stream = hybrid_gibbs.Settings(4, 1.0, 0.01, 10.0, mechanism), SecureStream(2)
+    ledger = Ledger(math.inf, 1e-6, privacy_unit="word", neighboring="replace_one")
+    reservation = ledger.reserve(total_event(mechanism, 9, n_draws, range_of(10.0, 0.01)), "a run")
+    state = hybrid_gibbs.init(tokens, settings, stream)
+    for _ in range(runs):
+        state, _ = hybrid_gibbs.step(state, tokens, settings, stream, reservation)
+    with pytest.raises(PrivacyError, match="does not cover a draw of range"):
+        hybrid_gibbs.step(state, tokens, settings, stream, reservation)
 
 
 # ---- cost

@@ -72,12 +72,12 @@ arXiv:2010.04391, algorithm 1. Bounded range: Durfee, Rogers, arXiv:1905.04273; 
 Rogers, arXiv:2010.13981.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.word_level.cost import Mechanism
+from discreet.central.word_level.cost import Mechanism, range_of
 from discreet.central.word_level.integer_draws import (
     check_lengths,
     draw_topics,
@@ -89,6 +89,9 @@ from discreet.lda.gibbs.state import Tokens, count_topics
 from discreet.privacy.bound import BoundedSum
 from discreet.privacy.ledger.reservation import Reservation
 from discreet.privacy.noise.stream import SecureStream
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["Info", "Settings", "State", "init", "release_table", "step", "topics_of"]
 
@@ -194,7 +197,7 @@ def step(
     stream : SecureStream
         Children are spawned for the noise and for the draws.
     reservation : Reservation
-        Covers this table. The draws are booked with the run, by whoever reserves.
+        Covers this table and, where assignments count as released, this sweep of draws.
     n_threads : int
         Threads; nothing depends on it.
     """
@@ -204,6 +207,8 @@ def step(
         doc_mean = _doc_mean(state, doc_mean, tokens, settings, stream, reservation, n_threads)
         doc_weights = integer_weights(doc_mean, settings.doc_topic_prior)
     table = integer_table(released, settings.topic_word_prior, settings.clip)
+    if not settings.hidden:
+        reservation.use(_draw_event(settings))
     topics = draw_topics(
         tokens,
         state.topics,
@@ -216,6 +221,15 @@ def step(
     )
     n_moved = int(np.count_nonzero(topics != state.topics))
     return State(topics, state.sweep + 1, doc_mean), Info(released, n_moved)
+
+
+def _draw_event(settings: Settings) -> "Event":
+    """Return the event of one sweep of topic draws, of bounded range where counts are cut from above."""
+    from discreet.privacy.accounting import events
+
+    if settings.clip is None:
+        return events.non_private()
+    return events.bounded_range(range_of(settings.clip, settings.topic_word_prior))
 
 
 def _doc_mean(
