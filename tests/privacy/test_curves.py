@@ -290,7 +290,7 @@ def test_what_still_fits_beside_other_events():
     exactly = composed_epsilon([words, events.gaussian(noise_multiplier_for(left, 1e-6))], 1e-6).epsilon
     assert 1.99 < exactly <= 2
     assert largest_gaussian(curves.sort_events([events.laplace(2.0)]), 2, 1e-6) < 0.01
-    assert largest_gaussian([events.laplace(3.0)], 2, 1e-6, neighboring="add_or_remove_one") == 0
+    assert largest_gaussian(curves.sort_events([events.laplace(3.0)]), 2, 1e-6) == 0
     assert within(0.1 + 0.2, 0.3)
     assert not within(0.3 * (1 + 1e-11), 0.3)
 
