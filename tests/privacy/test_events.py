@@ -1,12 +1,15 @@
 """Events: JSON there and back through a fixed list of kinds, words, parallel composition."""
 
 import json
+import math
 
 import dp_accounting
 import pytest
+from dp_accounting import dp_event as dp
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
+from discreet.privacy.ledger.ledger import Ledger
 
 ALL = [
     events.gaussian(1.5),
@@ -113,3 +116,35 @@ def test_parallel_composition_of_lists_of_gaussians():
 def test_numbers_that_are_no_noise_are_refused(make):
     with pytest.raises((ParameterError, PrivacyError)):
         make()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.FailureDpEvent(-0.5),
+        events.FailureDpEvent(1.0),
+        dp.ZCDpEvent(-5.0),
+        events.BoundedRangeDpEvent(-1.0),
+        dp.LaplaceDpEvent(-1.0),
+        dp.DiscreteLaplaceDpEvent(-1e-4, 2**14),
+        dp.SelfComposedDpEvent(events.gaussian(5.0), -1),
+        dp.SelfComposedDpEvent(events.gaussian(5.0), 0),
+        dp.SelfComposedDpEvent(events.gaussian(5.0), 0.5),
+        dp.GaussianDpEvent(-5.0),
+        dp.GaussianDpEvent(0.0),
+        dp.GaussianDpEvent(math.nan),
+        dp.GaussianDpEvent(math.inf),
+        dp.PoissonSampledDpEvent(0.0, events.gaussian(1.0)),
+        dp.PoissonSampledDpEvent(-0.5, events.gaussian(1.0)),
+    ],
+    ids=repr,
+)
+def test_no_event_gives_budget_back(event):
+    ledger = Ledger(1, 1e-6)
+    reservation = ledger.reserve(events.gaussian(10.0), "base")
+    before, left = ledger.spent(), reservation.precision_left
+    with pytest.raises(PrivacyError, match=r"must be|must have"):
+        ledger.reserve(event, "more")
+    with pytest.raises(PrivacyError, match=r"must be|must have"):
+        reservation.use(event)
+    assert (ledger.spent(), reservation.precision_left) == (before, left)
