@@ -134,5 +134,6 @@ def test_trends_hold_what_they_follow(pace):
         held.append(((found.low <= shares) & (shares <= found.high)).mean())
         error.append(np.abs(found.level - shares).mean())
         plain.append(np.abs(projected(sums).share - shares).mean())
-    assert 0.93 < np.mean(held) < 0.99
+    # Where nothing moves, bands that allow for movement are wider than they need to be.
+    assert 0.93 < np.mean(held) < (0.99 if pace else 0.995)
     assert np.mean(error) < 0.8 * np.mean(plain)
