@@ -60,7 +60,7 @@ def full_batch(epsilon, seed):
 
 
 def measure(model, split):
-    topics = model.fit(split.train, vocabulary=split.vocabulary).components_
+    topics = model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True).components_
     perplexity = completion_perplexity(topics, split.test, doc_topic_prior=PRIOR, n_jobs=-1)
     return perplexity, coherence_npmi(topics, split.train), model.release_
 

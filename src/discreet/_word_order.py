@@ -2,22 +2,29 @@
 
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
+from discreet._numbers import as_numbers
+from discreet._sparse import inside_its_shape
 from discreet.errors import CorpusError
 
-__all__ = ["in_order", "names_of"]
+__all__ = ["carried", "in_order", "names_of"]
+
+
+def carried(X: Any, name: str) -> Any:
+    """Return what X carries by this name, or None. Only what its class declares: a frame may have any column."""
+    return getattr(X, name) if hasattr(type(X), name) else None
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
     """Return the words of the columns of a Corpus, WordCounts or frame; None where nobody names them."""
-    words = getattr(X, "vocabulary", None)
-    if words is None:
-        words = getattr(X, "columns", None)
-    if words is None:
+    for name in ("vocabulary", "column_names", "columns"):  # the columns of pyarrow are what stands in them
+        words = carried(X, name)
+        if words is not None:
+            break
+    else:
         return None
-    names = tuple(words)
+    names: tuple[Any, ...] = tuple(words)
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
@@ -51,7 +58,7 @@ def in_order(X: Any, words: tuple[str, ...] | None) -> Any:
         )
     column_of = {word: column for column, word in enumerate(found)}
     order = [column_of[word] for word in words]
-    matrix = X.counts if hasattr(X, "counts") and hasattr(X, "vocabulary") else X
-    if sp.issparse(matrix):
-        return sp.csr_matrix(matrix)[:, order]
-    return np.asarray(matrix)[:, order]
+    matrix = (
+        carried(X, "counts") if carried(X, "vocabulary") is not None and hasattr(type(X), "counts") else X
+    )
+    return inside_its_shape(matrix)[:, order] if sp.issparse(matrix) else as_numbers(matrix)[:, order]

@@ -239,9 +239,10 @@ def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(priva
             counts = words.fit_transform(corpus)
         else:
             known = sorted({word for text in corpus for word in text.split()})
-            counts = PrivateCountVectorizer(epsilon=1.0, vocabulary=known, ledger=ledger).fit_transform(
-                corpus
+            planted = PrivateCountVectorizer(
+                epsilon=1.0, vocabulary=known, words_are_public=True, ledger=ledger
             )
+            counts = planted.fit_transform(corpus)
         model = PrivateLDA(
             2, epsilon=0.9, delta=4e-3, random_state=seed, allow_unlearnable=True, ledger=ledger
         )

@@ -45,8 +45,8 @@ def test_sampled_training_spends_all_too():
 
 def test_public_words_leave_everything_to_the_topics():
     words = [word for block in WORDS for word in block]
-    corpus = Corpus.from_texts(TEXTS, vocabulary=words)
-    assert corpus.vocabulary_is_public
+    corpus = Corpus.from_texts(TEXTS, vocabulary=words, words_are_public=True)
+    assert corpus.words_are_public
     found = [
         fit_topics(TEXTS, epsilon=2.0, vocabulary=words, words_are_public=True, **SMALL),
         fit_topics(corpus, epsilon=2.0, **SMALL),
@@ -210,7 +210,9 @@ def test_the_planned_event_of_faulty_parameters_is_refused():
     with pytest.raises(ParameterError) as caught:
         PrivateLDA(0, n_rounds=-1).planned_event()
     assert caught.value.parameters == ("n_topics", "n_rounds")
-    assert PrivateCountVectorizer(epsilon=1.0, vocabulary=["sea"]).planned_event() is None
+    assert (
+        PrivateCountVectorizer(epsilon=1.0, vocabulary=["sea"], words_are_public=True).planned_event() is None
+    )
 
 
 def test_a_pipeline_can_use_all_of_its_budget():

@@ -63,8 +63,8 @@ def test_count_noise_is_not_private_and_the_battery_says_so():
 class Rounded(HybridGibbsLDA):
     """Counts from scikit-learn's data, which are not counts: real numbers that are fine are rounded down."""
 
-    def fit(self, X, y=None, *, owners=None, vocabulary=None):
-        return super().fit(_whole(X), y, owners=owners, vocabulary=vocabulary)
+    def fit(self, X, y=None, **how):
+        return super().fit(_whole(X), y, **how)
 
     def transform(self, X):
         return super().transform(_whole(X))

@@ -12,6 +12,8 @@ from discreet import Corpus, Ledger, PrivateSVILDA
 from discreet.central import full_batch
 from discreet.central.schedule import plan
 from discreet.central.units import group_units
+from discreet.corpus.corpus import column_words
+from discreet.corpus.words import NUMBERED
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
@@ -44,7 +46,7 @@ def test_kinds_of_matrices_and_of_owners_do_not_matter():
         (COUNTS.toarray(), OWNERS.tolist()),
         (COUNTS.tocsc().astype(float), OWNERS.astype(np.int32)),
         (sp.coo_array(COUNTS), names),
-        (Corpus(COUNTS, [f"word_{i}" for i in range(30)], owners=OWNERS), None),
+        (Corpus(COUNTS, column_words(30), owners=OWNERS).with_word_origin(NUMBERED), None),
     ):
         assert same(make(privacy_unit="author").fit(X, owners=owners), reference)
 

@@ -18,7 +18,7 @@ from discreet.release.record import Release
 class Spy:
     """An X that writes down every look at it, and how many entries the ledger had then."""
 
-    METADATA = frozenset({"shape", "vocabulary_is_public", "owners"})  # asked whether it has them
+    METADATA = frozenset({"shape"})
 
     def __init__(self, ledger, counts=COUNTS):
         object.__setattr__(self, "_spy", (ledger, counts.toarray(), []))
@@ -63,13 +63,13 @@ def test_the_cost_is_booked_before_x_is_read(how):
 
 
 def test_reading_before_booking_is_caught(monkeypatch):
-    honest = PrivateLDA._check_call
+    honest = PrivateLDA._faults_of_call
 
     def peeks(model, X, owners):
         np.asarray(X)
-        honest(model, X, owners)
+        return honest(model, X, owners)
 
-    monkeypatch.setattr(PrivateLDA, "_check_call", peeks)
+    monkeypatch.setattr(PrivateLDA, "_faults_of_call", peeks)
     ledger = Ledger(4, 1e-5)
     spy = Spy(ledger)
     make(ledger=ledger).fit(spy)
@@ -135,7 +135,7 @@ def test_no_state_of_documents_is_left(how):
     owners[17] = secret_owner
     model = make(privacy_unit="author", **how).fit(dense, owners=owners)
     fitted = {name for name in vars(model) if name.endswith("_")}
-    assert fitted - {"forecast_"} == {"release_", "n_features_in_"}
+    assert fitted - {"forecast_", "word_vectors_"} == {"release_", "n_features_in_"}
     sizes = []
     for counts, authors in ((dense, owners), (dense[:50], owners[:50])):
         model.fit(counts, owners=authors)
@@ -157,8 +157,9 @@ def test_labels_and_unused_columns_of_a_corpus_are_left_out():
         [f"w{i}" for i in range(30)],
         owners=OWNERS,
         labels=["canary-label"] * 400,
+        words_are_public=True,
     )
-    model = make().fit(corpus)
+    model = make(privacy_unit="author").fit(corpus)
     assert model.release_.vocabulary[:2] == ("w0", "w1")
     assert b"canary-label" not in pickle.dumps(model)
 

@@ -10,6 +10,7 @@ from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.central import private_lda as module
+from discreet.corpus.words import FROM_TEXT
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
 # ---- refusals
@@ -109,20 +110,25 @@ def with_value(value):
         (sp.csr_matrix(with_value(-2)), "Negative.*row 7"),
         (np.zeros((0, 30)), "0 sample"),
         (np.zeros((5, 0)), "0 feature"),
-        (np.zeros(30), "2D"),
     ],
 )
 def test_bad_counts_are_refused_and_named(X, match):
     assert fails(CorpusError, match, X) == 1
 
 
+@pytest.mark.parametrize("X", [np.zeros(30), "one text", ["two", "texts"], np.array(["a", "b"])])
+def test_what_cannot_be_counts_for_its_kind_alone_costs_nothing(X):
+    assert fails(CorpusError, "PrivateCountVectorizer", X) == 0
+
+
 def test_owners_and_vocabulary_must_fit():
     by_author = {"privacy_unit": "author"}
     for owners in (OWNERS[:-1], OWNERS[:, None], [], 3):
         fails(CorpusError, "owners", how={"owners": owners}, **by_author)
-    fails(CorpusError, "29 words", how={"vocabulary": [f"w{i}" for i in range(29)]})
-    fails(CorpusError, "distinct", how={"vocabulary": ["w"] * 30})
-    model = make().fit(COUNTS, vocabulary=[f"w{i}" for i in range(30)])
+    public = {"words_are_public": True}
+    fails(CorpusError, "29 words", how={"vocabulary": [f"w{i}" for i in range(29)], **public})
+    assert fails(ParameterError, "same as 0", how={"vocabulary": ["w"] * 30, **public}) == 0
+    model = make().fit(COUNTS, vocabulary=[f"w{i}" for i in range(30)], words_are_public=True)
     for X in (COUNTS[:, :29], np.zeros((2, 31))):
         with pytest.raises(CorpusError, match="features"):
             model.transform(X)
@@ -130,8 +136,8 @@ def test_owners_and_vocabulary_must_fit():
 
 
 def test_words_from_the_private_text_are_refused():
-    corpus = Corpus(COUNTS, [f"w{i}" for i in range(30)], vocabulary_is_public=False)
-    assert fails(PrivacyError, "PrivateCountVectorizer", corpus) == 0
+    corpus = Corpus(COUNTS, [f"w{i}" for i in range(30)]).with_word_origin(FROM_TEXT)
+    assert fails(PrivacyError, "words_are_public=True.*PrivateCountVectorizer", corpus) == 0
 
 
 def test_a_hopeless_fit_is_refused_before_booking_where_a_bound_is_public():
@@ -139,8 +145,8 @@ def test_a_hopeless_fit_is_refused_before_booking_where_a_bound_is_public():
     hopeless = {"n_topics": 50, "epsilon": 1.0, "allow_unlearnable": False}
     assert fails(ParameterError, "Nothing was booked", corpus, n_units_lower_bound=100, **hopeless) == 0
     assert fails(ParameterError, "stays booked", corpus, **hopeless) == 1
-    assert fails(ParameterError, "Nothing was booked", Corpus(corpus, [f"w{i}" for i in range(300)]),
-                 n_units_lower_bound=100, **hopeless) == 0  # fmt: skip
+    named = Corpus(corpus, [f"w{i}" for i in range(300)], words_are_public=True)
+    assert fails(ParameterError, "Nothing was booked", named, n_units_lower_bound=100, **hopeless) == 0
     model = make(**{**hopeless, "allow_unlearnable": True}).fit(corpus)
     assert model.forecast_.difficulty > 30
     assert "mostly noise" in model.release_.configuration["forecast"]

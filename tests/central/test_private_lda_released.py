@@ -9,6 +9,7 @@ from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
 from discreet.central.schedule import plan
+from discreet.corpus.words import GivenWords, WordOrigin
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
@@ -121,11 +122,12 @@ OTHERS = [
 
 VECTORS = np.random.default_rng(3).normal(size=(30, 8))
 WORDS = tuple(f"word{i}" for i in range(30))
+PUBLIC = GivenWords(WORDS, WordOrigin.public("this test"))
 
 
 def test_with_word_vectors_too(monkeypatch):
     how = {"word_vectors": (WORDS, VECTORS)}
-    monkeypatch.setattr("discreet.central.base.words_of", lambda X, vocabulary: WORDS)
+    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
     assert replayed(monkeypatch, how, OTHERS)
 
 
@@ -140,7 +142,7 @@ def test_vectors_seen_through_the_true_unigram_are_caught(monkeypatch):
         return state._replace(prior=found)
 
     monkeypatch.setattr(full_batch, "init", leaky)
-    monkeypatch.setattr("discreet.central.base.words_of", lambda X, vocabulary: WORDS)
+    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
     assert not replayed(monkeypatch, {"word_vectors": (WORDS, VECTORS)}, OTHERS[1:2])
 
 

@@ -95,7 +95,7 @@ def test_set_output_gives_a_frame():
 def test_columns_of_a_frame_are_the_words():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(random_counts(100, 3, 0).toarray(), columns=["b", "a", "c"])
-    model = PrivateLDA(2, epsilon=4, allow_unlearnable=True, random_state=0).fit(frame)
+    model = PrivateLDA(2, epsilon=4, allow_unlearnable=True, random_state=0).fit(frame, words_are_public=True)
     assert model.release_.vocabulary == ("b", "a", "c")
 
 

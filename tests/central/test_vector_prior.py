@@ -143,7 +143,11 @@ def perplexity(vectors, counts, test):
         model = PrivateLDA(
             N_TOPICS, delta=1e-5, word_vectors=vectors, random_state=seed, allow_unlearnable=True
         )
-        found.append(completion_perplexity(model.fit(counts, vocabulary=words).components_, test))
+        found.append(
+            completion_perplexity(
+                model.fit(counts, vocabulary=words, words_are_public=True).components_, test
+            )
+        )
     return np.mean(found)
 
 
@@ -193,7 +197,7 @@ def test_the_ledger_is_the_same_and_the_release_names_the_vectors():
     vectors[5] = np.nan
     models = [
         PrivateLDA(4, delta=1e-5, word_vectors=v, random_state=0, allow_unlearnable=True).fit(
-            counts, vocabulary=words
+            counts, vocabulary=words, words_are_public=True
         )
         for v in (None, vectors)
     ]

@@ -23,7 +23,7 @@ from sklearn.utils import estimator_checks
 from discreet import Corpus, Ledger, PrivateCountVectorizer
 from discreet.central import WordCounts
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.privacy import noise_multiplier_for
+from discreet.privacy import composed_epsilon, noise_multiplier_for
 from discreet.privacy.accounting.events import FailureDpEvent, gaussian, leaves
 
 METHODS = ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
@@ -193,20 +193,29 @@ def test_a_public_vocabulary_costs_nothing_and_reads_nothing():
             raise AssertionError("read")
 
     listed = ["word007", "word001"]
-    ours = PrivateCountVectorizer(epsilon=1.0, vocabulary=listed, ledger=ledger).fit(Untouchable())
+    ours = PrivateCountVectorizer(epsilon=1.0, vocabulary=listed, words_are_public=True, ledger=ledger).fit(
+        Untouchable()
+    )
     assert not ledger.entries
     assert list(ours.get_feature_names_out()) == listed  # the order of the list
     assert (ours.fit_transform(TEXTS) != CountVectorizer(vocabulary=listed).fit_transform(TEXTS)).nnz == 0
     assert ours.word_weights_ is None
     for same in ({"word007": 0, "word001": 1}, np.array(listed), iter(listed)):
-        assert list(PrivateCountVectorizer(epsilon=1.0, vocabulary=same).fit(TEXTS).vocabulary_) == listed
-    as_set = PrivateCountVectorizer(epsilon=1.0, vocabulary=set(listed)).fit(TEXTS)
+        assert (
+            list(
+                PrivateCountVectorizer(epsilon=1.0, vocabulary=same, words_are_public=True)
+                .fit(TEXTS)
+                .vocabulary_
+            )
+            == listed
+        )
+    as_set = PrivateCountVectorizer(epsilon=1.0, vocabulary=set(listed), words_are_public=True).fit(TEXTS)
     assert list(as_set.vocabulary_) == sorted(listed)
     assert as_set.ledger_ is None
     assert "public" in as_set.guarantee
     for wrong, error in (({"a": 1}, ParameterError), (["a", "a"], CorpusError), ([], ParameterError)):
         with pytest.raises(error):
-            PrivateCountVectorizer(epsilon=1.0, vocabulary=wrong).fit(TEXTS)
+            PrivateCountVectorizer(epsilon=1.0, vocabulary=wrong, words_are_public=True).fit(TEXTS)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -227,7 +236,7 @@ def test_an_author_with_many_documents_counts_once(method):
     common = {"epsilon": 1.0, "delta": 1e-6, "method": method, "random_state": 0}
     by_author = PrivateCountVectorizer(**common, privacy_unit="author").fit(texts, owners=owners)
     assert set(by_author.vocabulary_) == {"shared"}
-    by_document = PrivateCountVectorizer(**common).fit(texts, owners=owners)
+    by_document = PrivateCountVectorizer(**common).fit(texts)
     assert "nonsense" in by_document.vocabulary_ or "repeated" in by_document.vocabulary_
 
 
@@ -348,14 +357,17 @@ def test_a_broken_text_leaves_the_cost_booked():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_own_ledger_says_what_was_asked_for(method):
+def test_own_ledger_says_what_was_asked_for_at_twice_the_delta(method):
+    # The other half of delta is for what is trained on the counts.
     ours = PrivateCountVectorizer(epsilon=1.5, delta=1e-5, method=method).fit(TEXTS)
     guarantee = ours.ledger_.guarantee()
     assert guarantee.epsilon <= 1.5 * (1 + 1e-9)
-    assert guarantee.delta <= 1e-5 * (1 + 1e-9)
+    assert guarantee.delta == 2e-5
+    assert math.isinf(ours.ledger_.epsilon)
+    asked = composed_epsilon([ours.planned_event()], 1e-5).epsilon
+    assert asked <= 1.5 * (1 + 1e-9)
+    assert asked == pytest.approx(1.5, rel=0.05)
     assert guarantee.privacy_unit == "document"
-    spent = ours.ledger_.spent()
-    assert spent.epsilon == pytest.approx(1.5, rel=0.05)
     assert "document" in ours.guarantee
 
 
@@ -400,7 +412,7 @@ def test_the_published_threshold_is_marked_and_booked_as_what_it_is():
     published = PrivateCountVectorizer(**greedy, threshold="published", random_state=0).fit(TEXTS)
     assert "published" not in str(corrected.ledger_.entries)
     assert "published threshold, for reproduction only" in str(published.ledger_.entries)
-    assert published.ledger_.guarantee().delta == pytest.approx(1e-5 * (1 + 99 * math.exp(-1.0)))
+    assert published.ledger_.guarantee().delta == pytest.approx(2e-5 * (1 + 99 * math.exp(-1.0)))
     tight = Ledger(1.0, 1e-5)
     with pytest.raises(BudgetExceeded):
         PrivateCountVectorizer(**greedy, threshold="published", ledger=tight).fit(TEXTS)
@@ -479,7 +491,7 @@ def test_secure_noise_differs_every_time():
 def test_nothing_private_stays_on_the_estimator():
     canary = "canary" + "x" * 20
     ours = PrivateCountVectorizer(epsilon=1.0, delta=1e-6, random_state=0).fit([*TEXTS, canary])
-    assert set(state(ours)) == {"vocabulary_", "word_weights_", "ledger_"}
+    assert set(state(ours)) == {"vocabulary_", "word_weights_", "ledger_", "word_origin_"}
     assert canary.encode() not in pickle.dumps((ours.vocabulary_, ours.word_weights_, ours.ledger_.to_json()))
 
 

@@ -160,9 +160,8 @@ def test_counts_without_words_are_not_worth_a_budget(capsys, tmp_path):
     ledger = tmp_path / "ledger.json"
     assert "--vocabulary" in refused(capsys, *fit(path, tmp_path, "--ledger", ledger))
     assert not ledger.exists()
-    line = refused(
-        capsys, *fit(path, tmp_path, "--vocabulary", listed, "--epsilon", "0.1", "--topics", "5000")
-    )
+    public = ["--vocabulary", listed, "--vocabulary-is-public"]
+    line = refused(capsys, *fit(path, tmp_path, *public, "--epsilon", "0.1", "--topics", "5000"))
     assert "--allow-unlearnable" in line
     assert "=True" not in line
 
@@ -175,7 +174,8 @@ def test_formats_are_asked_for_by_the_option_of_each_command(capsys, tmp_path, n
 
 def test_a_budget_for_several_runs(capsys, tmp_path, notes, words):
     ledger = tmp_path / "ledger.json"
-    common = ["--vocabulary", words, "--epsilon", "1", "--topics", "2", "--allow-unlearnable", "--budget"]
+    common = ["--vocabulary", words, "--vocabulary-is-public", "--epsilon", "1", "--topics", "2"]
+    common += ["--allow-unlearnable", "--budget"]
     assert "--ledger" in refused(capsys, *fit(notes, tmp_path, *common, "2"))
     assert run([str(a) for a in fit(notes, tmp_path, *common, "2", "--ledger", ledger)]) == 0
     capsys.readouterr()
@@ -204,6 +204,7 @@ def test_a_budget_already_spent(capsys, tmp_path, notes, words):
     common = [
         "--vocabulary",
         words,
+        "--vocabulary-is-public",
         "--epsilon",
         "1",
         "--ledger",

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from discreet.cli.app import run
 from discreet.cli.convert import READABLE, WRITABLE
 from discreet.corpus import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
+from discreet.corpus.words import FROM_TEXT, WordOrigin
 
 WORDS = ("bed", "nurse", "pain", "ward")
 COUNTS = np.array([[1, 2, 0, 0], [0, 0, 0, 0], [0, 1, 0, 3], [1, 0, 1, 1]])
@@ -28,7 +29,8 @@ NAMES = {
 
 @pytest.fixture
 def corpus():
-    return Corpus(COUNTS, WORDS, owners=[0, 0, 1, 2], labels=["a", "b", "a", "c"])
+    corpus = Corpus(COUNTS, WORDS, owners=[0, 0, 1, 2], labels=["a", "b", "a", "c"])
+    return corpus.with_word_origin(WordOrigin.public("the minutes of a meeting"))
 
 
 def convert(*arguments) -> int:
@@ -69,7 +71,8 @@ def test_there_and_back(corpus, tmp_path, first, second):
     assert back.labels.tolist() == ["a", "b", "a", "c"]
     if "mallet" not in (first, second):
         assert back.owners.tolist() == [0, 0, 1, 2]
-    assert not back.vocabulary_is_public or (first == second == "npz")
+    # MALLET holds text, whose words are counted anew
+    assert back.word_origin == (FROM_TEXT if "mallet" in (first, second) else corpus.word_origin)
 
 
 TEXTS = ["nurse bed nurse", "", "ward nurse ward ward", "pain bed ward"]
@@ -114,10 +117,13 @@ def test_uci_of_old_names_its_words_beside_it(tmp_path, capsys):
     assert "2 documents" in said
     found = read_corpus(out)
     assert found.vocabulary == ("a", "b", "c")
-    assert not found.vocabulary_is_public
+    assert found.word_origin.kind == "unknown"
     words = tmp_path / "vocab.kos.txt"
-    assert convert(tmp_path / "docword.kos.txt.gz", out, "--vocabulary", words, "--force") == 0
-    assert read_corpus(out).vocabulary_is_public
+    for said in ((), ("--vocabulary", words)):
+        assert convert(tmp_path / "docword.kos.txt.gz", out, *said, "--force") == 0
+        assert not read_corpus(out).words_are_public
+        assert convert(tmp_path / "docword.kos.txt.gz", out, *said, "--vocabulary-is-public", "--force") == 0
+        assert read_corpus(out).word_origin.declared_by == "--vocabulary-is-public of discreet convert"
 
 
 def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):

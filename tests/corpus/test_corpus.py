@@ -29,7 +29,7 @@ def test_sizes_and_canonical_form(corpus):
     assert corpus.counts.data.min() > 0
     assert corpus.owners.dtype == np.int64
     assert corpus.labels[1] == "yy"
-    assert corpus.vocabulary_is_public
+    assert corpus.word_origin.kind == "unknown"
     assert Corpus(corpus.counts, corpus.vocabulary).n_units == 40
 
 
@@ -276,14 +276,6 @@ def test_restrict_agrees_with_dictionaries(seed, order, kept):
     assert got.counts.has_canonical_format
     expected = [{w: n for w, n in row.items() if w in words} for row in naive.as_documents(corpus)]
     assert naive.as_documents(got) == expected
-
-
-def test_restrict_says_public_only_when_told():
-    private = Corpus.from_texts(["some words here"])
-    assert not private.vocabulary_is_public
-    assert not private.restrict(["words"]).vocabulary_is_public
-    assert private.restrict(["words"], vocabulary_is_public=True).vocabulary_is_public
-    assert Corpus.from_texts(["some words"], vocabulary=["words"]).vocabulary_is_public
 
 
 def test_split_keeps_owners_whole(corpus):

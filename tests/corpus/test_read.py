@@ -18,6 +18,7 @@ from discreet.corpus import (
     read_corpus,
 )
 from discreet.corpus.formats import number_triples as triples
+from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
 DOCUMENTS = [
@@ -41,7 +42,7 @@ def check(corpus, expected, owners=(0, 1, 0, 2, 2)):
     assert naive.as_documents(corpus) == documents
     if owners is not None:
         assert corpus.owners.tolist() == list(owners)
-    assert not corpus.vocabulary_is_public
+    assert corpus.word_origin.kind == "from text"
 
 
 def write_jsonl(path, opener=open, encoding="utf-8"):
@@ -174,7 +175,9 @@ def test_a_public_vocabulary(tmp_path):
     for vocabulary in (words, tmp_path / "words.txt", str(tmp_path / "words.txt")):
         corpus = read_corpus(path, text="body", vocabulary=vocabulary)
         assert corpus.vocabulary == tuple(words)
-        assert corpus.vocabulary_is_public
+        assert corpus.word_origin.kind == "unknown"
+        declared = read_corpus(path, text="body", vocabulary=vocabulary, words_are_public=True)
+        assert declared.word_origin == WordOrigin.public("words_are_public=True in read_corpus")
         assert naive.as_documents(corpus) == [{"cat": 2}, {}, {}, {"dog": 1}, {"dog": 3}]
 
 
@@ -236,11 +239,11 @@ def test_kos_is_exactly_the_stored_matrix(shared_data):
     for name in ("indptr", "indices", "data"):
         assert np.array_equal(getattr(corpus.counts, name), getattr(stored, name))
     assert corpus.n_tokens == 467714
-    assert corpus.vocabulary_is_public
+    assert corpus.word_origin.kind == "unknown"
     other = read_corpus(folder / "counts.npz")
     assert (other.counts != stored).nnz == 0
     assert other.vocabulary[:2] == ("word_0", "word_1")
-    assert not other.vocabulary_is_public
+    assert other.word_origin.kind == "numbered"
 
 
 def same_as_twin(path):
@@ -343,7 +346,7 @@ def test_csv_counts_by_hand(tmp_path):
     (tmp_path / "a.csv").write_text("count,document,word\n2,x,cat\n1,y,dog\n1,x,cat\n0,z,\n4,y,ant\n")
     corpus = read_corpus(tmp_path / "a.csv", "csv-counts")
     assert naive.as_documents(corpus) == [{"cat": 3}, {"ant": 4, "dog": 1}, {}]
-    assert not corpus.vocabulary_is_public
+    assert corpus.word_origin.kind == "unknown"
     public = read_corpus(tmp_path / "a.csv", "csv-counts", vocabulary=["cat", "cow"])
     assert naive.as_documents(public) == [{"cat": 3}, {}, {}]
 

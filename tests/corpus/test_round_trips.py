@@ -12,6 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
 from discreet.corpus import write as module
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin
+from discreet.corpus.write import read_word_origin, side_file
 from discreet.errors import CorpusError
 
 NAMES = {
@@ -38,7 +40,15 @@ def corpora(draw, words=WORD):
     rows = {"min_size": n_documents, "max_size": n_documents}
     owners = draw(st.none() | st.lists(st.integers(-(2**63), 2**63 - 1), **rows))
     labels = draw(st.none() | st.lists(st.integers(-(10**17), 10**17), **rows) | st.lists(WORD, **rows))
-    return Corpus(counts, vocabulary, owners, labels, vocabulary_is_public=draw(st.booleans()))
+    corpus = Corpus(counts, vocabulary, owners, labels)
+    origins = [
+        UNKNOWN,
+        FROM_TEXT,
+        WordOrigin.public("somebody's word"),
+        WordOrigin.chosen("a ledger", seeded=True),
+        WordOrigin.chosen("", seeded=False),
+    ]
+    return corpus.with_word_origin(draw(st.sampled_from(origins)))
 
 
 def back(corpus, files, format_name):
@@ -82,7 +92,10 @@ def test_round_trip(tmp_path, format_name, zipped, corpus):
     got = back(corpus, files, format_name)
     assert_same(got, corpus, ranked=format_name != "npz")
     if format_name == "npz":
-        assert got.vocabulary_is_public == corpus.vocabulary_is_public
+        assert got.word_origin == corpus.word_origin
+    else:
+        assert read_word_origin(files[-1], corpus.vocabulary) == corpus.word_origin
+        files[-1].with_name(side_file(files[-1], "origin").name).unlink(missing_ok=True)
     if corpus.labels is None:
         assert got.labels is None or (format_name == "svmlight" and not got.labels.any())
     else:

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import discreet
+from discreet.corpus import Corpus
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.evaluate import completion_perplexity
 from discreet.federated import FederatedLDA
@@ -63,7 +64,7 @@ def test_what_follows_a_release(mechanism):
     options = {**SETTINGS[mechanism], "allow_unlearnable": True}
     words = [f"word{i}" for i in range(60)]
     model = FederatedLDA(3, mechanism=mechanism, random_state=0, **options)
-    shares = model.fit_transform(PARTS, vocabulary=words)
+    shares = model.fit_transform(PARTS, vocabulary=words, words_are_public=True)
     assert shares.shape == (6000, 3)
     np.testing.assert_allclose(shares.sum(1), 1)
     np.testing.assert_array_equal(shares[:2000], model.transform(PARTS[0]))
@@ -154,7 +155,14 @@ def test_parts_that_do_not_go_together_are_refused():
         with pytest.raises(CorpusError):
             model.fit(parts)
     with pytest.raises(CorpusError, match="columns"):
-        model.fit(PARTS, vocabulary=["a", "b"])
+        model.fit(PARTS, vocabulary=["a", "b"], words_are_public=True)
+    words = [f"w{i}" for i in range(PARTS[0].shape[1])]
+    for parts, how in ((PARTS, {"vocabulary": words}), ([Corpus(part, words) for part in PARTS], {})):
+        with pytest.raises(PrivacyError, match="words_are_public=True"):
+            model.fit(parts, **how)
+        found = model.set_params(random_state=0).fit(parts, **how, words_are_public=True).release_
+        assert found.vocabulary == tuple(words)
+        assert found.configuration["words_declared_by"] == "words_are_public=True in FederatedLDA.fit"
 
 
 def test_budget_stops_a_server_that_asks_again():

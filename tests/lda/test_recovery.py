@@ -87,7 +87,7 @@ def train(trainer: str, regime: Regime, counts, **change) -> np.ndarray:
             random_state=0,
             allow_unlearnable=True,
         )
-        return model.fit(counts, vocabulary=[f"w{i}" for i in range(regime.n_words)]).release_.topic_word
+        return model.fit(counts).release_.topic_word
     models = [
         _model(trainer, regime, seed, change).fit(counts).topic_word_ for seed in range(STARTS[trainer])
     ]

@@ -239,7 +239,9 @@ def test_nothing_of_the_documents_is_in_a_fitted_release():
     for n_documents in (200, 1000):
         counts = rng.poisson(0.5, (n_documents, 12)).astype(np.int32)
         counts[7, 3] = 1_234_567  # a document that would be recognised
-        model = PrivateLDA(n_topics=2, epsilon=math.inf).fit(counts, vocabulary=list("abcdefghijkl"))
+        model = PrivateLDA(n_topics=2, epsilon=math.inf).fit(
+            counts, vocabulary=list("abcdefghijkl"), words_are_public=True
+        )
         made = model.release_
         raw = pickle.dumps(Release(**{**_public(made), "n_units_noisy": 1.0, "configuration": {}}))
         sizes.append(len(raw))

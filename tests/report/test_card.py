@@ -35,7 +35,11 @@ def test_the_card_says_it_all():
         assert part in card, part
     for topic, words in enumerate(made.top_words(10)):
         assert f"\n{topic}. {', '.join(words)}\n" in card
-    assert "| words | a public list |" in release().card()
+    assert "| words | not stated: ask whoever made this where they come from |" in release().card()
+    said = {"words": "public", "words_declared_by": "Jane | <b>Roe</b>"}
+    assert "as declared by: Jane \\| \\<b\\>Roe" in release().with_settings(**said).card()
+    assert "columns are numbered" in release().with_settings(words="numbered").card()
+    assert "not stated" in release().with_settings(words="chosen").card()  # no choice is booked
     assert card.endswith("\n")
 
 

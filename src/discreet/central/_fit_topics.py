@@ -19,7 +19,8 @@ from discreet.central.vocabulary.documents import check_kind
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.word_vectors import check_vector_file
-from discreet.errors import Parameter, ParameterError, PrivacyError, Proposal
+from discreet.corpus.words import carried
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
@@ -154,10 +155,10 @@ def fit_topics(
         callback=callback,
     )
     check_kind(texts_or_corpus)
-    refuse(faults_of_owners(privacy_unit, texts_or_corpus, owners))
+    refuse([*faults_of_owners(privacy_unit, texts_or_corpus, owners), *_faults_of_chosen(texts_or_corpus)])
     book = Ledger(epsilon, delta, privacy_unit=privacy_unit) if ledger is None else ledger
     topics.ledger = book
-    if vocabulary is None and getattr(texts_or_corpus, "vocabulary_is_public", False):
+    if vocabulary is None and carried(texts_or_corpus, "words_are_public"):
         release = topics.fit(texts_or_corpus, owners=owners).release_
     elif vocabulary is not None:
         words.fit([])  # the words are public: nothing is read
@@ -216,21 +217,13 @@ def estimators(
         },
         _OWN,
     )
-    if vocabulary is not None and words_are_public is False:
-        faults.append(
-            PrivacyError(
-                Parameter("vocabulary"),
-                " must be known to be public: say ",
-                Proposal("words_are_public", True),
-                " if it was not made from these texts, or leave it out and let words be chosen privately.",
-            )
-        )
     both_known = is_number(epsilon) and is_number(vocabulary_share)
     words = PrivateCountVectorizer(
         epsilon=vocabulary_share * epsilon if both_known else epsilon,
         delta=_DELTA_OF_WORDS * delta if is_number(delta) else delta,
         method=vocabulary_method,
         vocabulary=vocabulary,
+        words_are_public=words_are_public,
         max_words=max_words,
         privacy_unit=privacy_unit,
         stop_words=stop_words,
@@ -260,6 +253,18 @@ def estimators(
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
     refuse([*faults_of_estimator(topics), *faults, *mine])
     return words, topics
+
+
+def _faults_of_chosen(corpus: Any) -> list[DiscreetError]:
+    """Say where words were chosen before: their cost is booked elsewhere, and there is nothing left to choose."""
+    origin = carried(corpus, "word_origin")
+    if origin is None or origin.kind != "chosen":
+        return []
+    return [
+        PrivacyError(
+            "the words of this corpus were chosen privately already: train PrivateLDA on it, on their ledger."
+        )
+    ]
 
 
 def _left_for_topics(words: PrivateCountVectorizer, topics: PrivateTopicModel) -> float:

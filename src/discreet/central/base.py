@@ -6,14 +6,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import is_number, is_whole
-from discreet.central.check_data import check_data, words_of
+from discreet._validate import is_number, is_whole, refuse
+from discreet.central.check_data import check_data
+from discreet.corpus.check import refuse_texts
+from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
+from discreet.errors import DiscreetError
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 
-__all__ = ["Data", "Fitted", "PrivateTopicModel", "fit_booked", "read_public", "rows_of"]
+__all__ = ["Data", "Fitted", "PrivateTopicModel", "fit_booked", "read_public", "rows_of", "take_words"]
 
 
 class Data(NamedTuple):
@@ -63,7 +66,15 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     #: Parameters that stand in the release, where they are not None.
     _published: ClassVar[tuple[str, ...]]
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None, vocabulary: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        owners: Any = None,
+        vocabulary: Any = None,
+        words_are_public: bool = False,
+    ) -> Self:
         """Book the cost, then train.
 
         Parameters
@@ -73,10 +84,14 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         y : None
             Ignored.
         owners : array-like of shape (n_documents,), optional
-            Author of each document, as numbers or names; by default those that X carries. Without effect unless
-            authors are the unit.
+            Author of each document, as whole numbers or text; by default those that X carries. With the document as
+            the unit they are an error.
         vocabulary : sequence of str of length n_words, optional
-            The (public, or privately chosen) word of each column; by default those that X carries.
+            The public word of each column, where X carries none. Without words columns are numbered, and that their
+            number does not depend on the texts is yours to vouch for.
+        words_are_public : bool, default False
+            Say that the words, given or carried by X, were not made from these texts. Counts of a
+            ``PrivateCountVectorizer`` need it not: what they cost is on its ledger, where this fit is booked, too.
 
         Raises
         ------
@@ -85,21 +100,23 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         BudgetExceeded
             Where the ledger has less left. X is not read, and the estimator is as it was.
         CorpusError
-            Where X is not what was expected. The cost stays booked. Where a file of word vectors is not: nothing is.
+            Where X is not what was expected. The cost stays booked, unless X cannot be counts for its kind alone; where
+            a file of word vectors is not, nothing is booked.
         """
-        self._check_call(X, owners)
-        words = words_of(X, vocabulary)
-        public = self._read_public(words)
-        return self._fit_booked(self._book(), X, owners, words, public)
+        refuse_texts(X)
+        words, faults = take_words(self, X, vocabulary, words_are_public)
+        refuse([*self._faults(), *self._faults_of_call(X, owners), *faults])
+        public = self._read_public(words.words)
+        return self._fit_booked(self._book(X), X, owners, words, public)
 
     def _read_public(self, words: tuple[str, ...] | None) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
         return None
 
-    def _fit_booked(self, booking: Booking, X: Any, owners: Any, vocabulary: Any, public: Any) -> Self:
+    def _fit_booked(self, booking: Booking, X: Any, owners: Any, words: GivenWords, public: Any) -> Self:
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
-        data = Data(*check_data(X, owners, vocabulary, self.privacy_unit), public)
+        data = Data(*check_data(X, owners, words.words, self.privacy_unit), public)
         fitted = self._train(data, plan, booking.reservation)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
@@ -108,8 +125,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             topic_word=fitted.topic_word,
             vocabulary=data.words,
             ledger=booking.ledger.snapshot(),
-            configuration=self._configuration(plan, fitted),
-            reproducible=self.random_state is not None,
+            configuration={**self._configuration(plan, fitted), **words.origin.settings()},
+            reproducible=self.random_state is not None or words.origin.seeded,
             topic_weight=fitted.topic_weight,
             word_weight=fitted.word_weight,
             topic_word_noise=fitted.topic_word_noise,
@@ -144,7 +161,20 @@ def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None) -> Any:
 
 def fit_booked(model: PrivateTopicModel, booking: Booking, X: Any, owners: Any, public: Any) -> Release:
     """Fit a model whose cost was booked before X was counted."""
-    return model._fit_booked(booking, X, owners, None, public).release_  # pyright: ignore[reportPrivateUsage]
+    words, faults = take_words(model, X, None, False)
+    refuse(faults)
+    return model._fit_booked(booking, X, owners, words, public).release_  # pyright: ignore[reportPrivateUsage]
+
+
+def take_words(
+    model: PrivateTopicModel, X: Any, vocabulary: Any, words_are_public: Any
+) -> tuple[GivenWords, list[DiscreetError]]:
+    """Return the words of X and where they come from, and what is wrong with them."""
+    try:
+        words = given_words(X, vocabulary, words_are_public, f"{type(model).__name__}.fit")
+    except DiscreetError as fault:
+        return GivenWords(None, NUMBERED), [fault]
+    return words, faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
 
 
 def _plain(value: Any) -> Any:

@@ -132,7 +132,7 @@ class PrivateFit(PrivateEstimator):
             Where X is not what was expected. The cost stays booked.
         """
         self._check_call(X, owners)
-        booking = self._book()
+        booking = self._book(X)
         # From here on X may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
         self._check_words(X, counts.shape[1])

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet.corpus.owners import number_owners
+from discreet.corpus.words import UNKNOWN, WordOrigin
 from discreet.errors import ParameterError
 
 __all__ = ["WordCounts"]
@@ -29,6 +30,10 @@ class WordCounts(sp.csr_matrix):
         Whose document each row is, as in :class:`discreet.Corpus`; private, as the counts are.
     word_weights : array of shape (n_words,), optional
         Noisy weight of each word, as the choice of the vocabulary released it.
+    word_origin : WordOrigin, optional
+        Where the words come from. Not known by default.
+    ledger : Ledger, optional
+        Where the choice of the words is booked. What is trained on the counts is booked there, too.
     **options
         As for ``csr_matrix``.
 
@@ -45,6 +50,8 @@ class WordCounts(sp.csr_matrix):
         *,
         owners: Any = None,
         word_weights: Any = None,
+        word_origin: WordOrigin | None = None,
+        ledger: Any = None,
         **options: Any,
     ) -> None:
         # scipy builds results of operations as type(self)(arrays, shape=...): they come without a vocabulary.
@@ -67,6 +74,8 @@ class WordCounts(sp.csr_matrix):
                     f"but has {len(value)}."
                 )
             self._carried[name] = value
+        if self.vocabulary is not None:
+            self._carried |= {"word_origin": word_origin or UNKNOWN, "ledger": ledger}
 
     def _length(self, axis: int) -> int:
         shape: Any = self.shape
@@ -91,6 +100,22 @@ class WordCounts(sp.csr_matrix):
     def word_weights(self) -> NDArray[np.float64] | None:
         """Released noisy weight of each word, or None where it is not known."""
         return self._carried_if_it_fits("word_weights", 1)
+
+    @property
+    def word_origin(self) -> WordOrigin | None:
+        """Where the words come from, or None where columns are no longer those words."""
+        return self._carried["word_origin"] if self.vocabulary is not None else None
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger on which the choice of the words is booked, or None."""
+        return self._carried["ledger"] if self.vocabulary is not None else None
+
+    def without_owners(self) -> "WordCounts":
+        """Return the same counts, each document for itself: nobody is known to have written several."""
+        copied = self.copy()
+        copied._carried.pop("owners", None)
+        return copied
 
     def copy(self) -> "WordCounts":
         """Return a copy that carries the same."""

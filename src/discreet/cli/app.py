@@ -46,10 +46,11 @@ _OPTIONS = {
     "n_topics": "--topics",
     "n_units_lower_bound": "--at-least",
     "n_words": "--words",
-    "owners": "--author",
+    "owners": "--person",
     "privacy_unit": "--unit",
     "random_state": "--seed",
     "start": "--from",
+    "words_are_public": "--vocabulary-is-public",
 }
 #: The same in single commands.
 _OPTIONS_OF = {

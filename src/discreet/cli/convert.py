@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, Force, Quiet, Text, stop_word_list
+from discreet.cli.options import Encoding, Force, Quiet, Text, Vocabulary, VocabularyIsPublic, stop_word_list
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
 
-__all__ = ["READABLE", "WRITABLE", "convert", "load"]
+__all__ = ["READABLE", "WRITABLE", "convert", "declare_public", "load"]
 
 # Named here as well, so that showing the help need not load the room; a test holds them equal.
 READABLE = (
     "jsonl, csv, parquet, txt, lines, mallet, uci, npz, ldac, mtx, svmlight, csv-counts, parquet-counts"
 )
 WRITABLE = "npz, uci, ldac, mtx, svmlight, mallet, csv-counts, parquet-counts"
-SIDES = ("vocab", "owners", "labels")
+SIDES = ("vocab", "owners", "labels", "origin")
 
 
 def convert(
@@ -30,17 +30,16 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
     source_format: Annotated[str | None, typer.Option("--from", help=f"{READABLE}.")] = None,
     target_format: Annotated[str | None, typer.Option("--to", help=f"{WRITABLE}.")] = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(help="Public list of words, one a line: the columns of counts, or the words to count."),
-    ] = None,
+    vocabulary: Vocabulary = None,
+    vocabulary_is_public: VocabularyIsPublic = False,
     owners: Annotated[
         Path | None, typer.Option(help="Whose document each row is, one a line (counts).")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Label of each row, one a line (counts).")] = None,
     text: Text = None,
     author: Annotated[
-        str | None, typer.Option(help="Field that names whose document it is (raw text).")
+        str | None,
+        typer.Option("--person", "--author", help="Field that names whose document it is (raw text)."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
     stop_words: Annotated[
@@ -58,8 +57,8 @@ def convert(
     """Write the corpus IN as OUT, in another format.
 
     The formats are found from the names. Words, owners and labels that IN has in files beside it (vocab.x.txt for
-    docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same. What is written is as
-    private as what was read.
+    docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same, and who says that the
+    words are public. What is written is as private as what was read.
     """
     from discreet.cli.display import console, progress
     from discreet.corpus import find_format
@@ -82,6 +81,8 @@ def convert(
     }
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
+    if vocabulary_is_public:
+        corpus = declare_public(corpus, "convert")
     for file in beside:
         say.print(f"used {file}", markup=False)
     written = _write(corpus, out, target_format, force)
@@ -92,7 +93,7 @@ def convert(
 def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
     """Read a corpus, with the files beside it that ``write_corpus`` would write.
 
-    Words found beside the file are not taken to be public: who put them there is not known.
+    Words are public only where a file beside them says by whom that was said, and is about the same words.
 
     Returns
     -------
@@ -100,22 +101,30 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
     beside : list of pathlib.Path
         The files found beside it.
     """
-    from discreet.corpus import COUNT_FORMATS, Corpus, read_corpus
-    from discreet.corpus.write import side_file
+    from discreet.corpus import COUNT_FORMATS, read_corpus
+    from discreet.corpus.write import read_word_origin, side_file
 
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}
     if known in COUNT_FORMATS and known != "npz":
-        for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=True):
+        for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=False):
             file = side_file(source, side)
             if option not in given and file.is_file():
                 beside[option] = file
     corpus = read_corpus(source, known, **(given | beside))
     if "vocabulary" in beside:
-        corpus = Corpus(
-            corpus.counts, corpus.vocabulary, corpus.owners, corpus.labels, vocabulary_is_public=False
-        )
+        corpus = corpus.with_word_origin(read_word_origin(source, corpus.vocabulary))
     return corpus, list(beside.values())
+
+
+def declare_public(corpus: "Corpus", command: str) -> "Corpus":
+    """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public."""
+    from discreet.corpus.words import WordOrigin, refuse_public
+
+    refuse_public(corpus.word_origin)
+    if corpus.words_are_public:
+        return corpus
+    return corpus.with_word_origin(WordOrigin.public(f"--vocabulary-is-public of discreet {command}"))
 
 
 def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:

@@ -16,6 +16,8 @@ from discreet.cli.options import (
     Seed,
     Text,
     Threads,
+    Vocabulary,
+    VocabularyIsPublic,
     WordVectorFile,
     check_output_file,
     check_output_folder,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
+_SHOWN = 12
+
 
 def fit(
     corpus: Annotated[Path, typer.Argument(help="File or folder that holds the documents.")],
@@ -38,12 +42,16 @@ def fit(
     topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
     text: Text = None,
     author: Author = None,
+    each_document: Annotated[
+        bool,
+        typer.Option(
+            "--each-document", help="Protect each document for itself, though it is known whose it is."
+        ),
+    ] = False,
     file_format: FileFormat = None,
     encoding: Encoding = None,
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(help="Public list of words, one a line. Without it words are chosen privately."),
-    ] = None,
+    vocabulary: Vocabulary = None,
+    vocabulary_is_public: VocabularyIsPublic = False,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
     vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
     vocabulary_method: Annotated[
@@ -68,7 +76,7 @@ def fit(
     at_least: Annotated[
         int | None,
         typer.Option(
-            help="Public: there are so many documents or authors. Refuses what cannot work, unpaid."
+            help="Public: there are so many documents or persons. Refuses what cannot work, unpaid."
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
@@ -80,11 +88,17 @@ def fit(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a private topic model of CORPUS and write it to a folder that may be published."""
+    """Train a private topic model of CORPUS and write it to a folder that may be published.
+
+    Words are chosen privately, unless the list of words is public. Words and owners that counts have beside them, as
+    `discreet convert` writes them, are used.
+    """
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
+    from discreet.cli.convert import declare_public, load
     from discreet.cli.display import console, hand_over, progress
-    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.corpus.fields import field_names
     from discreet.corpus.word_vectors import check_vector_file
 
     say = console(quiet=quiet)
@@ -108,6 +122,8 @@ def fit(
         "random_state": seed,
         "n_jobs": threads,
     }
+    if each_document and author is not None:
+        raise ParameterError("--person protects persons, --each-document does not; say one of them.")
     estimators(**settings)  # refuses what is out of range
     if word_vectors is not None:
         check_vector_file(word_vectors)
@@ -124,9 +140,16 @@ def fit(
         "encoding": encoding,
         "stop_words": stop_word_list(stop_words),
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    documents = read_corpus(corpus, known, **given)
+    documents, beside = load(corpus, known, **options)
+    for file in beside:
+        say.print(f"used {file}", markup=False)
+    documents = documents.without_owners() if each_document else documents
+    documents = declare_public(documents, "fit") if vocabulary_is_public else documents
     _refuse_numbers_for_words(documents)
+    settings["privacy_unit"] = "document" if documents.owners is None else "author"
+    seen = field_names(corpus, known, encoding=encoding or "utf-8")
+    say.print(_promise(settings, seen, author), markup=False)
+    say.print(_words(documents, vocabulary, settings), markup=False)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
     with progress(quiet=quiet) as callback:
         release = fit_topics(documents, ledger=book, callback=callback, **settings)
@@ -135,17 +158,42 @@ def fit(
     hand_over(release, out, report, say)
 
 
+def _promise(settings: dict[str, Any], seen: list[str], field: str | None) -> str:
+    """Say in one line whom this run protects, before it does anything."""
+    budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
+    shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
+    fields = f" Fields seen: {shown}." if seen else ""
+    if settings["privacy_unit"] == "author":
+        known_by = "the file's owners" if field is None else f"field {field!r}"
+        return f"Protecting each person ({known_by}), with all documents of one: {budget}.{fields}"
+    advice = (
+        "Use --person FIELD if one person wrote several."
+        if seen
+        else "If one person wrote several, say whose."
+    )
+    return f"Protecting each document: {budget}.{fields} {advice}"
+
+
+def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:
+    """Say where the words come from."""
+    origin = documents.word_origin
+    if origin.is_public:
+        return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
+    source = "of the texts" if vocabulary is None else f"of {vocabulary}"
+    flag = (
+        ""
+        if origin.kind == "from text"
+        else " (if they were not made from these texts: --vocabulary-is-public)"
+    )
+    return (
+        f"Words: some {source} are chosen privately, with {settings['vocabulary_share']:g} of epsilon{flag}."
+    )
+
+
 def _refuse_numbers_for_words(documents: "Corpus") -> None:
     """Refuse counts whose columns have no words: budget would be spent on a choice of column numbers."""
-    words = documents.vocabulary
-    if (
-        not documents.vocabulary_is_public
-        and words
-        and (words[0], words[-1]) == ("word_0", f"word_{len(words) - 1}")
-    ):
-        raise CorpusError(
-            "these are counts without words; name the public list of words, one a line: --vocabulary."
-        )
+    if documents.word_origin.kind == "numbered":
+        raise CorpusError("these are counts without words; name the list of words, one a line: --vocabulary.")
 
 
 def _open_ledger(

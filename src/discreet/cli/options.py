@@ -19,6 +19,8 @@ __all__ = [
     "Seed",
     "Text",
     "Threads",
+    "Vocabulary",
+    "VocabularyIsPublic",
     "WordVectorFile",
     "Words",
     "check_output_file",
@@ -35,7 +37,11 @@ FileFormat = Annotated[
 Text = Annotated[str | None, typer.Option(help="Field or column that holds the text (JSON Lines, CSV).")]
 Author = Annotated[
     str | None,
-    typer.Option(help="Field that names whose document it is; then the author is what is protected."),
+    typer.Option(
+        "--person",
+        "--author",
+        help="Field that names whose document it is: then each person is protected, with all that they wrote.",
+    ),
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, if it is not UTF-8.")]
 Seed = Annotated[
@@ -53,6 +59,16 @@ WordVectorFile = Annotated[
     ),
 ]
 Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
+Vocabulary = Annotated[
+    Path | None,
+    typer.Option(help="List of words, one a line: those of the columns (counts), or the words to count."),
+]
+VocabularyIsPublic = Annotated[
+    bool,
+    typer.Option(
+        "--vocabulary-is-public", help="The words were not made from these texts: all may be named."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 

@@ -6,12 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._numbers import as_numbers
+from discreet._numbers import COUNT_THE_WORDS, as_numbers
 from discreet._sparse import Csr, inside_its_shape
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError
 
-__all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness"]
+__all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness", "refuse_texts"]
 
 _LARGEST = 2**31 - 1
 _FREE, _FOR_EACH = 1_000_000, 100
@@ -57,6 +57,26 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
             "count with the same vocabulary: read_corpus(..., vocabulary=...)."
         )
     return counts
+
+
+def refuse_texts(X: Any) -> None:
+    """Refuse what cannot be a matrix of counts for its kind alone: a text, a column or a list of them.
+
+    Looks at the kind of X and of its first element, and reads nothing: it may be asked before anything is booked.
+
+    Raises
+    ------
+    CorpusError
+    """
+    shape = getattr(X, "shape", None)
+    first = X[0] if isinstance(X, list | tuple) and len(X) > 0 else None
+    if isinstance(X, str | bytes) or isinstance(first, str | bytes):
+        raise CorpusError(f"X holds text, but counts of words are expected: {COUNT_THE_WORDS}.")
+    if isinstance(shape, tuple) and len(shape) != 2:
+        raise CorpusError(
+            f"Expected 2D array (documents x words), got an array of shape {shape} instead. If these are texts, "
+            f"{COUNT_THE_WORDS}. Reshape your data: X.reshape(1, -1) is one document."
+        )
 
 
 def canonical_counts(X: Any) -> Csr:

@@ -3,7 +3,7 @@
 What is private about it: everything. The counts are as private as the text; owners and labels are data about
 people; and unless they come from a public list, the words are private too, because a word that one document
 holds is in the list or is not. A corpus therefore shows only its sizes, is never part of a release, and
-knows whether its words are public: ``vocabulary_is_public``. The sizes it shows are exact, hence private
+knows where its words come from: ``word_origin``. The sizes it shows are exact, hence private
 under ``add_or_remove_one`` as well; they are for whoever holds the text.
 """
 
@@ -18,6 +18,7 @@ from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.files import first_few
 from discreet.corpus.owners import number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
+from discreet.corpus.words import FROM_TEXT, WordOrigin, carried, given_words
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -41,15 +42,19 @@ class Corpus:
         Names are not kept: they become numbers, and whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
-    vocabulary_is_public : bool, default True
-        False where the words were taken from the private text. ``PrivateLDA`` then refuses the corpus until
-        the words have been chosen privately, or replaced by a public list with :meth:`restrict`.
+    words_are_public : bool, default False
+        Say that the vocabulary was not made from these texts. Without it private estimators refuse the corpus, until
+        the words have been chosen privately, or replaced by a public list with :meth:`restrict`. Counts that know
+        where their words come from (``WordCounts``) need no word of yours.
 
     Attributes
     ----------
     counts : scipy.sparse.csr_matrix, int32
         Columns sorted, no stored zeros.
     vocabulary : tuple of str
+    word_origin : WordOrigin
+        Where the words come from, and who says so.
+    words_are_public : bool
     owners : int64 array or None
     labels : int64 array, object array of str, or None
     n_documents, n_words, n_tokens, n_units : int
@@ -61,7 +66,7 @@ class Corpus:
         Where the parts do not fit together; names the row or column.
     """
 
-    __slots__ = ("_counts", "_labels", "_owners", "_public", "_vocabulary")
+    __slots__ = ("_counts", "_labels", "_ledger", "_origin", "_owners", "_vocabulary")
 
     def __init__(
         self,
@@ -70,7 +75,7 @@ class Corpus:
         owners: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         *,
-        vocabulary_is_public: bool = True,
+        words_are_public: bool = False,
     ) -> None:
         self._counts = canonical_counts(counts)
         if isinstance(vocabulary, str):
@@ -86,7 +91,8 @@ class Corpus:
             )
         self._owners = None if owners is None else number_owners(owners, n_documents)
         self._labels = _check_labels(labels, n_documents)
-        self._public = bool(vocabulary_is_public)
+        words = given_words(counts, self._vocabulary, words_are_public, "Corpus")
+        self._origin, self._ledger = words.origin, carried(counts, "ledger")
 
     @classmethod
     def from_texts(
@@ -97,6 +103,7 @@ class Corpus:
         vocabulary: WordList | None = None,
         owners: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
+        words_are_public: bool = False,
     ) -> "Corpus":
         """Count the words of texts.
 
@@ -107,9 +114,9 @@ class Corpus:
         tokenizer : Tokenizer, optional
             The default is ``Tokenizer()``.
         vocabulary : path or iterable of str, optional
-            Public words; others are not counted and columns are in this order. Without it every word is
-            counted, in sorted order, and ``vocabulary_is_public`` is False.
-        owners, labels
+            Words to count; others are not counted and columns are in this order. Without it every word is
+            counted, in sorted order.
+        owners, labels, words_are_public
             As for :class:`Corpus`.
 
         Returns
@@ -123,9 +130,12 @@ class Corpus:
             raise CorpusError(
                 "texts must be an iterable of str, one for each document, got one str; use [text]."
             )
-        public = None if vocabulary is None else load_vocabulary(vocabulary)
-        counts, words = count_texts(texts, tokenizer or Tokenizer(), public)
-        return cls(counts, words, owners, labels, vocabulary_is_public=public is not None)
+        listed = None if vocabulary is None else load_vocabulary(vocabulary)
+        counts, words = count_texts(texts, tokenizer or Tokenizer(), listed)
+        corpus = cls(counts, words, owners, labels)
+        if words_are_public:
+            return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_texts"))
+        return corpus if vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
 
     @property
     def counts(self) -> Csr:
@@ -148,9 +158,19 @@ class Corpus:
         return self._labels
 
     @property
-    def vocabulary_is_public(self) -> bool:
-        """Whether the list of words is the same whatever the text says."""
-        return self._public
+    def word_origin(self) -> WordOrigin:
+        """Where the words come from, and who says so."""
+        return self._origin
+
+    @property
+    def words_are_public(self) -> bool:
+        """Whether somebody said that the list of words is the same whatever the texts say."""
+        return self._origin.is_public
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger on which the choice of the words is booked, where the counts that this was made of carry it."""
+        return self._ledger
 
     @property
     def n_documents(self) -> int:
@@ -177,7 +197,7 @@ class Corpus:
 
     def __repr__(self) -> str:
         owners = "no owners" if self._owners is None else f"{self.n_units} owners"
-        kind = "public" if self._public else "private"
+        kind = {"public": "public", "chosen": "privately chosen"}.get(self._origin.kind, "private")
         labels = "" if self._labels is None else ", labels"
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
         return f"Corpus({sizes}, {owners}{labels})"
@@ -207,24 +227,37 @@ class Corpus:
             raise CorpusError("rows must be a one-dimensional array of int, or a mask.")
         if chosen.size and not -self.n_documents <= int(chosen.min()) <= int(chosen.max()) < self.n_documents:
             raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
-        return Corpus(
+        return self._with(
             self._counts[chosen],
-            self._vocabulary,
             None if self._owners is None else self._owners[chosen],
             None if self._labels is None else self._labels[chosen],
-            vocabulary_is_public=self._public,
         )
 
-    def restrict(self, words: WordList, *, vocabulary_is_public: bool | None = None) -> "Corpus":
+    def without_owners(self) -> "Corpus":
+        """Return the same documents, each for itself: nobody is known to have written several."""
+        return self._with(self._counts, None, self._labels)
+
+    def with_word_origin(self, origin: WordOrigin) -> "Corpus":
+        """Return the same corpus with another statement of where its words come from."""
+        corpus = self._with(self._counts, self._owners, self._labels)
+        corpus._origin = origin
+        return corpus
+
+    def _with(self, counts: Csr, owners: Any, labels: Any) -> "Corpus":
+        corpus = Corpus(counts, self._vocabulary, owners, labels)
+        corpus._origin, corpus._ledger = self._origin, self._ledger
+        return corpus
+
+    def restrict(self, words: WordList, *, words_are_public: bool = False) -> "Corpus":
         """Keep only some words, as columns in the order given; a word never counted is an empty column.
 
         Parameters
         ----------
         words : path or iterable of str
             The new vocabulary.
-        vocabulary_is_public : bool, optional
-            Say True where ``words`` is a public list, or was chosen with differential privacy (and booked).
-            By default what this corpus says of its own words.
+        words_are_public : bool, default False
+            Say that ``words`` was not made from these texts. Words to be chosen from the texts are chosen by
+            :class:`~discreet.PrivateCountVectorizer`, which takes a Corpus and books what that costs.
 
         Returns
         -------
@@ -242,8 +275,13 @@ class Corpus:
         counts = sp.csr_matrix(
             (self._counts.data[stays], moved[stays], ends), shape=(self.n_documents, len(kept))
         )
-        public = self._public if vocabulary_is_public is None else vocabulary_is_public
-        return Corpus(counts, kept, self._owners, self._labels, vocabulary_is_public=public)
+        corpus = Corpus(counts, kept, self._owners, self._labels)
+        # A choice among public words may tell of the texts, too: only somebody's word makes it public.
+        return (
+            corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.restrict"))
+            if words_are_public
+            else corpus
+        )
 
     def split(
         self,

@@ -15,6 +15,7 @@ from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
+from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, refuse_public
 from discreet.errors import CorpusError, ParameterError, Proposal
 
 __all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "find_format", "read_corpus"]
@@ -85,6 +86,7 @@ def read_corpus(
     delimiter: str | None = None,
     zero_based: bool = False,
     encoding: str = "utf-8",
+    words_are_public: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
     """Read a corpus from a file or folder.
@@ -106,9 +108,8 @@ def read_corpus(
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional
-        Public list of words, or file with one a line. Raw text: other words are not counted, columns are
-        in this order. Counts: the word of each column. Only with it is ``vocabulary_is_public`` True (or
-        where an ``.npz`` of :func:`write_corpus` says so): give a list that does not come from this text.
+        List of words, or file with one a line. Raw text: other words are not counted, columns are in this
+        order. Counts: the word of each column.
     owners, labels : path or array-like, optional
         Whose document each row is, and its label, where no field of the file says it; a file has one a line.
     tokenizer : Tokenizer, optional
@@ -121,6 +122,9 @@ def read_corpus(
         Whether an SVMlight file numbers its words from 0.
     encoding : str, default "utf-8"
         Encoding of the text, and of files of words, owners and labels.
+    words_are_public : bool, default False
+        Say that the words were not made from these texts. Otherwise a private estimator wants some of them chosen
+        privately first (or an ``.npz`` of :func:`write_corpus` says where they come from).
     callback : callable, optional
         ``callback("reading", done, total)``.
 
@@ -168,6 +172,7 @@ def _read(
     delimiter: str | None,
     zero_based: bool,
     encoding: str,
+    words_are_public: bool,
     callback: Callback | None,
 ) -> Corpus:
     name = find_format(path) if format is None else format
@@ -175,7 +180,7 @@ def _read(
         raise CorpusError(
             f"format {name!r} is not known; choose one of {', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}."
         )
-    public = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     tokenizing = {
         "tokenizer": tokenizer,
         "token_pattern": token_pattern,
@@ -195,31 +200,43 @@ def _read(
     if name in TEXT_FORMATS:
         words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
         fields = Fields("text" if text is None else text, author, label)
-        corpus = _read_text(name, path, Reading(fields, words, public, encoding, delimiter, callback))
-        parts = {"owners": corpus.owners, "labels": corpus.labels, "vocabulary_is_public": public is not None}
-        return _assemble(path, corpus.counts, corpus.vocabulary, parts | given) if given else corpus
+        corpus = _read_text(name, path, Reading(fields, words, listed, encoding, delimiter, callback))
+        parts = {"owners": corpus.owners, "labels": corpus.labels}
+        origin = corpus.word_origin
+        if given:
+            corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
+        return corpus.with_word_origin(_declared(origin, words_are_public))
     _refuse(
         name,
         {"text": text, "author": author, "label": label},
         "use owners= and labels=, one a line",
     )
     _refuse(name, tokenizing, "it holds counts of words already")
-    counts, extras = _read_counts(name, path, public, encoding, delimiter, zero_based, callback)
+    counts, extras = _read_counts(name, path, listed, encoding, delimiter, zero_based, callback)
     refuse_emptiness(os.fspath(path), "documents", counts.shape[0], counts.nnz)
-    if public is not None:
-        if counts.shape[1] != len(public):
+    origin = extras.pop("word_origin", UNKNOWN)
+    if listed is not None:
+        if counts.shape[1] != len(listed):
             raise CorpusError(
                 f"{os.fspath(path)} has {counts.shape[1]} columns, but the vocabulary "
-                f"has {len(public)} words; give the vocabulary that belongs to it."
+                f"has {len(listed)} words; give the vocabulary that belongs to it."
             )
-        extras |= {"vocabulary": public, "vocabulary_is_public": True}
+        origin = origin if listed == extras.get("vocabulary") else UNKNOWN
+        extras["vocabulary"] = listed
     if "vocabulary" not in extras:
         refuse_emptiness(os.fspath(path), "words", counts.shape[1], counts.nnz)
-        extras["vocabulary"] = column_words(counts.shape[1])
-    extras.setdefault("vocabulary_is_public", False)
+        extras["vocabulary"], origin = column_words(counts.shape[1]), NUMBERED
     if counts.shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
-    return _assemble(path, counts, extras.pop("vocabulary"), extras | given)
+    corpus = _assemble(path, counts, extras.pop("vocabulary"), extras | given)
+    return corpus.with_word_origin(_declared(origin, words_are_public))
+
+
+def _declared(origin: WordOrigin, words_are_public: bool) -> WordOrigin:
+    if not words_are_public or origin.is_public:
+        return origin
+    refuse_public(origin)
+    return WordOrigin.public("words_are_public=True in read_corpus")
 
 
 def _assemble(path: PathLike, counts: Csr, vocabulary: tuple[str, ...], parts: dict[str, Any]) -> Corpus:

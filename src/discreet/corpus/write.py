@@ -7,7 +7,8 @@ Only ``npz`` holds a whole corpus. With the other formats go small files: the wo
 where there are any, one a line, named after the main file (``notes.mtx``: ``notes.vocab.txt``,
 ``notes.owners.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
 back as ``vocabulary=``, ``owners=`` and ``labels=``. Owners are always written: without them each
-document would be trained on as if it had an author of its own.
+document would be trained on as if it had an author of its own. Where the words come from, if that is known, stands
+in ``notes.origin.json``, with a digest of the words it is about; :func:`read_word_origin` reads it.
 """
 
 import gzip
@@ -15,7 +16,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, first_few
-from discreet.corpus.formats.npz import LABELS, OWNERS, PUBLIC, VOCABULARY
+from discreet.corpus.files import PathLike, first_few, read_text
+from discreet.corpus.formats.npz import LABELS, ORIGIN, OWNERS, VOCABULARY
+from discreet.corpus.words import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["WRITABLE_FORMATS", "format_of", "side_file", "write_corpus"]
+__all__ = ["WRITABLE_FORMATS", "format_of", "read_word_origin", "side_file", "write_corpus"]
 
 #: Formats that can be written, with the endings they are known by.
 WRITABLE_FORMATS = {
@@ -41,6 +43,7 @@ WRITABLE_FORMATS = {
     "parquet-counts": (".parquet", ".pq"),
 }
 _PARQUET_ROWS = 1 << 16
+_LARGEST_ORIGIN = 1 << 14
 
 
 def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
@@ -81,6 +84,11 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
             if values is not None:
                 writers.append((side_file(target, kind), _line_writer(values, kind)))
+        if corpus.word_origin.kind not in ("unknown", "numbered"):
+            origin = corpus.word_origin.to_json(corpus.vocabulary)
+            writers.append(
+                (side_file(target, "origin"), lambda file: _write_lines([json.dumps(origin)], file))
+            )
     separator = "\t" if ".tsv" in target.suffixes else ","
     writers.append((target, lambda file: _write_main(name, corpus, file, separator)))
     _write_all(writers)
@@ -103,11 +111,34 @@ def format_of(target: Path) -> str:
 
 
 def side_file(target: Path, kind: str) -> Path:
-    """Return where the "vocab", "owners" or "labels" of a main file are written."""
+    """Return where the "vocab", "owners", "labels" or "origin" of a main file are written."""
     name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
     if name.startswith("docword."):
-        return target.with_name(f"{kind}.{name.removeprefix('docword.')}")
-    return target.with_name(f"{Path(name).stem}.{kind}.txt")
+        beside = f"{kind}.{name.removeprefix('docword.')}"
+        return target.with_name(f"{Path(beside).stem}.json" if kind == "origin" else beside)
+    return target.with_name(f"{Path(name).stem}.{kind}.{'json' if kind == 'origin' else 'txt'}")
+
+
+def read_word_origin(target: Path, words: tuple[str, ...]) -> WordOrigin:
+    """Return where the words of a file come from, as the file beside it says; unknown where there is none.
+
+    Raises
+    ------
+    CorpusError
+        Where it is damaged, or is about other words: the vocabulary beside it was exchanged.
+    """
+    file = side_file(target, "origin")
+    if not file.is_file():
+        return UNKNOWN
+    value: Any = None
+    if file.stat().st_size <= _LARGEST_ORIGIN:
+        text = read_text(file)
+        with suppress(ValueError, RecursionError):  # of JSON; the error would show what it found
+            value = json.loads(text)
+    try:
+        return WordOrigin.from_json(value, words)
+    except CorpusError as error:
+        raise CorpusError(f"{file}: {error} Remove it, or write the corpus again.") from None
 
 
 def _write_all(writers: list[tuple[Path, Callable[[IO[bytes]], None]]]) -> None:
@@ -282,7 +313,7 @@ def _write_npz(corpus: Corpus, file: IO[bytes]) -> None:
         "shape": np.array(counts.shape),
         "data": counts.data,
         VOCABULARY: _json(corpus.vocabulary),
-        PUBLIC: np.array(corpus.vocabulary_is_public),
+        ORIGIN: _json(corpus.word_origin.to_json(corpus.vocabulary)),
     }
     if corpus.owners is not None:
         arrays[OWNERS] = corpus.owners

@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, Checked, collect, rules
-from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.corpus.corpus import column_words
+from discreet.corpus.words import GivenWords, WordOrigin, given_words
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo, pure_event, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
 from discreet.federated.state import RULES, State, agreed_terms
@@ -155,7 +157,9 @@ class FederatedLDA(Checked, ReleasedTopics):
             return pure_event(self.epsilon)
         return events.composed(pure_event(self.epsilon / self.reports_per_token), self.reports_per_token)
 
-    def fit(self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None) -> "FederatedLDA":
+    def fit(
+        self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
+    ) -> "FederatedLDA":
         """Run all rounds.
 
         Parameters
@@ -166,6 +170,8 @@ class FederatedLDA(Checked, ReleasedTopics):
             Ignored.
         vocabulary : sequence of str, optional
             Public; by default that of the parts, or numbers.
+        words_are_public : bool, default False
+            Say that the words were not made from the silos' texts. Without this words are refused.
 
         Raises
         ------
@@ -175,7 +181,8 @@ class FederatedLDA(Checked, ReleasedTopics):
             raise CorpusError("fit takes a list of count matrices, one for each silo.")
         self._check_parameters()
         n_words = _width(parts[0])
-        words = _words(parts, vocabulary, n_words)
+        given = _words(parts, vocabulary, words_are_public, n_words)
+        words = column_words(n_words) if given.words is None else given.words
         state = init_server(
             self.mechanism,
             n_clients=len(parts),
@@ -209,7 +216,9 @@ class FederatedLDA(Checked, ReleasedTopics):
         if state.problem:
             fit_state(state)  # says it again, as an error
         self.n_features_in_ = state.n_words
-        self.release_ = make_release(state, self.client_ledgers_, words, reproducible=root.reproducible)
+        self.release_ = make_release(
+            state, self.client_ledgers_, words, reproducible=root.reproducible, origin=given.origin
+        )
         return self
 
     @property
@@ -235,7 +244,7 @@ class FederatedLDA(Checked, ReleasedTopics):
         y : None
             Ignored.
         **fit_params
-            ``vocabulary``, as for :meth:`fit`.
+            ``vocabulary`` and ``words_are_public``, as for :meth:`fit`.
 
         Returns
         -------
@@ -253,9 +262,17 @@ def make_ledger(state: State) -> Ledger:
 
 
 def make_release(
-    state: State, ledgers: Sequence[Ledger], vocabulary: Sequence[str], *, reproducible: bool
+    state: State,
+    ledgers: Sequence[Ledger],
+    vocabulary: Sequence[str],
+    *,
+    reproducible: bool,
+    origin: WordOrigin | None = None,
 ) -> Release:
-    """Return the release: clients hold disjoint texts, so that each is promised what the worst of them booked."""
+    """Return the release: clients hold disjoint texts, so that each is promised what the worst of them booked.
+
+    Words are public, or there are none; by default it is the silos that say so, who agreed on them.
+    """
     from discreet._version import __version__
 
     if not state.finished:
@@ -276,6 +293,7 @@ def make_release(
         "delta": state.delta,
         "messages_per_client": state.n_rounds,
         "bytes_received": sum(size for size, _ in state.traffic),
+        **(WordOrigin.public("the silos, which agreed on the list") if origin is None else origin).settings(),
     }
     if state.mechanism == "rrp":
         settings["reports_per_token"] = state.reports_per_token
@@ -309,15 +327,22 @@ def _width(part: Any) -> int:
     return int(shape[1])
 
 
-def _words(parts: Sequence[Any], vocabulary: Any, n_words: int) -> tuple[str, ...]:
-    known = {tuple(part.vocabulary) for part in parts if hasattr(part, "vocabulary")}
-    if vocabulary is None and len(known) > 1:
-        raise CorpusError("the silos count with different words; read all with one public vocabulary=.")
-    if any(getattr(part, "vocabulary_is_public", True) is False for part in parts):
-        raise PrivacyError("a silo's vocabulary was made from its texts; read it with a public vocabulary=.")
-    found = vocabulary if vocabulary is not None else next(iter(known), None)
-    if found is None:
-        found = [f"word_{column}" for column in range(n_words)]
-    if len(found) != n_words:
-        raise CorpusError(f"the vocabulary has {len(found)} words, but the parts have {n_words} columns.")
-    return tuple(str(word) for word in found)
+def _words(parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int) -> GivenWords:
+    found = [given_words(part, vocabulary, words_are_public, "FederatedLDA.fit") for part in parts]
+    if len({given.words for given in found}) > 1:
+        raise CorpusError(
+            "the silos count with different words; read all with one public ", Proposal("vocabulary"), "."
+        )
+    if not all(given.origin.kind in ("public", "numbered") for given in found):
+        raise PrivacyError(
+            "a silo's words were made from its texts, or nobody says where they come from, and they would leak: count "
+            "with a public ",
+            Proposal("vocabulary"),
+            ", and say ",
+            Proposal("words_are_public", True),
+            ".",
+        )
+    words = found[0].words
+    if words is not None and len(words) != n_words:
+        raise CorpusError(f"the vocabulary has {len(words)} words, but the parts have {n_words} columns.")
+    return found[0]

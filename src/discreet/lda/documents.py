@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet._validate import collect, whole
+from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
-__all__ = ["Documents", "check_prior", "check_topics", "read_documents"]
+__all__ = ["Documents", "check_prior", "check_topics", "read_documents", "read_for"]
 
 
 class Documents(NamedTuple):
@@ -35,7 +36,7 @@ class Documents(NamedTuple):
 
 
 def read_documents(X: Any, n_words: int | None = None) -> Documents:
-    """Check a document-word matrix (dense, sparse or a Corpus) and take it apart.
+    """Check a document-word matrix (dense, sparse or a Corpus) and take it apart; Documents were checked before.
 
     Weights need not be whole numbers: nothing in inference asks for it.
 
@@ -44,22 +45,23 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
     CorpusError
         Not two-dimensional, negative, not finite, or not ``n_words`` columns.
     """
-    # A Corpus is known by what its class has: this room does not import that one, and a frame has any column.
-    matrix = X.counts if hasattr(type(X), "counts") and hasattr(type(X), "vocabulary") else X
+    if isinstance(X, Documents):
+        _check_width(X.n_words, n_words)
+        return X
+    matrix = _counts_of(X)
     if not sp.issparse(matrix):
         matrix = as_numbers(matrix)
+    if matrix.dtype.kind == "c":
+        raise CorpusError("Complex data not supported: counts are real numbers.")
     if len(matrix.shape) != 2:
         raise CorpusError(
-            f"Expected 2D array (documents x words), got an array of shape {matrix.shape} instead."
+            f"Expected 2D array (documents x words), got an array of shape {matrix.shape} instead. "
+            "Reshape your data: X.reshape(1, -1) is one document."
         )
     given = inside_its_shape(matrix) if sp.issparse(matrix) else sp.csr_matrix(matrix)
     # Made anew, so that nobody's flag is believed that says it is sorted already.
     counts: Any = sp.csr_matrix((given.data, given.indices, given.indptr), shape=given.shape)
-    if n_words is not None and counts.shape[1] != n_words:
-        raise CorpusError(
-            f"X has {counts.shape[1]} features, but {n_words} words are expected: "
-            "count with the vocabulary of the topics."
-        )
+    _check_width(counts.shape[1], n_words)
     if not counts.has_canonical_format:
         counts = counts.copy()
         counts.sum_duplicates()
@@ -74,6 +76,46 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
         values,
         int(counts.shape[1]),
     )
+
+
+def _check_width(found: int, expected: int | None) -> None:
+    if expected is not None and found != expected:
+        raise CorpusError(
+            f"X has {found} features, but {expected} words are expected: count with the vocabulary of the topics."
+        )
+
+
+def read_for(estimator: Any, X: Any, *, reset: bool) -> Documents:
+    """Read X for an estimator, which learns the names and number of its columns, or holds X to them.
+
+    scikit-learn looks at the columns only: its errors about values show them.
+
+    Raises
+    ------
+    CorpusError
+        As :func:`read_documents`; where there are no documents or no words, or the words are others than in ``fit``.
+    """
+    from sklearn.utils.validation import validate_data
+
+    words: tuple[str, ...] | None = None if reset else getattr(estimator, "_words", None)
+    names = names_of(X)
+    documents = read_documents(in_order(X, words))
+    for found, what in ((documents.n_documents, "sample"), (documents.n_words, "feature")):
+        if found == 0:
+            shape = (documents.n_documents, documents.n_words)
+            raise CorpusError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+    if words is None or names is None:  # else our own rule held, which knows the words of a Corpus, too
+        validate_data(estimator, _counts_of(X), reset=reset, skip_check_array=True)
+    if reset:
+        estimator._words = names
+    return documents
+
+
+def _counts_of(X: Any) -> Any:
+    # A Corpus is known by what its class has: this room does not import that one, and a frame has any column.
+    return X.counts if hasattr(type(X), "counts") and hasattr(type(X), "vocabulary") else X
 
 
 def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:

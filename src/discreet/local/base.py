@@ -136,6 +136,8 @@ def make_release(
         "p": float(model.channel.p),
         "q": float(model.channel.q),
         "n_reports": int(n_reports),
+        "words": "public",
+        "words_declared_by": "the channel, whose writers all have the list",
         **settings_of(found),
         **settings,
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._validate import Checked, collect, is_whole, refuse
+from discreet.corpus.words import UNKNOWN, WordOrigin, carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
@@ -18,7 +19,15 @@ from discreet.privacy.units import check_delta, check_epsilon
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Booking", "Plan", "PrivateEstimator", "book_together", "faults_of_estimator", "faults_of_owners"]
+__all__ = [
+    "Booking",
+    "Plan",
+    "PrivateEstimator",
+    "book_together",
+    "faults_of_estimator",
+    "faults_of_owners",
+    "ledger_of_words",
+]
 
 
 class Plan(NamedTuple):
@@ -92,12 +101,11 @@ class PrivateEstimator(Checked, BaseEstimator):
         """Return epsilon and delta of the fit, which are the budget of the ledger that it makes where it has none."""
         return self.epsilon, self.delta
 
-    def _book(self) -> Booking:
-        """Plan and book. Data may be read from here on."""
+    def _book(self, X: Any) -> Booking:
+        """Plan and book: on the ledger given, or that of the words of X, or a new one. X may be read from here on."""
         plan, ledger = self._plan(), self.ledger
         if ledger is None:
-            epsilon, delta = self._promised(plan)
-            ledger = Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
+            ledger = ledger_of_words(X) or self._own_ledger(plan)
         reservation = ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         return Booking(ledger, plan, reservation)
 
@@ -106,6 +114,10 @@ class PrivateEstimator(Checked, BaseEstimator):
         other = copy.copy(self)
         other.epsilon = epsilon
         return other._plan().event
+
+    def _own_ledger(self, plan: Plan) -> Ledger:
+        epsilon, delta = self._promised(plan)
+        return Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
 
     def _entry(self) -> str:
         what, remarks = self._purpose()
@@ -156,17 +168,50 @@ class PrivateEstimator(Checked, BaseEstimator):
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
-        faults = faults_of_owners(self.privacy_unit, X, owners)
-        if getattr(X, "vocabulary_is_public", True) is False:
-            faults.append(
+        return [*faults_of_owners(self.privacy_unit, X, owners), *self._faults_of_their_ledger(X)]
+
+    def _faults_of_their_ledger(self, X: Any) -> list[DiscreetError]:
+        """Say where the words of X were chosen privately, and what that cost would not be told with this fit."""
+        origin: WordOrigin = carried(X, "word_origin") or UNKNOWN
+        if origin.kind != "chosen":
+            return []
+        theirs = ledger_of_words(X)
+        known = isinstance(self.ledger, Ledger)
+        if known and self.ledger is not None and self.ledger.identity == origin.ledger:
+            return []
+        if known:
+            return [
                 PrivacyError(
-                    "the words of this corpus were read from the private text itself, so they would leak; choose words "
-                    "with PrivateCountVectorizer first, or read the corpus with a public ",
-                    Proposal("vocabulary"),
-                    ".",
+                    "the words were chosen on another ",
+                    Parameter("ledger"),
+                    ", so that what they cost would be missing in this one: choose them on the same, "
+                    "PrivateCountVectorizer(..., ledger=ledger), or leave ",
+                    Proposal("ledger"),
+                    " out, and this fit is booked where its words are.",
                 )
-            )
-        return faults
+            ]
+        if theirs is None or theirs.closed:
+            return [
+                PrivacyError(
+                    "what the choice of the words cost is booked on a ledger that is not at hand (they come from a "
+                    "file, a cache or another process): pass that one, ",
+                    Proposal("ledger"),
+                    ", kept in a file with Ledger.open.",
+                )
+            ]
+        if (theirs.privacy_unit, theirs.neighboring) != (self.privacy_unit, self.neighboring):
+            return [
+                PrivacyError(
+                    f"the choice of the words protects {theirs.privacy_unit} ({theirs.neighboring}), but this fit "
+                    f"would protect {self.privacy_unit} ({self.neighboring}), and one promise cannot hold both: ",
+                    *(
+                        ("take ", Proposal("privacy_unit", theirs.privacy_unit), ".")
+                        if theirs.privacy_unit in self._protects
+                        else ("count with a public list of words, or take PrivateLDA.",)
+                    ),
+                )
+            ]
+        return []
 
 
 def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
@@ -175,11 +220,33 @@ def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
 
 
 def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
-    """Say where authors are the unit and nobody knows them. Looks at whether X has owners, and at nothing else."""
-    if privacy_unit != "author" or owners is not None or getattr(X, "owners", None) is not None:
-        return []
-    advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
-    return [PrivacyError(Parameter("privacy_unit"), *advice)]
+    """Say where authors are the unit and nobody knows them, or are not and somebody does.
+
+    Looks at whether X has owners, and at nothing else.
+    """
+    known = owners is not None or carried(X, "owners") is not None
+    if privacy_unit == "author" and not known:
+        advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
+        return [PrivacyError(Parameter("privacy_unit"), *advice)]
+    if privacy_unit == "document" and known:
+        return [
+            PrivacyError(
+                Parameter("privacy_unit"),
+                '="document" protects each document for itself, but ',
+                Parameter("owners"),
+                " say that one person may have written several, who would be protected less: take ",
+                Proposal("privacy_unit", "author"),
+                ", or leave the owners out (Corpus.without_owners()).",
+            )
+        ]
+    return []
+
+
+def ledger_of_words(X: Any) -> Ledger | None:
+    """Return the ledger on which the choice of the words of X is booked, where they were chosen and X carries it."""
+    origin: WordOrigin | None = carried(X, "word_origin")
+    ledger = carried(X, "ledger") if origin is not None and origin.kind == "chosen" else None
+    return ledger if isinstance(ledger, Ledger) else None
 
 
 def book_together(ledger: Ledger, *estimators: PrivateEstimator) -> list[Booking]:

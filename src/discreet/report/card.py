@@ -27,7 +27,6 @@ def card(release: Release) -> str:
     """Return the card of a release. The same release gives the same text."""
     promise = release.promise
     topics, words = release.topic_word.shape
-    chosen = any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries)
     facts = [
         ("unit", f"one {promise.privacy_unit}"),
         ("neighbours", promise.neighboring.replace("_", " ")),
@@ -35,7 +34,7 @@ def card(release: Release) -> str:
         ("delta", f"{promise.delta:g}"),
         ("found by", promise.accountant),
         ("noise", release.determinism),
-        ("words", "chosen privately; the choice is booked" if chosen else "a public list"),
+        ("words", _words(release)),
         ("settings", "public"),
         *_numbers(release),
     ]
@@ -101,6 +100,22 @@ def _may_leave(release: Release) -> str:
     return (
         f"Everything in this folder is covered by the promise above; nothing in it tells of a single {unit}."
     )
+
+
+def _words(release: Release) -> str:
+    """Say where the words come from, and who says so."""
+    kind = release.configuration.get("words")
+    if any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries) and kind in (
+        "chosen",
+        None,
+    ):
+        return "chosen privately; the choice is booked"
+    if kind == "public":
+        declared = _plain(str(release.configuration.get("words_declared_by", "nobody")))
+        return f"a public list, not made from these texts, as declared by: {declared}"
+    if kind == "numbered":
+        return "none, columns are numbered; that their number tells nothing is for whoever made this to vouch"
+    return "not stated: ask whoever made this where they come from"
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:

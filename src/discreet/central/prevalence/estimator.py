@@ -151,7 +151,7 @@ class TopicPrevalence(PrivateEstimator):
         """
         self._check_call(X, owners)
         groups = self._public_groups()
-        booking = self._book()
+        booking = self._book(X)
         # From here on X and the labels may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
         placed = self._place(by, groups, counts.shape[0])

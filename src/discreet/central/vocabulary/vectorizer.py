@@ -14,6 +14,7 @@ Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic mo
 choosing words and training a topic model on them, both private, is private at the sum of the costs.
 """
 
+import math
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet._validate import SEED, THREADS, choice, collect, optional, rules, whole
+from discreet._validate import FLAG, SEED, THREADS, choice, collect, optional, rules, whole
 from discreet.central.vocabulary.documents import (
     Documents,
     check_kind,
@@ -40,11 +41,12 @@ from discreet.central.vocabulary.units import Choice, rank_words, secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.corpus.words import WordOrigin
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.private_estimator import Booking, Plan, PrivateEstimator, faults_of_owners
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer", "count_booked"]
 
@@ -77,6 +79,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Most distinct words of one unit that count, its most used; ties are broken at random.
     vocabulary : iterable or mapping of str, optional
         A public list of words: costs nothing, nothing is booked, and ``epsilon`` has no effect.
+    words_are_public : bool, default False
+        Say that ``vocabulary`` was not made from these texts. Without this it is refused.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
     ngram_range, stop_words, token_pattern, lowercase
@@ -89,7 +93,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Keep only this many words, those with the largest noisy weights (a function of what is released:
         free).
     ledger : Ledger, optional
-        Where the cost is booked; several estimators may share one. By default ``fit`` makes one of its own.
+        Where the cost is booked; several estimators may share one. By default ``fit`` makes one of its own, without a
+        limit and at twice the delta: what is trained on the counts is booked there, too, and told in all.
     random_state : int, optional
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
     n_jobs : int, optional
@@ -105,6 +110,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         several rounds. None for a public vocabulary.
     ledger_ : Ledger or None
         The ledger with the booking; None for a public vocabulary without a ledger.
+    word_origin_ : WordOrigin
+        Where the words come from; the counts carry it on.
 
     Raises
     ------
@@ -134,6 +141,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
         max_words=optional(whole()),
         threshold=choice("corrected", "published"),
+        words_are_public=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
     )
@@ -146,6 +154,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         method: str = "weighted_gaussian",
         max_words_per_unit: int = 100,
         vocabulary: Any = None,
+        words_are_public: bool = False,
         privacy_unit: str = "document",
         ngram_range: tuple[int, int] = (1, 1),
         stop_words: Any = None,
@@ -162,6 +171,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.method = method
         self.max_words_per_unit = max_words_per_unit
         self.vocabulary = vocabulary
+        self.words_are_public = words_are_public
         self.privacy_unit = privacy_unit
         self.ngram_range = ngram_range
         self.stop_words = stop_words
@@ -264,6 +274,15 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             faults.append(
                 ParameterError(Parameter("threshold"), '="published" is a variant of method="greedy" only.')
             )
+        if self.vocabulary is not None and not self.words_are_public:
+            faults.append(
+                PrivacyError(
+                    Parameter("vocabulary"),
+                    " must be known to be public: say ",
+                    Proposal("words_are_public", True),
+                    " if it was not made from these texts, or leave it out and let words be chosen privately.",
+                )
+            )
         return [*faults, *collect(self._tokenizer)]
 
     def _faults_of_promise(self) -> list[DiscreetError]:
@@ -271,19 +290,25 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             return []  # nothing is promised, because nothing is used
         return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
 
+    def _own_ledger(self, plan: Plan) -> Ledger:
+        # What is trained on the counts is booked there, too, and needs a delta of its own.
+        delta = self._promised(plan)[1]
+        return Ledger(math.inf, min(2 * delta, (1 + delta) / 2), privacy_unit=self.privacy_unit)
+
     def _faults_of_ledger(self) -> list[DiscreetError]:
         return [] if self.vocabulary is not None else super()._faults_of_ledger()
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [] if self.vocabulary is not None else faults_of_owners(self.privacy_unit, X, owners)
+        return [] if self.vocabulary is not None else super()._faults_of_call(X, owners)
 
     def _fit(self, X: Any, owners: Any) -> Documents | None:
         check_kind(X)
         self._check_call(X, owners)
         if self.vocabulary is not None:
-            self._set(public_words(self.vocabulary), None, self.ledger)
+            origin = WordOrigin.public("words_are_public=True in PrivateCountVectorizer")
+            self._set(public_words(self.vocabulary), None, self.ledger, origin)
             return None
-        return self._fit_booked(self._book(), X, owners)
+        return self._fit_booked(self._book(X), X, owners)
 
     def _fit_booked(self, booking: Booking, X: Any, owners: Any) -> Documents:
         """Do what was planned and booked. From here on X is read."""
@@ -304,7 +329,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                 Proposal("vocabulary"),
                 ".",
             )
-        self._set(words, weights, booking.ledger)
+        origin = WordOrigin.chosen(booking.ledger.identity, seeded=self.random_state is not None)
+        self._set(words, weights, booking.ledger, origin)
         return read
 
     def _released(
@@ -321,11 +347,16 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return tuple(word for _, _, word in kept), np.array([-weight for _, weight, _ in kept], np.float64)
 
     def _set(
-        self, words: tuple[str, ...], weights: NDArray[np.float64] | None, ledger: Ledger | None
+        self,
+        words: tuple[str, ...],
+        weights: NDArray[np.float64] | None,
+        ledger: Ledger | None,
+        origin: WordOrigin,
     ) -> None:
         self.vocabulary_ = {word: column for column, word in enumerate(words)}
         self.word_weights_ = weights
         self.ledger_ = ledger
+        self.word_origin_ = origin
 
     def _words(self) -> tuple[str, ...]:
         return tuple(self.vocabulary_)  # a dict keeps the order of the columns
@@ -335,7 +366,14 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return self._carry(pick_words(read.counts, read.words, self._words()), read.owners)
 
     def _carry(self, counts: Any, owners: NDArray[Any] | None) -> WordCounts:
-        return WordCounts(counts, self._words(), owners=owners, word_weights=self.word_weights_)
+        return WordCounts(
+            counts,
+            self._words(),
+            owners=owners,
+            word_weights=self.word_weights_,
+            word_origin=self.word_origin_,
+            ledger=self.ledger_,
+        )
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase, self.stop_words, self.ngram_range)

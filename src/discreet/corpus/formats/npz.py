@@ -13,15 +13,18 @@ import scipy.sparse as sp
 
 from discreet.corpus.check import Csr
 from discreet.corpus.files import PathLike, open_source
+from discreet.corpus.vocabulary import check_words
+from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
-__all__ = ["LABELS", "OWNERS", "PUBLIC", "VOCABULARY", "read_npz"]
+__all__ = ["LABELS", "ORIGIN", "OWNERS", "VOCABULARY", "read_npz"]
 
-#: Members of the archive beside scipy's own: words and labels are UTF-8 JSON as bytes, owners an array.
+#: Members of the archive beside scipy's own: words, where they come from, and labels are UTF-8 JSON as bytes, owners
+#: an array.
 VOCABULARY = "discreet.vocabulary"
 OWNERS = "discreet.owners"
 LABELS = "discreet.labels"
-PUBLIC = "discreet.vocabulary_is_public"
+ORIGIN = "discreet.word_origin"
 
 
 def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
@@ -37,7 +40,7 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
     counts : scipy.sparse matrix
         Not checked yet.
     extras : dict
-        Any of vocabulary, owners, labels, vocabulary_is_public.
+        Any of vocabulary, word_origin, owners, labels.
 
     Raises
     ------
@@ -58,8 +61,10 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
                         extras[member.removeprefix("discreet.")] = _list(file[member])
                 if OWNERS in file:
                     extras["owners"] = file[OWNERS]
-                if PUBLIC in file:
-                    extras["vocabulary_is_public"] = bool(file[PUBLIC])
+                if ORIGIN in file and "vocabulary" in extras:
+                    words = check_words(extras["vocabulary"], "word")
+                    extras["vocabulary"] = words
+                    extras["word_origin"] = WordOrigin.from_json(json.loads(file[ORIGIN].tobytes()), words)
             raw.seek(0)
             return sp.load_npz(raw), extras
     except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json

@@ -17,6 +17,7 @@ from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import Problems, first_few
 from discreet.corpus.owners import owner_key, why_nobody
 from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.words import FROM_TEXT
 from discreet.errors import CorpusError
 
 __all__ = ["Fields", "Reading", "Record", "choose_fields", "gather", "show_fields"]
@@ -140,13 +141,13 @@ def gather(
         )
     if any(isinstance(label, str) for label in labels):
         labels = [str(label) for label in labels]
-    return Corpus(
+    corpus = Corpus(
         counts,
         words,
         np.frombuffer(owners, np.int64) if fields.owner is not None else None,
         labels if fields.label is not None else None,
-        vocabulary_is_public=reading.vocabulary is not None,
     )
+    return corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
 
 
 def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
@@ -21,9 +21,8 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
-from discreet.lda.documents import check_prior, faults_of_prior, read_documents
+from discreet.lda.documents import check_prior, faults_of_prior, read_for
 from discreet.lda.gibbs import means as mean_counts
 from discreet.lda.gibbs.chains import chain
 from discreet.lda.gibbs.counter_stream import new_seed
@@ -36,8 +35,6 @@ MOST_EXACT_TOPICS = 3000
 #: Up to here, "auto" begins with a fast start, and then sweeps less often: same page.
 MOST_FAST_TOKENS = 4_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
-
-_check_array: Any = check_array  # scikit-learn ships no types
 
 
 class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -215,8 +212,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         from discreet.lda._fold_in import fold_in
 
         check_is_fitted(self, "topic_word_counts_")
-        counts = self._matrix(X, reset=False)
-        return fold_in(self.topic_word_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+        documents = read_for(self, X, reset=False)
+        return fold_in(self.topic_word_, documents, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -281,25 +278,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.mean_counts_ = mean_counts.mean(means, n_topics)
         return n_sweeps
 
-    def _matrix(self, X: Any, reset: bool) -> Any:
-        """Let scikit-learn look at X: names and number of columns, text, complex numbers, shape."""
-        words: tuple[str, ...] | None = None if reset else getattr(self, "_words", None)
-        names = names_of(X)
-        known = words is not None and names is not None
-        matrix = in_order(X, words)
-        if hasattr(matrix, "counts") and hasattr(matrix, "vocabulary"):
-            matrix = matrix.counts
-        if known:  # by our own rule, which knows the words of a Corpus, too
-            checked: Any = _check_array(matrix, accept_sparse="csr", dtype=np.float64)
-        else:
-            checked = validate_data(self, matrix, accept_sparse="csr", dtype=np.float64, reset=reset)
-        if reset:
-            self._words = names
-        return checked
-
     def _read(self, X: Any, reset: bool) -> Tokens:
-        matrix = self._matrix(X, reset)
-        tokens = read_tokens(read_documents(matrix))
+        tokens = read_tokens(read_for(self, X, reset=reset))
         if not len(tokens.words):
             raise CorpusError(
                 "X holds no tokens at all: a topic model needs at least one document with a word."

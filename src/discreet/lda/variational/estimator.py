@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
@@ -27,15 +27,12 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_documents
+from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_for
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.variational.svi import Batch, State, bound, infer, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]
-
-_check_array: Any = check_array  # scikit-learn ships no types
 
 
 class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -338,19 +335,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self
 
     def _read(self, X: Any, *, reset: bool) -> Documents:
-        words: tuple[str, ...] | None = None if reset else getattr(self, "_words", None)
-        names = names_of(X)
-        known = words is not None and names is not None
-        matrix = in_order(X, words)
-        if hasattr(matrix, "counts") and hasattr(matrix, "vocabulary"):
-            matrix = matrix.counts
-        if known:  # by our own rule, which knows the words of a Corpus, too
-            checked: Any = _check_array(matrix, accept_sparse="csr", dtype=np.float64)
-        else:
-            checked = validate_data(self, matrix, accept_sparse="csr", dtype=np.float64, reset=reset)
-        if reset:
-            self._words = names
-        return read_documents(checked)
+        return read_for(self, X, reset=reset)
 
 
 def _seed(random_state: Any) -> int:

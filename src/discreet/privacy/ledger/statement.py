@@ -45,6 +45,11 @@ class Statement(NeverCopied):
         return self._budget.delta
 
     @property
+    def identity(self) -> str:
+        """What tells this ledger from all others, whatever is booked on it; the same for all who open one file."""
+        return self._storage.identity or ""
+
+    @property
     def failure_share(self) -> float | None:
         """Share of delta set aside for failures after the first booking; None where that booking decides."""
         return self._budget.failure_share

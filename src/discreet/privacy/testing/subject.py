@@ -47,7 +47,11 @@ class Subject(NamedTuple):
 
         fresh: Any = clone(self.estimator)
         model = fresh.set_params(**parameters)
-        return model.fit(X) if owners is None else model.fit(X, owners=owners)
+        if (
+            owners is None or getattr(model, "privacy_unit", "") == "document"
+        ):  # owners would be refused, and rightly
+            return model.fit(X)
+        return model.fit(X, owners=owners)
 
     def known(self, **parameters: Any) -> dict[str, Any]:
         """Return those of the parameters that the estimator has."""
@@ -122,7 +126,9 @@ class Spy:
         "ndim",
         "dtype",
         "vocabulary",
-        "vocabulary_is_public",
+        "word_origin",
+        "words_are_public",
+        "ledger",
         "owners",
         "columns",
         "word_weights",

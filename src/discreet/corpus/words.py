@@ -1,0 +1,232 @@
+"""Where words come from: who says that they are public, or on which ledger their private choice is booked.
+
+A list of words made from private texts tells what stands in them: a word that one document holds is in the list, or it
+is not. So words are public only where somebody says so, by ``words_are_public=True`` in one of the calls that words
+go through, and who said it, where, goes with the words into the release. Words that ``PrivateCountVectorizer`` chose
+carry the ledger that the choice is booked on. All others are refused where a promise is made.
+
+What is not known is never guessed: where columns may have changed, words and what is known of them are dropped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from discreet._word_order import carried
+from discreet.corpus.vocabulary import check_words
+from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
+
+__all__ = [
+    "FROM_TEXT",
+    "NUMBERED",
+    "UNKNOWN",
+    "GivenWords",
+    "WordOrigin",
+    "carried",
+    "faults_of_words",
+    "given_words",
+    "refuse_public",
+]
+
+_KINDS = ("public", "chosen", "numbered", "from text", "unknown")
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class WordOrigin:
+    """Where the words of some counts come from.
+
+    Parameters
+    ----------
+    kind : {"public", "chosen", "numbered", "from text", "unknown"}
+        Public; chosen privately; no words, the columns have numbers; counted from the texts themselves; not known.
+    declared_by : str, default ""
+        The call, option or file by which somebody said that they are public.
+    ledger : str, default ""
+        Identity of the ledger on which their choice is booked.
+    seeded : bool, default False
+        Whether they were chosen with a seed, so that whoever knows it can undo the noise.
+    """
+
+    kind: str
+    declared_by: str = ""
+    ledger: str = ""
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        texts = (self.kind, self.declared_by, self.ledger)
+        plain = all(
+            isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isprintable() for text in texts
+        )
+        if not plain or self.kind not in _KINDS or not isinstance(self.seeded, bool):
+            raise CorpusError("this does not say where words come from: it was changed or is damaged.")
+        if (self.kind == "public") != bool(self.declared_by) or (self.ledger and self.kind != "chosen"):
+            raise CorpusError(
+                "words are public where somebody is named who says so, and chosen where a ledger is named."
+            )
+
+    @classmethod
+    def public(cls, declared_by: str) -> "WordOrigin":
+        """Words that somebody says are public."""
+        return cls("public", declared_by)
+
+    @classmethod
+    def chosen(cls, ledger: str, *, seeded: bool) -> "WordOrigin":
+        """Words that were chosen privately, at a cost that is booked on the ledger of this identity."""
+        return cls("chosen", ledger=ledger, seeded=seeded)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether somebody said that these words are the same whatever the texts say."""
+        return self.kind == "public"
+
+    def settings(self) -> dict[str, str]:
+        """Return what a release says of its words."""
+        return {"words": self.kind} | ({"words_declared_by": self.declared_by} if self.declared_by else {})
+
+    def to_json(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return this as JSON values, bound to the words it is about."""
+        return {**asdict(self), "vocabulary_sha256": _digest(words)}
+
+    @classmethod
+    def from_json(cls, value: Any, words: Sequence[str]) -> "WordOrigin":
+        """Return what :meth:`to_json` wrote; ``CorpusError`` where it is damaged, or is about other words."""
+        names = {"kind", "declared_by", "ledger", "seeded", "vocabulary_sha256"}
+        if not isinstance(value, dict) or set(value) != names:
+            raise CorpusError("this does not say where words come from: it was changed or is damaged.")
+        fields: dict[str, Any] = dict(value)
+        if fields.pop("vocabulary_sha256") != _digest(words):
+            raise CorpusError("this says where other words come from than those that it lies beside.")
+        return cls(**fields)
+
+
+#: There are no words: the columns have numbers, and how many there are is the caller's to vouch for.
+NUMBERED = WordOrigin("numbered")
+#: All words of the private texts.
+FROM_TEXT = WordOrigin("from text")
+UNKNOWN = WordOrigin("unknown")
+
+
+class GivenWords(NamedTuple):
+    """The words that come with X or beside it (None: its columns have no words), and where they come from."""
+
+    words: tuple[str, ...] | None
+    origin: WordOrigin
+
+
+def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> GivenWords:
+    """Return the words of counts, and where they come from. Asks for what X carries, and reads none of its counts.
+
+    Parameters
+    ----------
+    X : Corpus, WordCounts, data frame, matrix or array-like
+        What declares words as a part of its class carries them; the names of a frame's columns are words.
+    vocabulary : sequence of str, optional
+        Words of a matrix that carries none.
+    words_are_public : bool
+        Whether the caller says that the words were not made from these texts.
+    where : str
+        The call, as the release will name it: ``"PrivateLDA.fit"``.
+
+    Raises
+    ------
+    CorpusError
+        Where ``vocabulary`` is no list of distinct words, or others than X carries.
+    PrivacyError
+        Where words are said to be public that are known to be chosen from the texts, or that are not there.
+    """
+    if not isinstance(words_are_public, bool):
+        raise PrivacyError(
+            f"words_are_public must be True or False, but is a {type(words_are_public).__name__}."
+        )
+    words, origin = _carried_words(X)
+    if vocabulary is not None:
+        if isinstance(vocabulary, str | bytes):
+            raise CorpusError(
+                "the vocabulary must be a sequence of words, one for each column, got one text."
+            )
+        named = check_words(vocabulary, "vocabulary: word")
+        if words is not None and named != words:
+            raise CorpusError(
+                "X carries words of its own, and the vocabulary has others, or in another order: leave ",
+                Proposal("vocabulary"),
+                " out, or pass the bare matrix.",
+            )
+        words, origin = named, UNKNOWN if words is None else origin
+    if not words_are_public:
+        return GivenWords(words, origin)
+    refuse_public(origin)
+    return GivenWords(
+        words, origin if origin.is_public else WordOrigin.public(f"words_are_public=True in {where}")
+    )
+
+
+def refuse_public(origin: WordOrigin) -> None:
+    """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be."""
+    leave_it_out = (Proposal("words_are_public", True), " out")
+    if origin.kind == "numbered":
+        raise PrivacyError(
+            "the words are said to be public, but the counts have none; give ",
+            Proposal("vocabulary"),
+            ", or leave ",
+            *leave_it_out,
+            ".",
+        )
+    if origin.kind == "chosen":
+        raise PrivacyError(
+            "these words were chosen from the texts, so they are not public; leave ",
+            *leave_it_out,
+            ": what the choice cost stands in their ledger.",
+        )
+
+
+def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) -> list[DiscreetError]:
+    """Say where words come without anybody's word for them, and both ways to mend it."""
+    if origin.kind not in ("from text", "unknown"):
+        return []
+    what = (
+        "the words of this corpus were read from the private texts themselves, so they would leak"
+        if origin.kind == "from text"
+        else "nobody says where these words come from, and words made from private texts would leak"
+    )
+    if choice_can_be_booked:
+        from_text = (
+            "If they come from the texts, let some be chosen privately, on the same ledger: "
+            "PrivateCountVectorizer(epsilon=...).fit_transform(texts or corpus)."
+        )
+    else:
+        from_text = (
+            "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or authors, "
+            "this model single words, and one ledger cannot hold both. Take PrivateLDA for them."
+        )
+    return [
+        PrivacyError(
+            f"{what}. If they are public, a list that was not made from these texts, say ",
+            Proposal("words_are_public", True),
+            f". {from_text}",
+        )
+    ]
+
+
+def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
+    words = carried(X, "vocabulary")
+    if words is not None:
+        return tuple(words), carried(X, "word_origin") or UNKNOWN
+    columns = carried(X, "column_names")  # of pyarrow, whose ``columns`` are the columns themselves
+    columns = carried(X, "columns") if columns is None else columns
+    if columns is None:
+        return None, NUMBERED
+    names = list(columns)
+    kinds = {isinstance(name, str) for name in names}
+    if kinds == {True}:
+        return check_words(names, "columns of X: column"), UNKNOWN
+    if True in kinds:
+        raise CorpusError(
+            "the columns of X must all be named by words, or all be numbered; some are, some are not."
+        )
+    return None, NUMBERED
+
+
+def _digest(words: Sequence[str]) -> str:
+    return sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()
