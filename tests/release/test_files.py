@@ -20,6 +20,7 @@ from tests.report.report_cases import HOSTILE, release
 from discreet.errors import ReleaseError
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
+from discreet.privacy.units import round_up
 from discreet.release import Release, file_format
 
 ODD_SETTINGS = {
@@ -557,9 +558,26 @@ def test_accounting_may_improve_without_making_old_files_unreadable(folder):
     """Another version words the promise otherwise, and proves a little less or much more: its own figure counts."""
     made = release()
     for epsilon in (made.promise.epsilon * 0.995, made.promise.epsilon * 3):
-        rewrite(folder, stated(epsilon=epsilon, words="as promised then", accountant="an older one"))
+        then = f"As promised then: epsilon = {round_up(epsilon)}, delta = {made.promise.delta:g}, unit: document."
+        rewrite(folder, stated(epsilon=epsilon, words=then, accountant="an older one"))
         assert Release.load(folder) == made
         assert Release.load(folder).guarantee == made.guarantee
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "Differential privacy with epsilon = 0.01 and delta = 1e-12, unit: author. Secure noise.",
+        "epsilon = {epsilon}, delta = 1e-12, unit: document",
+        "epsilon = {epsilon}, delta = {delta:g}, unit: author",
+        "epsilon = {epsilon}, delta = {delta:g}, unit: document. That is to say, epsilon = 0.01.",
+    ],
+)
+def test_the_sentence_claims_what_the_fields_do(folder, words):
+    promise = release().promise
+    rewrite(folder, stated(words=words.format(epsilon=round_up(promise.epsilon), delta=promise.delta)))
+    refused(folder, "sentence of the guarantee")
 
 
 def test_a_seed_cannot_be_denied(tmp_path):

@@ -11,6 +11,7 @@ rounding, but may name no other unit, relation or delta.
 
 import json
 import math
+import re
 import struct
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.units import round_up
 from discreet.release.words import VOCABULARY, printable, vocabulary_bytes
 
 if TYPE_CHECKING:
@@ -247,6 +249,19 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
             f"{_told(stated['privacy_unit'], 20)}) that its ledger does not prove (epsilon = {proved['epsilon']}, "
             f"delta = {proved['delta']}, {proved['privacy_unit']}): do not rely on it; ask whoever published it."
         )
+    # Another version may word its promise otherwise, but a sentence may claim no other figures than the fields do.
+    figures = {
+        "epsilon = ": round_up(claimed),
+        "delta = ": f"{stated['delta']:g}",
+        "unit: ": stated["privacy_unit"],
+    }
+    for name, figure in figures.items() if math.isfinite(claimed) else ():
+        told = re.findall(rf"{name}(\S*?)[,.]?(?=\s|$)", stated["words"])
+        if not told or set(told) != {figure}:
+            raise ReleaseError(
+                f"the sentence of the guarantee in {MODEL} does not say {name}{figure}, as its fields do: do not "
+                "rely on it; ask whoever published it."
+            )
 
 
 def _check_schema(schema: Any) -> None:
