@@ -31,6 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet.audit.arguments import check_confidence, check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport
 from discreet.audit.canaries import Kind, make_canaries
@@ -178,7 +179,7 @@ def one_run_audit(
     together = sp.csr_matrix(sp.vstack([counts, canaries[members]], dtype=counts.dtype))
     released = train(together, seed)
     found = score_canaries(released, canaries, counts) if score is None else score(released, canaries)
-    scores = np.asarray(found, dtype=np.float64)
+    scores = np.asarray(as_numbers(found, "the scores", ""), dtype=np.float64)
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
         what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
         raise ParameterError(f"scores must be {n_canaries} finite numbers, one a canary, but {what}.")

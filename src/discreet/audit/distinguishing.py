@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
+from discreet._numbers import as_numbers
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.errors import ParameterError
 
@@ -245,7 +246,7 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
             raise ParameterError("n_runs must say how often the mechanism is run.")
         side = [side(run) for run in range(check_whole("n_runs", n_runs, 2 * _FEWEST))]
     try:
-        scores = np.asarray(side, dtype=np.float64)
+        scores = np.asarray(as_numbers(side, "the scores", ""), dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError("scores must be finite numbers, one a run.") from None
     if scores.ndim != 1 or not np.isfinite(scores).all():

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
 from discreet.corpus import check_counts
@@ -157,7 +158,7 @@ def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return
     if sp.issparse(topic_word):
         raise ParameterError(f"{expected}, but they are sparse: call toarray().")
     try:
-        topics = np.asarray(topic_word, dtype=np.float64)
+        topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"{expected}, but got {type(topic_word).__name__}.") from None
     if topics.ndim != 2 or topics.shape[1] != counts.shape[1] or not len(topics):

@@ -154,7 +154,8 @@ def _as_array(owners: Any) -> NDArray[Any] | None:
     values = np.empty(len(listed), object)  # numpy would make one kind of them, by rounding or writing
     if any(isinstance(owner, list | tuple | np.ndarray) for owner in listed):
         return None
-    values[:] = listed
+    for row, owner in enumerate(listed):  # one by one: numpy would ask objects to become arrays
+        values[row] = owner
     return values
 
 

@@ -92,7 +92,7 @@ def classification_report(
     score_f1: Any = f1_score  # typed too narrowly by inference
     names, frequencies = np.unique(known, return_counts=True)
     if len(names) < 2:
-        raise CorpusError(f"a classifier needs at least 2 labels in training, but all are {names[0]!r}.")
+        raise CorpusError("a classifier needs at least 2 labels in training, but all are one.")
     classifier: Any = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     predicted = classifier.fit(proportions[0], known).predict(proportions[1])
     return ClassificationReport(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
@@ -106,7 +107,7 @@ def _occurrences(
     topic_word: ArrayLike, reference_counts: Any, top: int
 ) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], int]:
     """Top words of each topic, in how many documents each pair of them stands, and the number of documents."""
-    topics = np.asarray(topic_word, dtype=np.float64)
+    topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if topics.ndim != 2 or not len(topics) or np.isnan(topics).any():
         raise ParameterError(
             f"topic_word must be numbers of shape (n_topics, n_words), one topic or more, but has shape {topics.shape}."

@@ -8,6 +8,7 @@ Dieng, Ruiz, Blei, "Topic modeling in embedding spaces", TACL 2020, doi:10.1162/
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet._numbers import as_numbers
 from discreet.errors import ParameterError
 
 __all__ = ["diversity"]
@@ -33,7 +34,7 @@ def diversity(topic_word: ArrayLike, *, top: int = 25) -> float:
     >>> diversity([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], top=2)
     0.75
     """
-    topics = np.asarray(topic_word, dtype=np.float64)
+    topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if topics.ndim != 2 or 0 in topics.shape or np.isnan(topics).any():
         raise ParameterError(
             f"topic_word must be numbers of shape (n_topics, n_words), but has shape {topics.shape}."

@@ -33,6 +33,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.bernoulli import bernoulli
 from discreet.privacy.noise.stream import SecureStream
@@ -82,7 +83,7 @@ def public_noise(topic_word: ArrayLike, *, even: float = 0.5) -> NDArray[np.floa
     -------
     array of shape (n_topics * n_words,), sums to 1
     """
-    phi = np.asarray(topic_word, dtype=np.float64)
+    phi = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if not 0 < even <= 1:
         raise ParameterError(f"even must be above 0 and at most 1, but is {even!r}.")
     row = (1 - even) * phi.mean(0) + even / phi.shape[1]
@@ -112,7 +113,7 @@ class PairResponse:
     """
 
     def __init__(self, noise: ArrayLike, epsilon: float, *, eta: float | Fraction | None = None) -> None:
-        q = np.asarray(noise, dtype=np.float64)
+        q = np.asarray(as_numbers(noise, "noise", ""), dtype=np.float64)
         if q.ndim != 1 or not 1 < len(q) <= _MOST_CELLS:
             raise ParameterError(
                 f"noise must be one row of 2 to {_MOST_CELLS} probabilities, but has shape {q.shape}."

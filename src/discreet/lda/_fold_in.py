@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
@@ -140,7 +141,7 @@ def query_statistic(
     ---------
     Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
     """
-    models = np.asarray(topic_word, dtype=np.float64)
+    models = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if models.ndim not in (2, 3):
         raise ParameterError(
             f"topic_word must have shape (n_topics, n_words) or (n_models, n_topics, n_words), "
@@ -181,7 +182,7 @@ def log_likelihood(
     """
     topics = check_topics(topic_word)
     documents = read_documents(counts, topics.shape[1])
-    shares = np.asarray(doc_topic, dtype=np.float64)
+    shares = np.asarray(as_numbers(doc_topic, "doc_topic", ""), dtype=np.float64)
     if shares.shape != (documents.n_documents, len(topics)):
         raise ParameterError(
             f"doc_topic must have shape {(documents.n_documents, len(topics))}, but has {shares.shape}."

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
+from discreet._numbers import as_numbers
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.units import check_unit
 
@@ -212,7 +213,7 @@ class Bound:
         -------
         array of the same shape, int64
         """
-        real = np.asarray(contribution, dtype=np.float64)
+        real = np.asarray(as_numbers(contribution, "the contribution", ""), dtype=np.float64)
         # Dividing by C rounds, which is harmless: the integers' norm is what is enforced.
         flat = np.ascontiguousarray(real).ravel() / self.contribution_bound
         placed = np.empty(flat.size, np.int64)

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from discreet._validate import is_number
+from discreet._validate import is_number, shown
 from discreet.errors import Parameter, PrivacyError
 
 __all__ = [
@@ -41,7 +41,7 @@ def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
     if not is_number(epsilon) or not epsilon > 0:
         raise PrivacyError(
             Parameter(name),
-            f" must be a positive number (or inf for no privacy), but is {epsilon!r}; "
+            f" must be a positive number (or inf for no privacy), but is {shown(epsilon)}; "
             "see `discreet budget` for what a value means.",
         )
     return float(epsilon)
@@ -66,7 +66,7 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
     if not is_number(delta) or not 0 < delta < 1:
         raise PrivacyError(
             Parameter("delta"),
-            f" must lie strictly between 0 and 1, but is {delta!r}; Gaussian noise needs a delta, "
+            f" must lie strictly between 0 and 1, but is {shown(delta)}; Gaussian noise needs a delta, "
             "and 1e-6 is a usual choice.",
         )
     if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:
@@ -83,11 +83,12 @@ def check_unit(privacy_unit: Any, neighboring: Any) -> None:
     if privacy_unit not in PRIVACY_UNITS:
         raise PrivacyError(
             Parameter("privacy_unit"),
-            f" must be one of {', '.join(PRIVACY_UNITS)}, but is {privacy_unit!r}.",
+            f" must be one of {', '.join(PRIVACY_UNITS)}, but is {shown(privacy_unit)}.",
         )
     if neighboring not in NEIGHBORING:
         raise PrivacyError(
-            Parameter("neighboring"), f" must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}."
+            Parameter("neighboring"),
+            f" must be one of {', '.join(NEIGHBORING)}, but is {shown(neighboring)}.",
         )
 
 

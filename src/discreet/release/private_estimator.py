@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
 
-from discreet._validate import Checked, collect, is_whole, refuse
+from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.words import UNKNOWN, WordOrigin, carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -145,7 +145,9 @@ class PrivateEstimator(Checked, BaseEstimator):
         if self.privacy_unit not in self._protects:
             units = " or ".join(f'"{unit}"' for unit in self._protects)
             faults.append(
-                PrivacyError(Parameter("privacy_unit"), f" must be {units}, but is {self.privacy_unit!r}.")
+                PrivacyError(
+                    Parameter("privacy_unit"), f" must be {units}, but is {shown(self.privacy_unit)}."
+                )
             )
         if self.ledger is None:
             return faults

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_numbers
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.units import check_delta
@@ -112,7 +113,7 @@ def inherent_privacy(
     check_delta(delta)
     own: list[float] = []
     for given in tables:
-        table = np.asarray(given, dtype=np.float64)
+        table = np.asarray(as_numbers(given, "the table", ""), dtype=np.float64)
         if table.ndim != 2 or not table.size or not np.isfinite(table).all() or (table < 0).any():
             raise ParameterError("each table must hold counts from 0, of shape (n_topics, n_words).")
         own.append(2 * float(np.log((table.max(1) + beta) / (table.min(1) + beta)).max()))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
 from discreet._validate import (
@@ -319,7 +320,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         shape = (self.n_topics, documents.n_words)
         if isinstance(self.init, str):
             return init(rng.gamma(100.0, 0.01, shape))
-        components = np.asarray(self.init, dtype=np.float64)
+        components = np.asarray(as_numbers(self.init, "init", ""), dtype=np.float64)
         if components.shape != shape or not np.isfinite(components).all() or not (components > 0).all():
             raise ParameterError(
                 f"init must be positive numbers of shape {shape} (n_topics, n_words), "

@@ -241,7 +241,8 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
         yield Leaf(event, count)
     else:
         raise PrivacyError(
-            f"expected one of this library's events, but got {event!r}; see discreet.privacy.accounting.events."
+            f"expected one of this library's events, but got a {type(event).__name__}; see "
+            "discreet.privacy.accounting.events."
         )
 
 
@@ -282,7 +283,8 @@ def to_json(event: Event) -> dict[str, Any]:
         return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event)}
     if type(event) not in _KINDS:
         raise PrivacyError(
-            f"expected one of this library's events, but got {event!r}; see discreet.privacy.accounting.events."
+            f"expected one of this library's events, but got a {type(event).__name__}; see "
+            "discreet.privacy.accounting.events."
         )
     name, fields = _KINDS[type(event)]
     return {"kind": name, **{field: getattr(event, field) for field in fields}}
