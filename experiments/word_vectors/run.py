@@ -67,7 +67,7 @@ def fit(split, epsilon, seed, vectors):
         N_TOPICS, epsilon=epsilon, delta=DELTA, doc_topic_prior=PRIOR, word_vectors=vectors, random_state=seed,
         n_jobs=1, allow_unlearnable=True,
     )  # fmt: skip
-    return model.fit(split.train, vocabulary=split.vocabulary)
+    return model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True)
 
 
 def measure(path, corpora, seeds):

@@ -1,0 +1,67 @@
+"""`discreet fit` says whom it protects before it trains, and uses what a file says of owners and words."""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet import Corpus, Release
+from discreet.cli.app import run
+from discreet.corpus import write_corpus
+
+WORDS = [f"w{i:02d}" for i in range(30)]
+COUNTS = np.random.default_rng(0).poisson(
+    np.where(np.arange(30) // 15 == np.arange(900)[:, None] % 2, 0.6, 0.05)
+)
+
+
+@pytest.fixture
+def notes(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    rows = [
+        {"body": " ".join(np.repeat(WORDS, row)), "patient": i // 3, "ward": "A"}
+        for i, row in enumerate(COUNTS)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def fit(capsys, path, out, *options):
+    code = run(["fit", str(path), "--out", str(out), "--epsilon", "20", "--topics", "2", "--seed", "0",
+                "--allow-unlearnable", *map(str, options)])  # fmt: skip
+    return code, capsys.readouterr().err
+
+
+def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
+    for option in ("--person", "--author"):
+        code, said = fit(capsys, notes, tmp_path / option, "--text", "body", option, "patient")
+        assert code == 0, said
+        assert "Protecting each person (field 'patient'), with all documents of one: epsilon = 20" in said
+        assert said.index("Protecting") < said.index("choosing words")
+        assert Release.load(tmp_path / option).promise.privacy_unit == "author"
+    code, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
+    assert (
+        "Protecting each document: epsilon = 20, delta = 1e-06. Fields seen: body, patient, ward. Use --person"
+        in said
+    )
+
+
+def test_owners_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp_path):
+    corpus = Corpus(COUNTS, WORDS, np.arange(900) // 3)
+    for name in ("c.npz", "c.mtx"):
+        write_corpus(corpus, tmp_path / name)
+        _, said = fit(capsys, tmp_path / name, tmp_path / f"{name} chosen")
+        assert "Protecting each person (the file's owners)" in said
+        assert "are chosen privately" in said
+        assert Release.load(tmp_path / f"{name} chosen").configuration["words"] == "chosen"
+        fit(capsys, tmp_path / name, tmp_path / f"{name} public", "--vocabulary-is-public", "--each-document")
+        release = Release.load(tmp_path / f"{name} public")
+        assert release.promise.privacy_unit == "document"
+        assert release.configuration["words_declared_by"] == "--vocabulary-is-public of discreet fit"
+        assert (
+            run(["convert", str(tmp_path / name), str(tmp_path / f"d{name}"), "--vocabulary-is-public", "-q"])
+            == 0
+        )
+        fit(capsys, tmp_path / f"d{name}", tmp_path / f"{name} told")
+        release = Release.load(tmp_path / f"{name} told")
+        assert release.configuration["words_declared_by"] == "--vocabulary-is-public of discreet convert"
