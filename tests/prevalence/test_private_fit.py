@@ -129,7 +129,7 @@ def test_bad_calls():
         PrivateFit("topics/").fit(HELD_OUT)
     words = [f"other{i}" for i in range(24)]
     with pytest.raises(CorpusError, match="24 words of the release"):
-        PrivateFit(RELEASE).fit(Corpus(HELD_OUT, words, vocabulary_is_public=True))
+        PrivateFit(RELEASE).fit(Corpus(HELD_OUT, words, words_are_public=True))
 
 
 def test_the_battery():
