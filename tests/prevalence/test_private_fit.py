@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -128,8 +129,18 @@ def test_bad_calls():
     with pytest.raises(ParameterError, match="release must be a Release"):
         PrivateFit("topics/").fit(HELD_OUT)
     words = [f"other{i}" for i in range(24)]
-    with pytest.raises(CorpusError, match="24 words of the release"):
+    with pytest.raises(CorpusError, match="of other words than the model: 24 of their 24"):
         PrivateFit(RELEASE).fit(Corpus(HELD_OUT, words, words_are_public=True))
+
+
+def test_columns_in_another_order_are_put_in_the_releases():
+    frame = pd.DataFrame(HELD_OUT[:500].toarray(), columns=list(RELEASE.vocabulary))
+    model = PrivateFit(RELEASE, epsilon=math.inf)
+    scores = [
+        model.fit(X, **how).release_.gain_total
+        for X, how in ((HELD_OUT[:500], {}), (frame, {}), (frame[frame.columns[::-1]], {}))
+    ]
+    assert scores[0] == scores[1] == scores[2]
 
 
 def test_the_battery():

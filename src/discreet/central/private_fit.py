@@ -22,7 +22,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._validate import SEED, THREADS, Rule, number, rules
+from discreet._word_order import in_order
 from discreet.central.check_data import check_data
+from discreet.corpus import check_counts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in, log_likelihood
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -135,7 +137,14 @@ class PrivateFit(PrivateEstimator):
         booking = self._book(X)
         # From here on X may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
-        self._check_words(X, counts.shape[1])
+        ordered = in_order(X, self.release.vocabulary)  # by name, where X names its columns
+        counts = check_counts(ordered) if ordered is not X else counts
+        n_words = len(self.release.vocabulary)
+        if counts.shape[1] != n_words:
+            raise CorpusError(
+                f"expected counts of the {n_words} words of the release, in their order; count with its words: "
+                "read_corpus(..., vocabulary=release.vocabulary)."
+            )
         score = np.clip(gains(self.release, counts, n_jobs=self.n_jobs) / self.bound, -1.0, 1.0)
         rows = np.column_stack([score, np.full(len(score), float(self.count_weight))])
         if authors is not None:
@@ -158,14 +167,6 @@ class PrivateFit(PrivateEstimator):
             reproducible=self.random_state is not None or self.release.reproducible,
         )
         return self
-
-    def _check_words(self, X: Any, n_words: int) -> None:
-        words, known = getattr(X, "vocabulary", None), self.release.vocabulary
-        if n_words != len(known) or (words is not None and tuple(words) != known):
-            raise CorpusError(
-                f"expected counts of the {len(known)} words of the release, in their order; count with its words: "
-                "read_corpus(..., vocabulary=release.vocabulary)."
-            )
 
     def _plan(self) -> Plan:
         size = float(np.hypot(1.0, self.count_weight))
