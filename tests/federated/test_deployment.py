@@ -156,13 +156,6 @@ def _free_ports(n):
     return ports
 
 
-def _wait(ready, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.5)
-
-
 def _listens(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -202,7 +195,7 @@ class Deployment:
     def __enter__(self):
         self.start(BIN / "flower-superlink", *self.tls, "--enable-supernode-auth", "--port", str(self.link),
                    "--disable-runtime-dependency-installation")  # fmt: skip
-        _wait(lambda: _listens(self.link), 60, "the SuperLink did not start")
+        self.wait(lambda: _listens(self.link), 60, "the SuperLink did not start")
         for node in range(2):
             self.flwr(self.folder, "supernode", "register", str(self.folder / f"node{node}.pub"), "loop")
         return self
@@ -251,8 +244,21 @@ class Deployment:
         (app / "client.py").write_text(client)
         self.flwr(app.parent, "run", ".", "loop")
 
+    def wait(self, ready, seconds, what):
+        """Wait for `ready`; say at once who has ended, and what all have written (no private text is in here)."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            ended = [process.args[0].name for process in self.started if process.poll() is not None]
+            if ended or time.monotonic() > deadline:
+                logs = (
+                    f"--- {path.name}\n{path.read_text()[-3000:]}"
+                    for path in sorted(self.folder.glob("*.log"))
+                )
+                pytest.fail("\n".join([f"{what} in {seconds} s; ended: {ended}", *logs]))
+            time.sleep(0.5)
+
     def check_topics(self, out):
-        _wait(out.exists, 240, "no topics came")
+        self.wait(out.exists, 240, "no topics came")
         time.sleep(1)
         topics = np.load(out)
         assert topics.shape == (2, 20)
@@ -286,7 +292,7 @@ def test_a_supernode_runs_an_evil_app_and_a_silo_does_not(tmp_path):
         deployment.supernode(0)
         deployment.silo(1)
         deployment.run("evil", EVIL_SERVER.format(out=str(stolen)), EVIL_CLIENT)
-        _wait(stolen.exists, 240, "the evil app did not end")
+        deployment.wait(stolen.exists, 240, "the evil app did not end")
         found = sorted(json.loads(stolen.read_text()))
         truth = int(sp.load_npz(tmp_path / "counts0.npz").sum())
         assert found == [f"{truth} words of {tmp_path}/counts0.npz", "refused: the silo does not answer this"]
