@@ -209,12 +209,15 @@ class Deployment:
                     process.wait(timeout=10)
 
     def start(self, *command):
+        # A home each, as on machines of their own: two SuperNodes that install one app into one folder race.
+        home = self.folder / f"home{len(self.started)}"
+        home.mkdir()
         with (self.folder / f"{len(self.started)}.log").open("w") as log:
             self.started.append(
                 subprocess.Popen(
                     command,
                     cwd=self.folder,
-                    env=self.environment,
+                    env={**self.environment, "FLWR_HOME": str(home)},
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Flower starts helpers of its own: a group each, ended as a whole
@@ -258,7 +261,7 @@ class Deployment:
             time.sleep(0.5)
 
     def check_topics(self, out):
-        self.wait(out.exists, 240, "no topics came")
+        self.wait(out.exists, 300, "no topics came")
         time.sleep(1)
         topics = np.load(out)
         assert topics.shape == (2, 20)
@@ -270,7 +273,7 @@ class Deployment:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_two_supernodes_over_tls_with_node_keys(tmp_path):
     out = tmp_path / "topics.npy"
     with Deployment(tmp_path) as deployment:
