@@ -136,6 +136,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "quick-start.md": lambda folder: notes(folder) or {},
     "releases.md": released,
     "vocabulary.md": lambda _: {"texts": some_texts()},
+    "what-is-not-hidden.md": lambda folder: {"release": released(folder)["model"].release_},
     "word-vectors.md": with_vectors,
     "word-level.md": lambda _: {"counts": some_counts(300)},
 }

@@ -19,6 +19,7 @@ from discreet.cli import (
     perturb,
     prevalence,
     report,
+    review,
     silo,
     topics,
     transform,
@@ -71,6 +72,7 @@ app = typer.Typer(
 )
 app.command()(fit.fit)
 app.command()(report.report)
+app.command()(review.review)
 app.command()(topics.topics)
 app.command()(transform.transform)
 app.command()(budget.budget)

@@ -61,6 +61,11 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
     if report is not None:
         release.to_html(report)
     say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
+    say.print(
+        f"Names and numbers that many documents share are not hidden. Review the words before you publish: "
+        f"discreet review {out}",
+        markup=False,
+    )
 
 
 def print_topics(

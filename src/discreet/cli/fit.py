@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
 from discreet.cli.options import (
     Author,
     Delta,
@@ -80,6 +81,11 @@ def fit(
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    title: Title = None,
+    owner: Owner = None,
+    contact: Contact = None,
+    period: Period = None,
+    other_spending: OtherSpending = None,
     seed: Seed = None,
     threads: Threads = -1,
     allow_unlearnable: Annotated[
@@ -155,6 +161,15 @@ def fit(
         release = fit_topics(documents, ledger=book, callback=callback, **settings)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
+    release = with_details(
+        release,
+        title=title,
+        owner=owner,
+        contact=contact,
+        period=period,
+        date=today() if seed is None else None,  # a seeded run gives the same bytes on any day
+        other_spending=other_spending,
+    )
     hand_over(release, out, report, say)
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,8 @@ from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
-from discreet.release import files
+from discreet.release import details as written
+from discreet.release import edits, files
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -80,6 +81,18 @@ class Release:
 
     SECURE: ClassVar[str] = "secure"
     REPRODUCIBLE: ClassVar[str] = "reproducible, not for release"
+
+    # Post-processing: each returns a new release.
+    without_words = edits.without_words
+    with_word_names = edits.with_word_names
+    with_topic_names = edits.with_topic_names
+    without_topics = edits.without_topics
+    merge_topics = edits.merge_topics
+    with_details = written.with_details
+    with_review = written.with_review
+    details = property(written.details)
+    topic_names = property(written.topic_names)
+    review = property(written.review)
 
     def __post_init__(self) -> None:
         topic_word = _checked("topic_word", self.topic_word, None)
@@ -191,17 +204,7 @@ class Release:
 
     def with_settings(self, **settings: _Scalar) -> "Release":
         """Return the same release with more public settings written down."""
-        return Release(
-            self.topic_word,
-            self.vocabulary,
-            self.ledger,
-            {**self.configuration, **settings},
-            self.reproducible,
-            self.topic_weight,
-            self.word_weight,
-            self.topic_word_noise,
-            self.n_units_noisy,
-        )
+        return replace(self, configuration={**self.configuration, **settings})
 
     def save(self, folder: str | Path) -> None:
         """Write the release to a new (or empty) folder, whole or not at all. See :mod:`discreet.release.files`."""

@@ -5,7 +5,15 @@ import re
 
 from discreet.errors import ReleaseError
 
-__all__ = ["LARGEST_VOCABULARY", "VOCABULARY", "printable", "read_words", "vocabulary_bytes"]
+__all__ = [
+    "LARGEST_VOCABULARY",
+    "VOCABULARY",
+    "from_line",
+    "printable",
+    "read_words",
+    "to_line",
+    "vocabulary_bytes",
+]
 
 VOCABULARY = "vocabulary.txt"
 #: In bytes; the same when writing, so that what is written can be read.
@@ -21,7 +29,7 @@ def printable(text: str) -> str:
 
 def vocabulary_bytes(words: tuple[str, ...]) -> bytes:
     """Return the vocabulary file that holds these words."""
-    raw = "".join(_to_line(word) + "\n" for word in words).encode()
+    raw = "".join(to_line(word) + "\n" for word in words).encode()
     if len(raw) > LARGEST_VOCABULARY:
         raise ReleaseError(
             f"the vocabulary would take more than {LARGEST_VOCABULARY >> 20} MiB; use fewer words."
@@ -32,7 +40,7 @@ def vocabulary_bytes(words: tuple[str, ...]) -> bytes:
 def read_words(raw: bytes) -> tuple[str, ...]:
     """Return the words of a vocabulary file; ``ReleaseError`` for anything that discreet does not write."""
     try:
-        words = tuple(_from_line(line) for line in raw.decode().removesuffix("\n").split("\n"))
+        words = tuple(from_line(line) for line in raw.decode().removesuffix("\n").split("\n"))
     except UnicodeDecodeError:
         raise ReleaseError(f"{VOCABULARY} is not UTF-8; {_RESTORE}.") from None
     if vocabulary_bytes(words) != raw:
@@ -40,13 +48,14 @@ def read_words(raw: bytes) -> tuple[str, ...]:
     return words
 
 
-def _to_line(word: str) -> str:
+def to_line(word: str) -> str:
     """Write a word as it is, or as JSON where it is empty, has what cannot be printed, or looks like JSON."""
     plain = bool(word) and word.isprintable() and not word.startswith('"')
     return word if plain else json.dumps(word, ensure_ascii=True)
 
 
-def _from_line(line: str) -> str:
+def from_line(line: str) -> str:
+    """Read a word as it stands in a line of the vocabulary file."""
     if not line.startswith('"'):
         return line
     try:

@@ -12,9 +12,10 @@ from typing import Any
 
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.release import details
 from discreet.release.record import Release
 from discreet.release.words import printable
-from discreet.report.wording import epsilon_shown, reports_counted, shown
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown
 
 __all__ = ["card"]
 
@@ -37,14 +38,22 @@ def card(release: Release) -> str:
         ("words", _words(release)),
         ("settings", "public"),
         *_numbers(release),
+        *((details.DETAILS[name], _plain(text)) for name, text in release.details.items() if name != "title"),
+        ("review of the words", _plain(release.review or NOT_REVIEWED)),
     ]
     bookings = [(_plain(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries]
-    settings = [(_plain(name), _value(value)) for name, value in release.configuration.items()]
-    listed = [
-        f"{topic}. {', '.join(_plain(shown(word)) for word in top)}"
-        for topic, top in enumerate(release.top_words(_WORDS))
+    settings = [
+        (_plain(name), _value(value))
+        for name, value in release.configuration.items()
+        if not details.is_detail(name)
     ]
-    return f"""# A private topic model: {_many(topics, "topic")}, {_many(words, "word")}
+    listed = [
+        f"{topic}. {_called(name)}{', '.join(_plain(shown(word)) for word in top)}"
+        for topic, (name, top) in enumerate(zip(release.topic_names, release.top_words(_WORDS), strict=True))
+    ]
+    title = release.details.get("title")
+    size = f"{_many(topics, 'topic')}, {_many(words, 'word')}"
+    return f"""# {f"A private topic model: {size}" if title is None else _plain(shown(title))}
 
 {_warning(release)}{release.guarantee}
 
@@ -85,6 +94,10 @@ release.transform(counts)    # topics of other texts: as private as those texts
 
 `vocabulary.txt` names the columns, one word a line.
 """
+
+
+def _called(name: str | None) -> str:
+    return "" if name is None else f"**{_plain(shown(name))}**: "
 
 
 def _warning(release: Release) -> str:

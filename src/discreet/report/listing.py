@@ -44,7 +44,7 @@ class Listing:
     candidates : list of arrays
         For each topic its listed words, the most probable first.
     labels : list of lists of str
-        For each topic three words that name it.
+        For each topic the name that a person gave it, or three words that name it.
     above : boolean array of shape (n_topics, n_words), or None
         Which words stand above the noise; None where the release does not tell the noise.
     data : JSON object
@@ -120,7 +120,10 @@ def _candidates(row: Floats, weight: Floats | None) -> Indices:
 def _label(
     release: Release, topic: int, chosen: Indices, weight: Floats | None, above: NDArray[np.bool_] | None
 ) -> list[str]:
-    """Name a topic by words that are probable in it and typical of it, and no noise if there is a choice."""
+    """Name a topic as a person did, or by words probable in it and typical of it, no noise if there is a choice."""
+    given = release.topic_names[topic]
+    if given is not None:
+        return [shown(given)]
     row = release.topic_word[topic, chosen]
     rank = -row if weight is None else -_relevance(row, weight[chosen], 0.6)
     order = np.argsort(rank, kind="stable")

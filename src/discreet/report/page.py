@@ -21,11 +21,12 @@ from markupsafe import Markup
 from discreet._files import write_whole
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.release import details
 from discreet.release.record import Release
 from discreet.release.words import printable
 from discreet.report import map as topic_map
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
-from discreet.report.wording import epsilon_shown, reports_counted, shown
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -185,7 +186,14 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "settings": [
             (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
             for name, value in release.configuration.items()
+            if not details.is_detail(name)
         ],
+        "title": release.details.get("title"),
+        "details": [
+            (details.DETAILS[name], text) for name, text in release.details.items() if name != "title"
+        ],
+        "review": release.review,
+        "not_reviewed": NOT_REVIEWED,
     }
 
 

@@ -5,7 +5,10 @@ import math
 from discreet.release.record import Release
 from discreet.release.words import printable
 
-__all__ = ["epsilon_shown", "reports_counted", "shown"]
+__all__ = ["NOT_REVIEWED", "epsilon_shown", "reports_counted", "shown"]
+
+#: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
+NOT_REVIEWED = "none told: names and numbers that many documents share may stand among the words"
 
 _LONGEST = 60
 #: Settings that hold the exact number of randomised reports, of a collector and of silos.

@@ -1,0 +1,147 @@
+"""Words of a release that a person should look at before it leaves: numbers, addresses, names, rare words.
+
+Differential privacy hides what one person adds. It does not hide what many documents share: the surname of a doctor
+who signs every note, the number of a ward's telephone. Such words stand among the topics, rightly. Nothing can tell
+them for sure from others; here they are put in an order in which a person finds them soon.
+
+Everything is computed from the release and from public lists, so it costs no privacy. The names are a few hundred
+common ones; how common a word is in general language is known where ``wordfreq`` is installed.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.errors import ReleaseError
+from discreet.release.record import Release
+
+__all__ = ["Suspect", "knows_general_language", "suspicious_words"]
+
+#: A word counts for the topics among whose first words it stands.
+_FIRST = 30
+_CAPITALS = 0.25  # above this share of the words, capitals tell nothing: German nouns, say
+_UNKNOWN, _RARE, _COMMON = 1.5, 2.5, 4.8  # Zipf frequency: 10 to this, in a thousand million words
+_ADDRESS = re.compile(r"@|://|^www\b|\.(?:com|org|net|gov|edu|co|uk|de|fr|io)\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d{1,2}(?:st|nd|rd|th)|\d{1,2}[a-z]{1,2}", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class Suspect(NamedTuple):
+    """A word to look at.
+
+    Attributes
+    ----------
+    word : str
+    reasons : tuple of str
+    score : float
+        Higher is more suspicious; only the order means something.
+    topics : tuple of int
+        The topics among whose first 30 words it stands, the strongest first.
+    share : float
+        Largest probability in any topic.
+    """
+
+    word: str
+    reasons: tuple[str, ...]
+    score: float
+    topics: tuple[int, ...]
+    share: float
+
+
+def suspicious_words(release: Release, *, flagged: Iterable[str] = (), language: str = "en") -> list[Suspect]:
+    """Return the words that a person should look at, the most suspicious first.
+
+    Parameters
+    ----------
+    release : Release
+    flagged : iterable of str
+        Words or phrases to look for, such as the names of a public staff list. Each of their words counts.
+    language : str, default "en"
+        Of the texts, as ``wordfreq`` names it; without effect where that is not installed.
+
+    Raises
+    ------
+    ReleaseError
+        Where ``wordfreq`` does not know the language.
+    """
+    own = {_plain(part) for entry in flagged for part in entry.split()}
+    zipf = _zipf(language)
+    capitals = sum(word[:1].isupper() for word in release.vocabulary) / len(release.vocabulary) <= _CAPITALS
+    first: list[list[int]] = np.argsort(-release.topic_word, axis=1, kind="stable")[:, :_FIRST].tolist()
+    topics: dict[int, list[int]] = {}
+    for topic, row in enumerate(first):
+        for word in row:
+            topics.setdefault(word, []).append(topic)
+    found: list[Suspect] = []
+    for column, word in enumerate(release.vocabulary):
+        reasons = _reasons(word, own, zipf, capitals)
+        if reasons:
+            share = release.topic_word[:, column]
+            strongest = sorted(topics.get(column, []), key=lambda topic: -share[topic])
+            score = sum(reasons.values()) + (1 if strongest else 0)
+            found.append(Suspect(word, tuple(reasons), score, tuple(strongest), float(share.max())))
+    return sorted(found, key=lambda suspect: (-suspect.score, -suspect.share))
+
+
+def knows_general_language() -> bool:
+    """Tell whether ``wordfreq`` is installed."""
+    return _zipf("en") is not None
+
+
+def _reasons(
+    word: str, own: set[str], zipf: Callable[[str], float] | None, capitals: bool
+) -> dict[str, float]:
+    """Return why a word is suspicious, each reason with its weight."""
+    reasons: dict[str, float] = {}
+    if _ADDRESS.search(word):
+        reasons["an address"] = 3
+    for part in re.split(r"[\s_]+", word):
+        plain = _plain(part)
+        n_digits = sum(character.isdigit() for character in part)
+        if plain and plain in own:
+            reasons["in your list"] = 5
+        if _YEAR.fullmatch(part) or _ORDINAL.fullmatch(part) or 0 < n_digits < 3:
+            reasons["a short number or a year"] = 1
+        elif n_digits:
+            reasons["a number"] = 4
+        known = 9.0 if zipf is None or n_digits or not plain else zipf(part)
+        usual = known >= _COMMON and zipf is not None
+        if plain in _names("given"):
+            reasons["a given name"] = 1 if usual else 3
+        if plain in _names("family"):
+            reasons["a family name"] = 0.5 if usual else 3
+        if capitals and part[:1].isupper():
+            reasons["capitalised"] = 2
+        if known < _UNKNOWN:
+            reasons["hardly known in general language"] = 2
+        elif known < _RARE:
+            reasons["rare in general language"] = 1
+    return reasons
+
+
+def _plain(word: str) -> str:
+    """Return a word without accents, capitals and marks: O'Brien and obrien are one name."""
+    letters = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in letters if character.isalnum())
+
+
+@cache
+def _names(kind: str) -> frozenset[str]:
+    text = (files("discreet.report") / "names" / f"{kind}_names.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+def _zipf(language: str) -> Callable[[str], float] | None:
+    try:
+        from wordfreq import available_languages, zipf_frequency  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    known = sorted(available_languages())
+    if language not in known:
+        raise ReleaseError(f"wordfreq knows the languages {', '.join(known)}; name one of them.")
+    return lambda word: float(zipf_frequency(word, language))

@@ -1,0 +1,120 @@
+"""`discreet review`: the list, the edits, the reviewed release."""
+
+import io
+import json
+
+import pytest
+from tests.report.report_cases import release
+
+from discreet import Release
+from discreet.cli.app import run
+from discreet.cli.display import console, hand_over
+
+WORDS = ("okafor", "4271", "priya", "ward round")
+PLAIN = tuple(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(56))
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    release(words=WORDS + PLAIN).save("model")
+    return Release.load("model")
+
+
+def test_the_list_puts_names_and_numbers_first(model, capsys):
+    assert run(["review", "model"]) == 0
+    said = capsys.readouterr().err
+    place = {
+        line.split()[1]: int(line.split()[0]) for line in said.splitlines() if line.strip()[:1].isdigit()
+    }
+    assert place["4271"] == 1
+    assert {place["okafor"], place["priya"]} == {2, 3}
+    assert "--drop WORD" in said
+    assert run(["review", "model", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {"okafor", "4271", "priya"} <= {entry["word"] for entry in listed}
+
+
+def test_words_are_dropped_and_the_card_says_who_and_how_many(model, tmp_path, capsys):
+    call = "review model --drop okafor --drop 4271 --out reviewed --report r.html --title Notes --owner Roe"
+    assert run([*call.split(), "--by", "Jane Roe"]) == 0
+    made = Release.load("reviewed")
+    assert set(model.vocabulary) - set(made.vocabulary) == {"okafor", "4271"}
+    assert "reviewed by Jane Roe on 20" in made.review
+    assert made.review.endswith("2 words removed")
+    assert made.details == {"title": "Notes", "owner": "Roe"}
+    assert "model still holds every word" in capsys.readouterr().err
+    for file in ("reviewed/README.md", "reviewed/vocabulary.txt", "reviewed/model.safetensors", "r.html"):
+        raw = (tmp_path / file).read_bytes()
+        assert b"okafor" not in raw
+    assert "reviewed by Jane Roe" in (tmp_path / "r.html").read_text()
+    assert Release.load("model") == model
+
+
+def test_a_file_of_edits_does_nothing_until_its_marks_are_taken_away(model, tmp_path, capsys):
+    assert run("review model --write-edits edits.txt".split()) == 0
+    path = tmp_path / "edits.txt"
+    text = path.read_text()
+    assert "# drop word okafor\n" in text
+    assert run("review model --edits edits.txt --by R --out same".split()) == 0
+    assert Release.load("same").vocabulary == model.vocabulary
+    assert "nothing changed" in Release.load("same").review
+    text = text.replace("# drop word okafor\n", "drop word okafor\n")
+    text += "rename word ward round = rounds\nname topic 4 = Sea\nmerge topics 0 2\ndrop topic 3\n"
+    path.write_text(text)
+    assert run("review model --edits edits.txt --by R --out done".split()) == 0
+    done = Release.load("done")
+    assert "rounds" in done.vocabulary
+    assert len(done.topic_word) == 3
+    assert done.topic_names == (None, None, "Sea")
+    by_hand = model.with_topic_names({4: "Sea"}).merge_topics([0, 2]).without_topics([2])
+    by_hand = by_hand.without_words(["okafor"]).with_word_names({"ward round": "rounds"})
+    assert (done.topic_word == by_hand.topic_word).all()
+
+
+def test_the_questions_give_the_same_as_a_file(model, monkeypatch, capsys):
+    first = [entry for entry in listed(capsys) if entry["word"] in WORDS[:2]]
+    places = " ".join(str(entry["place"]) for entry in first)
+    answers = f"{places}\n99999\nq\nname topic 0 = Wards\nnonsense\n\nJane\nout\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(answers))
+    assert run("review model --ask".split()) == 0
+    made = Release.load("out")
+    assert set(model.vocabulary) - set(made.vocabulary) == {entry["word"] for entry in first}
+    assert made.topic_names[0] == "Wards"
+    assert "reviewed by Jane" in made.review
+    assert capsys.readouterr().err.count("not understood") == 2
+
+
+def listed(capsys):
+    assert run(["review", "model", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    return [{**entry, "place": place} for place, entry in enumerate(answer, 1)]
+
+
+def test_names_from_a_list_come_first(model, tmp_path, capsys):
+    (tmp_path / "staff.txt").write_text("Wordac Smith\n")
+    assert run("review model --names staff.txt --json".split()) == 0
+    assert json.loads(capsys.readouterr().out)[0]["reasons"][0] == "in your list"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("review model --drop okafor", "--out reviewed"),
+        ("review model --drop other --out x", "1 of 1 words are not in this release"),
+        ("review model --edits bad.txt --out x", "not understood in line 2, 3"),
+        ("review model --out model", "--out must be a new or empty folder"),
+        ("review model --edits latin.txt --out x", "UTF-8"),
+    ],
+)
+def test_what_cannot_be_done_is_said(model, tmp_path, call, message, capsys):
+    (tmp_path / "bad.txt").write_text("drop word okafor\nplease drop priya\nmerge topics a b\n")
+    (tmp_path / "latin.txt").write_bytes(b"drop word caf\xe9\n")
+    assert run(call.split()) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_fit_ends_with_advice_to_review(tmp_path, capsys):
+    hand_over(release(), tmp_path / "model", None, console())
+    assert capsys.readouterr().err.rstrip().endswith(f"discreet review {tmp_path / 'model'}")
