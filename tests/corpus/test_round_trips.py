@@ -136,7 +136,7 @@ def test_files_and_their_names(tmp_path):
     assert (tmp_path / "n.tsv").read_text() == "document\tword\tcount\n0\ta\t1\n0\tb\t2\n"
     for path in tmp_path.iterdir():
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077  # nobody else may read private counts
-    with pytest.raises(CorpusError, match="give format=, one of npz"):
+    with pytest.raises(CorpusError, match="give format=, one of mallet, uci, npz"):
         write_corpus(corpus, tmp_path / "n.txt")
     with pytest.raises(CorpusError, match="'jsonl' cannot be written"):
         write_corpus(corpus, tmp_path / "n.txt", "jsonl")

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import Encoding, Force, Quiet, Text, Vocabulary, VocabularyIsPublic, stop_word_list
+from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
 
-__all__ = ["READABLE", "WRITABLE", "convert", "declare_public", "load"]
+__all__ = ["convert", "declare_public", "load"]
 
-# Named here as well, so that showing the help need not load the room; a test holds them equal.
-READABLE = (
-    "jsonl, csv, parquet, txt, lines, mallet, uci, npz, ldac, mtx, svmlight, csv-counts, parquet-counts"
-)
-WRITABLE = "npz, uci, ldac, mtx, svmlight, mallet, csv-counts, parquet-counts"
 SIDES = ("vocab", "owners", "labels", "origin")
 
 
@@ -28,8 +24,8 @@ def convert(
         Path, typer.Argument(metavar="IN", help="File or folder of any format that can be read.")
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
-    source_format: Annotated[str | None, typer.Option("--from", help=f"{READABLE}.")] = None,
-    target_format: Annotated[str | None, typer.Option("--to", help=f"{WRITABLE}.")] = None,
+    source_format: Annotated[str | None, typer.Option("--from", help=f"{listed()}.")] = None,
+    target_format: Annotated[str | None, typer.Option("--to", help=f"{listed(WRITABLE_FORMATS)}.")] = None,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     owners: Annotated[
@@ -101,12 +97,13 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
     beside : list of pathlib.Path
         The files found beside it.
     """
-    from discreet.corpus import COUNT_FORMATS, read_corpus
+    from discreet.corpus import read_corpus
     from discreet.corpus.write import read_word_origin, side_file
 
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}
-    if known in COUNT_FORMATS and known != "npz":
+    row = FORMATS.get(known)
+    if row is not None and row.holds == "counts" and not row.whole:
         for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=False):
             file = side_file(source, side)
             if option not in given and file.is_file():
@@ -129,13 +126,10 @@ def declare_public(corpus: "Corpus", command: str) -> "Corpus":
 
 def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:
     """Refuse what cannot work before a large file is read."""
-    from discreet.corpus import TEXT_FORMATS, WRITABLE_FORMATS
-    from discreet.corpus.write import format_of
-
-    wanted = target_format or format_of(out)
+    wanted = target_format or find_writable_format(out)
     if wanted not in WRITABLE_FORMATS:
-        why = "holds raw text, which counts are not" if wanted in TEXT_FORMATS else "is not known"
-        raise CorpusError(f"--to {wanted}: this format {why}; choose one of {WRITABLE}.")
+        why = "holds raw text, which counts are not" if wanted in FORMATS else "is not known"
+        raise CorpusError(f"--to {wanted}: this format {why}; choose one of {listed(WRITABLE_FORMATS)}.")
     if not source.exists():
         raise CorpusError(f"{source} does not exist; check the path.")
     if out.is_dir():

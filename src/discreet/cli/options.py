@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.corpus.formats.table import listed
 from discreet.errors import CorpusError, ReleaseError
 
 __all__ = [
@@ -32,7 +33,8 @@ Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
 Epsilon = Annotated[float, typer.Option(help="Privacy loss in all: smaller is more private. Positive.")]
 Delta = Annotated[float, typer.Option(help="Failure probability in all; well below 1 / number of units.")]
 FileFormat = Annotated[
-    str | None, typer.Option("--format", help="Format of the input; by default found from its name.")
+    str | None,
+    typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
 ]
 Text = Annotated[str | None, typer.Option(help="Field or column that holds the text (JSON Lines, CSV).")]
 Author = Annotated[

@@ -12,24 +12,25 @@ if TYPE_CHECKING:
     from discreet.corpus.check import check_counts
     from discreet.corpus.corpus import Corpus
     from discreet.corpus.formats.frames import from_frame
-    from discreet.corpus.read import COUNT_FORMATS, TEXT_FORMATS, find_format, read_corpus
+    from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, find_format
+    from discreet.corpus.read import read_corpus
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
     from discreet.corpus.vocabulary import load_vocabulary
     from discreet.corpus.word_vectors import WordVectors, match_vectors, write_vectors
-    from discreet.corpus.write import WRITABLE_FORMATS, write_corpus
+    from discreet.corpus.write import write_corpus
 
 _HOMES = {
-    "COUNT_FORMATS": "discreet.corpus.read",
+    "COUNT_FORMATS": "discreet.corpus.formats.table",
     "Corpus": "discreet.corpus.corpus",
     "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokenizer",
-    "TEXT_FORMATS": "discreet.corpus.read",
+    "TEXT_FORMATS": "discreet.corpus.formats.table",
     "Tokenizer": "discreet.corpus.tokenizer",
-    "WRITABLE_FORMATS": "discreet.corpus.write",
+    "WRITABLE_FORMATS": "discreet.corpus.formats.table",
     "WordVectors": "discreet.corpus.word_vectors",
     "check_counts": "discreet.corpus.check",
     "english_stop_words": "discreet.corpus.stop_words",
-    "find_format": "discreet.corpus.read",
+    "find_format": "discreet.corpus.formats.table",
     "from_frame": "discreet.corpus.formats.frames",
     "load_vocabulary": "discreet.corpus.vocabulary",
     "match_vectors": "discreet.corpus.word_vectors",

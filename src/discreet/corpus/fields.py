@@ -1,12 +1,9 @@
 """Which fields a file of raw text has, for whoever decides whose presence is protected."""
 
-import json
-from contextlib import suppress
-from itertools import islice
 from typing import Any
 
-from discreet.corpus.files import PathLike, Problems, open_text
-from discreet.corpus.formats.csv_text import csv_rows, separator
+from discreet.corpus.files import PathLike
+from discreet.corpus.formats.table import FORMATS
 
 __all__ = ["field_names"]
 
@@ -22,7 +19,7 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> list
     ----------
     path : path
     format : str
-        "jsonl", "csv" or "parquet"; other formats have no fields of their own.
+        As for :func:`read_corpus`; many have no fields of their own.
     encoding : str, default "utf-8"
 
     Returns
@@ -30,21 +27,8 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> list
     list of str
         Names that can be printed on a line, shortened.
     """
-    names: list[Any] = []
-    if format == "jsonl":
-        with open_text(path, encoding) as file, suppress(ValueError, RecursionError):
-            names = [
-                name
-                for line in islice((line for line in file if line.strip()), 1)
-                for name in json.loads(line)
-            ]
-    elif format == "csv":
-        with open_text(path, encoding, newline="") as file:
-            names = csv_rows(file, Problems(""), separator(path, None))[0]
-    elif format == "parquet":
-        from discreet.corpus.formats.parquet import pyarrow
-
-        names = pyarrow()[1].read_schema(path).names
+    module = FORMATS[format].load()
+    names: list[Any] = module.field_names(path, encoding) if hasattr(module, "field_names") else []
     return [
         name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
         for name in names

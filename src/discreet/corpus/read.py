@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -12,60 +11,17 @@ from discreet._progress import Callback
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus, column_words
 from discreet.corpus.files import PathLike, read_lines
+from discreet.corpus.formats.counted import Counted, CountReading
 from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.formats.table import find_format, reader_of
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, refuse_public
-from discreet.errors import CorpusError, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError
 
-__all__ = ["COUNT_FORMATS", "TEXT_FORMATS", "find_format", "read_corpus"]
+__all__ = ["read_corpus"]
 
-#: Formats that hold raw text, with the endings they are known by.
-TEXT_FORMATS = {
-    "jsonl": (".jsonl", ".ndjson"),
-    "csv": (".csv", ".tsv"),
-    "parquet": (".parquet", ".pq"),
-    "txt": (),
-    "lines": (),
-    "mallet": (".mallet",),
-}
-#: Formats that hold counts of words.
-COUNT_FORMATS = {
-    "uci": (".uci",),
-    "npz": (".npz",),
-    "ldac": (".ldac", ".lda-c"),
-    "mtx": (".mtx", ".mm"),
-    "svmlight": (".svmlight", ".libsvm"),
-    "csv-counts": (),
-    "parquet-counts": (),
-}
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-
-
-def find_format(path: PathLike) -> str:
-    """Return the format that a file's name, or a folder, stands for.
-
-    Raises
-    ------
-    CorpusError
-        Where the name does not say; lists the formats.
-    """
-    file = Path(path)
-    if file.is_dir():
-        return "txt"
-    name = file.name.lower().removesuffix(".gz")
-    if name.startswith("docword."):
-        return "uci"
-    for format_name, endings in (TEXT_FORMATS | COUNT_FORMATS).items():
-        if name.endswith(tuple(endings)) and endings:
-            return format_name
-    if not file.exists():
-        raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
-    raise CorpusError(
-        f"{os.fspath(path)}: its name does not say what it is; give ",
-        Proposal("format"),
-        f", one of {', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}.",
-    )
 
 
 def read_corpus(
@@ -175,11 +131,7 @@ def _read(
     words_are_public: bool,
     callback: Callback | None,
 ) -> Corpus:
-    name = find_format(path) if format is None else format
-    if name not in TEXT_FORMATS and name not in COUNT_FORMATS:
-        raise CorpusError(
-            f"format {name!r} is not known; choose one of {', '.join([*TEXT_FORMATS, *COUNT_FORMATS])}."
-        )
+    row = reader_of(find_format(path) if format is None else format)
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     tokenizing = {
         "tokenizer": tokenizer,
@@ -197,38 +149,37 @@ def _read(
         "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
     }
     given = {option: values for option, values in by_row.items() if values is not None}
-    if name in TEXT_FORMATS:
+    if row.holds == "text":
         words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
         fields = Fields("text" if text is None else text, author, label)
-        corpus = _read_text(name, path, Reading(fields, words, listed, encoding, delimiter, callback))
+        corpus: Corpus = row.load().read(path, Reading(fields, words, listed, encoding, delimiter, callback))
         parts = {"owners": corpus.owners, "labels": corpus.labels}
         origin = corpus.word_origin
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
         return corpus.with_word_origin(_declared(origin, words_are_public))
-    _refuse(
-        name,
-        {"text": text, "author": author, "label": label},
-        "use owners= and labels=, one a line",
-    )
-    _refuse(name, tokenizing, "it holds counts of words already")
-    counts, extras = _read_counts(name, path, listed, encoding, delimiter, zero_based, callback)
+    fields = {"text": text, "author": author, "label": label}
+    _refuse(row.name, fields, "use owners= and labels=, one a line")
+    _refuse(row.name, tokenizing, "it holds counts of words already")
+    told = CountReading(listed, encoding, delimiter, zero_based, callback)
+    counted: Counted = row.load().read(path, told)
+    counts, words, origin = counted.counts, counted.vocabulary, counted.word_origin
     refuse_emptiness(os.fspath(path), "documents", counts.shape[0], counts.nnz)
-    origin = extras.pop("word_origin", UNKNOWN)
     if listed is not None:
         if counts.shape[1] != len(listed):
             raise CorpusError(
                 f"{os.fspath(path)} has {counts.shape[1]} columns, but the vocabulary "
                 f"has {len(listed)} words; give the vocabulary that belongs to it."
             )
-        origin = origin if listed == extras.get("vocabulary") else UNKNOWN
-        extras["vocabulary"] = listed
-    if "vocabulary" not in extras:
+        origin = origin if listed == words else UNKNOWN
+        words = listed
+    if words is None:
         refuse_emptiness(os.fspath(path), "words", counts.shape[1], counts.nnz)
-        extras["vocabulary"], origin = column_words(counts.shape[1]), NUMBERED
+        words, origin = column_words(counts.shape[1]), NUMBERED
     if counts.shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
-    corpus = _assemble(path, counts, extras.pop("vocabulary"), extras | given)
+    parts = {"owners": counted.owners, "labels": counted.labels}
+    corpus = _assemble(path, counts, words, parts | given)
     return corpus.with_word_origin(_declared(origin, words_are_public))
 
 
@@ -239,7 +190,7 @@ def _declared(origin: WordOrigin, words_are_public: bool) -> WordOrigin:
     return WordOrigin.public("words_are_public=True in read_corpus")
 
 
-def _assemble(path: PathLike, counts: Csr, vocabulary: tuple[str, ...], parts: dict[str, Any]) -> Corpus:
+def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dict[str, Any]) -> Corpus:
     try:
         return Corpus(counts, vocabulary, **parts)
     except CorpusError as error:
@@ -250,65 +201,6 @@ def _refuse(name: str, options: dict[str, Any], why: str) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise ParameterError(f'{", ".join(given)}= cannot be used with format "{name}": {why}.')
-
-
-def _read_text(name: str, path: PathLike, reading: Reading) -> Corpus:
-    if name == "jsonl":
-        from discreet.corpus.formats.jsonl import read_jsonl as reader
-    elif name == "csv":
-        from discreet.corpus.formats.csv_text import read_csv as reader
-    elif name == "txt":
-        from discreet.corpus.formats.plain_text import read_folder as reader
-    elif name == "lines":
-        from discreet.corpus.formats.plain_text import read_lines_of_text as reader
-    elif name == "mallet":
-        from discreet.corpus.formats.plain_text import read_mallet as reader
-    else:
-        from discreet.corpus.formats.parquet import read_parquet as reader
-    return reader(path, reading)
-
-
-def _read_counts(
-    name: str,
-    path: PathLike,
-    public: tuple[str, ...] | None,
-    encoding: str,
-    delimiter: str | None,
-    zero_based: bool,
-    callback: Callback | None,
-) -> tuple[Csr, dict[str, Any]]:
-    """Return the counts, and whatever else of a corpus the format holds."""
-    n_words = None if public is None else len(public)
-    if name == "uci":
-        from discreet.corpus.formats.uci import read_uci
-
-        return read_uci(path, callback), {}
-    if name == "mtx":
-        from discreet.corpus.formats.matrix_market import read_matrix_market
-
-        return read_matrix_market(path, callback), {}
-    if name == "npz":
-        from discreet.corpus.formats.npz import read_npz
-
-        return read_npz(path)
-    if name == "ldac":
-        from discreet.corpus.formats.number_pairs import read_ldac
-
-        return read_ldac(path, n_words, callback), {}
-    if name == "svmlight":
-        from discreet.corpus.formats.number_pairs import read_svmlight
-
-        counts, labels = read_svmlight(path, n_words, zero_based, callback)
-        return counts, {"labels": labels}
-    if name == "csv-counts":
-        from discreet.corpus.formats.count_table import read_csv_counts
-
-        counts, words = read_csv_counts(path, public, encoding, delimiter, callback)
-    else:
-        from discreet.corpus.formats.parquet import read_parquet_counts
-
-        counts, words = read_parquet_counts(path, public, callback)
-    return counts, {"vocabulary": words}
 
 
 def _one_a_line(values: Any, encoding: str) -> Any:

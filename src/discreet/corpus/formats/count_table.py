@@ -4,7 +4,6 @@ Documents are numbered in order of first appearance of whatever stands in ``docu
 may stand apart. A row with no word and count 0 is how an empty document is written.
 """
 
-import os
 from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
@@ -14,18 +13,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from discreet._progress import Callback, tell
 from discreet.corpus.check import Csr
-from discreet.corpus.files import PathLike, Problems, decoded, open_source
-from discreet.corpus.formats.csv_text import csv_rows, separator
 from discreet.corpus.formats.records import show_fields
 from discreet.errors import CorpusError
 
-__all__ = ["COLUMNS", "LongTable", "check_columns", "read_csv_counts"]
+__all__ = ["COLUMNS", "LARGEST", "LongTable", "check_columns"]
 
 COLUMNS = ("document", "word", "count")
-_LARGEST = 2**31 - 1
-_TELL_EVERY = 100_000
+#: The largest count.
+LARGEST = 2**31 - 1
 
 
 class LongTable:
@@ -93,66 +89,3 @@ def check_columns(names: Sequence[str], name: str) -> None:
             f"{name} has no column {', '.join(absent)}; its columns are {show_fields(list(names))}. "
             "Counts stand in columns document, word, count; for raw text leave out -counts of the format."
         )
-
-
-def read_csv_counts(
-    path: PathLike,
-    vocabulary: tuple[str, ...] | None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    callback: Callback | None = None,
-) -> tuple[Csr, tuple[str, ...]]:
-    """Read counts from CSV with the columns document, word, count.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too.
-    vocabulary : tuple of str or None
-        Public words: others are dropped.
-    encoding, delimiter, callback
-        As for :func:`read_corpus`.
-
-    Returns
-    -------
-    counts : scipy.sparse.csr_matrix
-    words : tuple of str
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken.
-    """
-    problems = Problems(os.fspath(path))
-    table = LongTable(vocabulary)
-    with open_source(path) as source, decoded(source, path, encoding, newline="") as file:
-        header, rows = csv_rows(file, problems, separator(path, delimiter))
-        check_columns(header, problems.name)
-        at, word_at, count_at = (header.index(column) for column in COLUMNS)
-        for line, row in rows:
-            fault = _add(table, row[at], row[word_at], row[count_at])
-            if fault is not None:
-                problems.add(f"line {line}", fault)
-            if line % _TELL_EVERY == 0:
-                tell(callback, "reading", *source.progress())
-    problems.check()
-    return table.finish(problems.name)
-
-
-def _add(table: LongTable, document: str, word: str, count: str) -> str | None:
-    digits = count.strip()
-    if not document:
-        return "no document"
-    if digits.startswith("-"):
-        return "negative count"
-    if not (digits.isascii() and digits.isdigit()):
-        return "the count is not a whole number"
-    number = int(digits) if len(digits) <= 18 else _LARGEST + 1
-    if number > _LARGEST:
-        return "count above 2147483647"
-    if not word and number:
-        return "no word"
-    row = table.row(document)
-    if word:
-        table.add(row, table.column(word), number)
-    return None

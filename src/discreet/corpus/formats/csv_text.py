@@ -1,20 +1,17 @@
-"""CSV with a header: text in one column (this module), or counts as rows document, word, count."""
+"""CSV with a header line, and the text in one of its columns."""
 
-import csv
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any
 
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, Problems, decoded, open_source
+from discreet.corpus.files import PathLike, Problems, decoded, open_source, open_text
+from discreet.corpus.formats.csv_rows import csv_rows, separator
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
-from discreet.errors import CorpusError
 
-__all__ = ["csv_rows", "read_csv", "separator"]
+__all__ = ["field_names", "read"]
 
 
-def read_csv(path: PathLike, reading: Reading) -> Corpus:
+def read(path: PathLike, reading: Reading) -> Corpus:
     """Read a corpus of raw text from CSV with a header line.
 
     Parameters
@@ -40,51 +37,10 @@ def read_csv(path: PathLike, reading: Reading) -> Corpus:
         return gather(_records(header, rows, reading), reading, problems, progress=source.progress)
 
 
-def separator(path: PathLike, delimiter: str | None) -> str:
-    """Return the character between fields: as said, or a tab for ``.tsv``, or a comma."""
-    if delimiter is None:
-        return "\t" if ".tsv" in Path(path).suffixes else ","
-    if len(delimiter) != 1:
-        raise CorpusError(f"delimiter must be one character, got {len(delimiter)}.")
-    return delimiter
-
-
-def csv_rows(
-    file: IO[str], problems: Problems, delimiter: str
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
-    # The module's limit of 131072 characters a field is global; it is only ever raised here.
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    reader = csv.reader(file, delimiter=delimiter, strict=True)
-    rows = _numbered(reader, problems)
-    for _, header in rows:
-        return header, _same_length(rows, len(header), problems)
-    problems.check()
-    raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
-
-
-def _numbered(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            problems.add(f"line {line}", f"broken CSV ({error}; a quote that is not closed?)")
-            return
-        if row:  # a blank line
-            yield line, row
-
-
-def _same_length(
-    rows: Iterator[tuple[int, list[str]]], length: int, problems: Problems
-) -> Iterator[tuple[int, list[str]]]:
-    for line, row in rows:
-        if len(row) == length:
-            yield line, row
-        else:
-            problems.add(f"line {line}", f"{len(row)} fields, the header has {length}")
+def field_names(path: PathLike, encoding: str) -> list[str]:
+    """Return the header."""
+    with open_text(path, encoding, newline="") as file:
+        return csv_rows(file, Problems(""), separator(path, None))[0]
 
 
 def _records(header: list[str], rows: Iterator[tuple[int, list[str]]], reading: Reading) -> Iterator[Record]:

@@ -3,16 +3,17 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, Problems, decoded, open_source
+from discreet.corpus.files import PathLike, Problems, decoded, open_source, open_text
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
 
-__all__ = ["read_jsonl"]
+__all__ = ["field_names", "read"]
 
 
-def read_jsonl(path: PathLike, reading: Reading) -> Corpus:
+def read(path: PathLike, reading: Reading) -> Corpus:
     """Read a corpus from JSON Lines.
 
     Parameters
@@ -34,6 +35,15 @@ def read_jsonl(path: PathLike, reading: Reading) -> Corpus:
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
         return gather(_records(lines, reading, problems), reading, problems, progress=source.progress)
+
+
+def field_names(path: PathLike, encoding: str) -> list[str]:
+    """Return the fields of the first object."""
+    with open_text(path, encoding) as file, suppress(ValueError, RecursionError):
+        for line in file:
+            if not line.isspace():
+                return list(json.loads(line))
+    return []
 
 
 def _records(lines: Iterator[str], reading: Reading, problems: Problems) -> Iterator[Record]:

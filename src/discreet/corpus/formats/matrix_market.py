@@ -6,30 +6,31 @@ Format: https://math.nist.gov/MatrixMarket/formats.html
 import os
 from typing import IO
 
-from discreet._progress import Callback
-from discreet.corpus.check import Csr
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, open_source
-from discreet.corpus.formats.number_triples import Shape, read_triples
+from discreet.corpus.formats.counted import Counted, CountReading, write_rows
+from discreet.corpus.formats.number_triples import Shape, read_triples, show_triples
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["read_matrix_market"]
+__all__ = ["read", "write"]
 
 _FIELDS = ("integer", "unsigned-integer", "real", "double", "pattern")
 
 
-def read_matrix_market(path: PathLike, callback: Callback | None = None) -> Csr:
+def read(path: PathLike, told: CountReading) -> Counted:
     """Read the counts of a Matrix Market file.
 
     Parameters
     ----------
     path : path
         The file; gzip too: ``coordinate``, ``general``, and integer, real (whole values) or pattern (all 1).
-    callback : callable, optional
-        Told of progress.
+    told : CountReading
+        Callback.
 
     Returns
     -------
-    scipy.sparse.csr_matrix of shape (rows, columns)
+    Counted
+        Of shape (rows, columns).
 
     Raises
     ------
@@ -40,7 +41,7 @@ def read_matrix_market(path: PathLike, callback: Callback | None = None) -> Csr:
     with open_source(path) as source:
         field = _banner(source.raw, problems.name)
         shape, line = _sizes(source.raw, problems.name)
-        return read_triples(
+        counts = read_triples(
             source.raw,
             shape,
             line + 1,
@@ -49,9 +50,17 @@ def read_matrix_market(path: PathLike, callback: Callback | None = None) -> Csr:
             n_fields=2 if field == "pattern" else 3,
             least=0,
             comment=b"%",
-            callback=callback,
+            callback=told.callback,
             progress=source.progress,
         )
+    return Counted(counts)
+
+
+def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+    """Write whole numbers, coordinate, general."""
+    del target
+    sizes = f"{corpus.n_documents} {corpus.n_words} {corpus.counts.nnz}\n"
+    write_rows(corpus, file, show_triples, f"%%MatrixMarket matrix coordinate integer general\n{sizes}")
 
 
 def _banner(raw: IO[bytes], name: str) -> str:

@@ -6,18 +6,20 @@ scipy's ``load_npz`` reads these files too; it ignores what it does not know. No
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from discreet.corpus.check import Csr
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, open_source
+from discreet.corpus.formats.counted import Counted, CountReading
 from discreet.corpus.vocabulary import check_words
 from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
-__all__ = ["LABELS", "ORIGIN", "OWNERS", "VOCABULARY", "read_npz"]
+__all__ = ["read", "write"]
 
 #: Members of the archive beside scipy's own: words, where they come from, and labels are UTF-8 JSON as bytes, owners
 #: an array.
@@ -27,26 +29,26 @@ LABELS = "discreet.labels"
 ORIGIN = "discreet.word_origin"
 
 
-def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
+def read(path: PathLike, told: CountReading) -> Counted:
     """Read a sparse matrix, and the extras if there are any.
 
     Parameters
     ----------
     path : path
         A file of ``scipy.sparse.save_npz`` or :func:`write_corpus`.
+    told : CountReading
+        Nothing of it is used.
 
     Returns
     -------
-    counts : scipy.sparse matrix
-        Not checked yet.
-    extras : dict
-        Any of vocabulary, word_origin, owners, labels.
+    Counted
 
     Raises
     ------
     CorpusError
         Where it is not such a file.
     """
+    del told
     name = os.fspath(path)
     fault: str | None = None
     with open_source(path) as source:
@@ -66,7 +68,7 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
                     extras["vocabulary"] = words
                     extras["word_origin"] = WordOrigin.from_json(json.loads(file[ORIGIN].tobytes()), words)
             raw.seek(0)
-            return sp.load_npz(raw), extras
+            return Counted(sp.load_npz(raw), **extras)
     except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json
         fault = type(error).__name__
     raise CorpusError(
@@ -74,8 +76,32 @@ def read_npz(path: PathLike) -> tuple[Csr, dict[str, Any]]:
     )
 
 
+def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+    """Write everything that a corpus is."""
+    del target
+    counts = corpus.counts
+    arrays: dict[str, Any] = {
+        "indices": counts.indices,
+        "indptr": counts.indptr,
+        "format": np.array(b"csr"),
+        "shape": np.array(counts.shape),
+        "data": counts.data,
+        VOCABULARY: _json(corpus.vocabulary),
+        ORIGIN: _json(corpus.word_origin.to_json(corpus.vocabulary)),
+    }
+    if corpus.owners is not None:
+        arrays[OWNERS] = corpus.owners
+    if corpus.labels is not None:
+        arrays[LABELS] = _json(corpus.labels.tolist())
+    np.savez_compressed(file, **arrays)
+
+
 def _list(member: Any) -> list[Any]:
     value = json.loads(member.tobytes())
     if not isinstance(value, list):
         raise TypeError
     return list[Any](value)
+
+
+def _json(value: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)

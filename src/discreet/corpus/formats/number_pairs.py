@@ -1,10 +1,5 @@
-"""Lines of ``number:count`` pairs, one document a line: LDA-C and SVMlight.
+"""Lines of ``number:count`` pairs, one document a line: what LDA-C and SVMlight share."""
 
-LDA-C (Blei's ``lda-c``): ``M w:n w:n ...`` with M the number of pairs, words numbered from 0.
-SVMlight: ``label w:n w:n ... # comment`` with words numbered from 1.
-"""
-
-import os
 import re
 from array import array
 from collections.abc import Iterator
@@ -12,21 +7,19 @@ from typing import IO
 
 import numpy as np
 
-from discreet._progress import Callback, tell
 from discreet.corpus.check import Csr
 from discreet.corpus.counting import RowChunks
-from discreet.corpus.files import PathLike, Problems, open_source
+from discreet.corpus.files import Problems
 from discreet.errors import CorpusError
 
-__all__ = ["read_ldac", "read_svmlight"]
+__all__ = ["Pairs", "lines_of", "show_pairs"]
 
 _PAIRS = re.compile(rb"(?:\s*\d{1,18}:\d{1,18}(?=\s|\Z))*\s*")
-_INTEGER = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
 _CHUNK_ROWS = 1 << 14
 _LARGEST = 2**31 - 1
 
 
-class _Pairs:
+class Pairs:
     """Gathers documents given as pairs; checks ranges in bulk."""
 
     def __init__(self, problems: Problems, first: int, n_words: int | None) -> None:
@@ -88,95 +81,7 @@ class _Pairs:
             self._chunks.add(count, column, sizes)
 
 
-def read_ldac(path: PathLike, n_words: int | None = None, callback: Callback | None = None) -> Csr:
-    """Read the counts of an LDA-C file.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too.
-    n_words : int, optional
-        Number of words of the vocabulary; otherwise the largest number met says.
-    callback : callable, optional
-        Told of progress.
-
-    Returns
-    -------
-    scipy.sparse.csr_matrix
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken or out of range.
-    """
-    problems = Problems(os.fspath(path))
-    documents = _Pairs(problems, 0, n_words)
-    with open_source(path) as source:
-        for line, text in _lines(source.raw):
-            head, _, rest = text.partition(b" ")
-            if not head.isdigit():
-                problems.add(f"line {line}", "expected the number of different words first, as in LDA-C")
-            elif (size := documents.add(line, rest)) >= 0 and size != int(head):
-                problems.add(f"line {line}", f"{int(head)} different words are promised, {size} are there")
-            if line % 1000 == 0:
-                tell(callback, "reading", *source.progress())
-    return documents.matrix()
-
-
-def read_svmlight(
-    path: PathLike, n_words: int | None = None, zero_based: bool = False, callback: Callback | None = None
-) -> tuple[Csr, list[int] | list[str]]:
-    """Read the counts and labels of an SVMlight file.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too. ``qid:`` fields and comments are skipped.
-    n_words : int, optional
-        Number of words of the vocabulary; otherwise the largest number met says.
-    zero_based : bool
-        Whether words are numbered from 0, as scikit-learn writes by default.
-    callback : callable, optional
-        Told of progress.
-
-    Returns
-    -------
-    counts : scipy.sparse.csr_matrix
-    labels : list of int, or of str where one is not a whole number
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken or out of range.
-    """
-    problems = Problems(os.fspath(path))
-    documents = _Pairs(problems, 0 if zero_based else 1, n_words)
-    labels: list[bytes] = []
-    seen: dict[bytes, bytes] = {}
-    with open_source(path) as source:
-        for line, text in _lines(source.raw):
-            parts = text.partition(b"#")[0].split(None, 1)
-            if not parts:
-                continue
-            rest = parts[1] if len(parts) == 2 else b""
-            if b":" in parts[0]:
-                problems.add(f"line {line}", "expected a label first, as in SVMlight")
-                continue
-            if b"qid:" in rest:
-                rest = re.sub(rb"\bqid:\S+", b"", rest)
-            documents.add(line, rest)
-            labels.append(seen.setdefault(parts[0], parts[0]))
-            if line % 1000 == 0:
-                tell(callback, "reading", *source.progress())
-    counts = documents.matrix()
-    if all(_INTEGER.fullmatch(label) for label in seen):
-        number = {label: int(float(label)) for label in seen}
-        return counts, [number[label] for label in labels]
-    text_of = {label: label.decode("utf-8", "backslashreplace") for label in seen}
-    return counts, [text_of[label] for label in labels]
-
-
-def _lines(raw: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def lines_of(raw: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield numbered lines that are not blank."""
     for number, line in enumerate(raw, 1):
         if not line.isspace():
@@ -202,3 +107,8 @@ def _one_by_one(rest: bytes) -> list[int] | str:
             return "a number is out of range (above 2147483647)"
         numbers += [column, int(value)]
     return numbers
+
+
+def show_pairs(words: list[int], counts: list[int], first: int) -> str:
+    """Return pairs as text, a blank before each; words are numbered from ``first``."""
+    return "".join(f" {word + first}:{count}" for word, count in zip(words, counts, strict=True))

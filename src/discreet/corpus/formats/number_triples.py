@@ -20,7 +20,7 @@ from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.files import Problems
 from discreet.errors import CorpusError
 
-__all__ = ["Shape", "read_triples"]
+__all__ = ["Shape", "read_triples", "show_triples"]
 
 _BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 22
@@ -117,6 +117,11 @@ def read_triples(
         )
     problems.check()
     return _matrix(rows, columns, counts, per_row, in_order, shape)
+
+
+def show_triples(row: int, words: list[int], counts: list[int]) -> str:
+    """Return a line for each count of a document, numbers from 1."""
+    return "".join(f"{row + 1} {word + 1} {count}\n" for word, count in zip(words, counts, strict=True))
 
 
 def _matrix(

@@ -6,30 +6,31 @@ The words are in a file of their own, one a line. Format: https://archive.ics.uc
 import os
 from typing import IO
 
-from discreet._progress import Callback
-from discreet.corpus.check import Csr
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, open_source
-from discreet.corpus.formats.number_triples import Shape, read_triples
+from discreet.corpus.formats.counted import Counted, CountReading, write_rows
+from discreet.corpus.formats.number_triples import Shape, read_triples, show_triples
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["read_uci"]
+__all__ = ["read", "write"]
 
 _LONGEST_HEADER = 64
 
 
-def read_uci(path: PathLike, callback: Callback | None = None) -> Csr:
+def read(path: PathLike, told: CountReading) -> Counted:
     """Read the counts of a UCI bag-of-words file.
 
     Parameters
     ----------
     path : path
         The ``docword`` file; gzip too. Read in blocks: memory is 12 bytes an entry and a few megabytes.
-    callback : callable, optional
-        Told of progress.
+    told : CountReading
+        Callback.
 
     Returns
     -------
-    scipy.sparse.csr_matrix of shape (D, W)
+    Counted
+        Of shape (D, W).
 
     Raises
     ------
@@ -39,7 +40,16 @@ def read_uci(path: PathLike, callback: Callback | None = None) -> Csr:
     problems = Problems(os.fspath(path))
     with open_source(path) as source:
         shape = Shape(*(_header(source.raw, number, problems.name) for number in (1, 2, 3)))
-        return read_triples(source.raw, shape, 4, problems, callback=callback, progress=source.progress)
+        return Counted(
+            read_triples(source.raw, shape, 4, problems, callback=told.callback, progress=source.progress)
+        )
+
+
+def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+    """Write the three header lines, then a line for each count."""
+    del target
+    head = f"{corpus.n_documents}\n{corpus.n_words}\n{corpus.counts.nnz}\n"
+    write_rows(corpus, file, show_triples, head)
 
 
 def _header(raw: IO[bytes], number: int, name: str) -> int:

@@ -1,0 +1,156 @@
+"""The one table of formats: what each holds, the names it is known by, and the module that reads and writes it.
+
+Reading, writing, the command's choices, its help and all messages come from here. To add a format, write its module
+and its row. A module of text has ``read(path, reading) -> Corpus`` and, where its documents have fields,
+``field_names(path, encoding)``; one of counts has ``read(path, told) -> Counted``. One that writes has
+``write(corpus, file, target)``, which is given an open file and the name it will have.
+"""
+
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from discreet.errors import CorpusError, Proposal
+
+__all__ = [
+    "COUNT_FORMATS",
+    "FORMATS",
+    "TEXT_FORMATS",
+    "WRITABLE_FORMATS",
+    "Format",
+    "find_format",
+    "find_writable_format",
+    "listed",
+    "reader_of",
+    "writer_of",
+]
+
+
+class Format(NamedTuple):
+    """A row of the table.
+
+    Parameters
+    ----------
+    name : str
+        As given for ``format=``.
+    holds : "text" or "counts"
+    module : str
+        In this room.
+    read_as : tuple of str
+        Endings of files that are taken for this format, in lower case.
+    written_as : tuple of str or None
+        Endings of files that are written in it; None where it is not written.
+    begins : str
+        How names of such files begin, beside those with the endings.
+    folder : bool
+        Whether it is a folder.
+    whole : bool
+        Whether it holds words, owners and labels itself, so that none lie beside it.
+    packed : bool
+        Whether it is compressed by itself.
+    """
+
+    name: str
+    holds: Literal["text", "counts"]
+    module: str
+    read_as: tuple[str, ...] = ()
+    written_as: tuple[str, ...] | None = None
+    begins: str | None = None
+    folder: bool = False
+    whole: bool = False
+    packed: bool = False
+
+    def load(self) -> Any:
+        """Return the module."""
+        return import_module(f"discreet.corpus.formats.{self.module}")
+
+    def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
+        """Whether a file of this name, without ``.gz``, is of this format by its ending or beginning."""
+        if endings is None:
+            return False
+        return file.endswith(endings) or (self.begins is not None and file.startswith(self.begins))
+
+
+_ROWS = (
+    Format("jsonl", "text", "jsonl", (".jsonl", ".ndjson")),
+    Format("csv", "text", "csv_text", (".csv", ".tsv")),
+    Format("parquet", "text", "parquet_text", (".parquet", ".pq"), packed=True),
+    Format("txt", "text", "text_folder", folder=True),
+    Format("lines", "text", "text_lines"),
+    Format("mallet", "text", "mallet", (".mallet",), (".mallet",)),
+    Format("uci", "counts", "uci", (".uci",), (".uci",), begins="docword."),
+    Format("npz", "counts", "npz", (".npz",), (".npz",), whole=True, packed=True),
+    Format("ldac", "counts", "ldac", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
+    Format("mtx", "counts", "matrix_market", (".mtx", ".mm"), (".mtx", ".mm")),
+    Format("svmlight", "counts", "svmlight", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
+    Format("csv-counts", "counts", "csv_counts", (), (".csv", ".tsv")),
+    Format("parquet-counts", "counts", "parquet_counts", (), (".parquet", ".pq"), packed=True),
+)
+FORMATS = {row.name: row for row in _ROWS}
+
+#: Formats that hold raw text, with the endings they are known by.
+TEXT_FORMATS = {row.name: row.read_as for row in _ROWS if row.holds == "text"}
+#: Formats that hold counts of words.
+COUNT_FORMATS = {row.name: row.read_as for row in _ROWS if row.holds == "counts"}
+#: Formats that can be written, with the endings they are known by.
+WRITABLE_FORMATS = {row.name: row.written_as for row in _ROWS if row.written_as is not None}
+
+
+def listed(formats: Iterable[str] = FORMATS) -> str:
+    """Return names of formats for a message."""
+    return ", ".join(formats)
+
+
+def find_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that a file's name, or a folder, stands for.
+
+    Raises
+    ------
+    CorpusError
+        Where the name does not say; lists the formats.
+    """
+    file = Path(path)
+    if file.is_dir():
+        return next(row.name for row in _ROWS if row.folder)
+    for row in _ROWS:
+        if row.names(_without_gz(file), row.read_as):
+            return row.name
+    if not file.exists():
+        raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
+    raise CorpusError(
+        f"{os.fspath(path)}: its name does not say what it is; give ",
+        Proposal("format"),
+        f", one of {listed()}.",
+    )
+
+
+def find_writable_format(target: Path) -> str:
+    """Return the format that can be written that a file's name stands for."""
+    for row in _ROWS:
+        if row.names(_without_gz(target), row.written_as):
+            return row.name
+    raise CorpusError(
+        f"{target}: its name does not say a format; give ",
+        Proposal("format"),
+        f", one of {listed(WRITABLE_FORMATS)}.",
+    )
+
+
+def reader_of(name: str) -> Format:
+    """Return the row of a format to read."""
+    if name not in FORMATS:
+        raise CorpusError(f"format {name!r} is not known; choose one of {listed()}.")
+    return FORMATS[name]
+
+
+def writer_of(name: str) -> Format:
+    """Return the row of a format to write."""
+    if name not in WRITABLE_FORMATS:
+        raise CorpusError(f"format {name!r} cannot be written; choose one of {listed(WRITABLE_FORMATS)}.")
+    return FORMATS[name]
+
+
+def _without_gz(file: Path) -> str:
+    return file.name.lower().removesuffix(".gz")
