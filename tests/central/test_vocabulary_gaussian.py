@@ -100,6 +100,37 @@ def test_a_unit_of_private_words_leaks_with_at_most_half_of_delta(method, epsilo
         assert gaussian_leak(unit, careless, sigma, bits) > delta / 2
 
 
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("size", [1, 2, 5, 10])
+def test_words_of_one_person_are_listed_as_rarely_as_told(epsilon, size):
+    """Units of one person that share their words, or some, or none: all below the bound, and the worst near it."""
+    cap = 20
+    config = WeightedGaussian(epsilon, 1e-7, cap)
+    bits, sigma = config.mechanism.bound.bits, config.mechanism.noise_multiplier
+    least = on_lattice(config.threshold, bits)
+    rng = np.random.default_rng(size)
+    groups = [[range(k)] * size for k in (1, 2, 5, cap)]  # a name in each note
+    groups += [
+        [range(k * unit, k * unit + k) for unit in range(size)] for k in (1, 2, 5, cap)
+    ]  # nothing shared
+    groups += [[range(k * (unit // 2), k * (unit // 2) + k) for unit in range(size)] for k in (1, 5, cap)]
+    for _ in range(50):
+        groups.append([rng.permutation(2 * cap)[: rng.integers(1, cap + 1)] for _ in range(size)])
+    leaks = []
+    for group in groups:
+        n_words = 1 + max(map(max, group))
+        sums = sum_even_weights(packed([sorted(unit) for unit in group]), n_words, even_weights(cap, bits))
+        leaks.append(gaussian_leak([int(weight) for weight in sums if weight], least, sigma, bits))
+    told = config.group_failure(size)
+    assert max(leaks) <= told
+    assert told < 1.3 * max(leaks)
+    assert told >= size * config.group_failure(1) * 0.999  # an epsilon "at the same delta" forgot this
+
+
+def test_without_noise_a_person_is_listed():
+    assert WeightedGaussian(math.inf, 1e-7, 20).group_failure(2) == 1
+
+
 # ---- policy Gaussian
 
 

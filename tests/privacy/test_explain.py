@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import (
     attack_risk_sentence,
     best_true_positive_rate,
@@ -75,6 +76,41 @@ def test_figures_grow_with_epsilon_and_keep_the_bounds_of_epsilon_delta(epsilon,
     for size, group in told.group_epsilons.items():
         assert group > size * epsilon * 0.9  # never cheaper than it looks, for small deltas
         assert group == gdp_epsilon(size * told.mu, delta)
+
+
+def test_what_may_fail_is_counted_for_one_unit_and_for_several():
+    planned = [events.with_delta(events.gaussian(20.0), 5e-8), events.gaussian(4.6)]
+    told = explain_budget(1, 1e-6, events=planned, group_failure=lambda size: 5e-8 * 3**size)
+    assert told.mu == pytest.approx(math.hypot(1 / 20, 1 / 4.6), rel=1e-12)
+    assert told.failure == 5e-8
+    alarm, found = 0.01, told.true_positive_rates[0.01]
+    assert found == best_true_positive_rate(told.mu, alarm, 5e-8) > best_true_positive_rate(told.mu, alarm)
+    assert told.group_epsilons[2] == gdp_epsilon(2 * told.mu, 1e-6 - 5e-8 * 9)
+    assert told.group_epsilons[5] == math.inf
+    assert told.group_noise[5] == gdp_epsilon(5 * told.mu, 1e-6)
+    assert "5: none at this delta" in told.in_words()
+    assert attack_risk_sentence(told.guarantee, planned).count(f"at most {percent(found)} of") == 1
+    assert "whatever the noise" in attack_risk_sentence(told.guarantee, [events.laplace(1.0)])
+    with pytest.raises(ParameterError, match="group_failure is needed"):
+        explain_budget(1, 1e-6, events=planned)
+    for wrong in (
+        [events.gaussian(1.0)],
+        [events.laplace(2.0)],
+        [events.with_delta(events.gaussian(9.0), 1e-6)],
+    ):
+        with pytest.raises(ParameterError, match="events must be Gaussian noise and failures"):
+            explain_budget(1, 1e-6, events=wrong, group_failure=float)
+
+
+def test_a_failure_tells_the_best_attacker_what_it_says():
+    """Everything is told with probability d; otherwise Gaussian noise: the attacker of both, simulated."""
+    rng = np.random.default_rng(3)
+    n, mu, failure, alarm = 400_000, 1.0, 0.03, 0.05
+    absent, present = rng.normal(0, 1, n), rng.normal(mu, 1, n)
+    absent[rng.random(n) < failure], present[rng.random(n) < failure] = -np.inf, np.inf
+    found = np.mean(present > np.quantile(absent, 1 - alarm))
+    assert found == pytest.approx(best_true_positive_rate(mu, alarm, failure), abs=0.004)
+    assert abs(found - best_true_positive_rate(mu, alarm)) > 0.008
 
 
 def test_the_explanation_in_words_and_numbers():

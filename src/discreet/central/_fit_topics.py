@@ -6,9 +6,9 @@ read.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback, tell
 from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
@@ -17,6 +17,7 @@ from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
+from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.word_vectors import check_vector_file
 from discreet.corpus.words import carried
@@ -27,7 +28,10 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.private_estimator import book_together, faults_of_estimator, faults_of_owners
 from discreet.release.record import Release
 
-__all__ = ["estimators", "fit_topics"]
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
+
+__all__ = ["bookings", "estimators", "fit_topics"]
 
 #: Of the run's delta: the chance that a word which only one unit has is chosen.
 _DELTA_OF_WORDS = 0.1
@@ -253,6 +257,26 @@ def estimators(
     mine = renamed(faults_of_estimator(words), {"method": "vocabulary_method"})
     refuse([*faults_of_estimator(topics), *faults, *mine])
     return words, topics
+
+
+def bookings(
+    words: PrivateCountVectorizer, topics: PrivateTopicModel
+) -> tuple[list["Event"], Callable[[int], float]]:
+    """Return what :func:`fit_topics` would book for private words and topics, and how the words fail for a person.
+
+    Returns
+    -------
+    events : list of event
+        Of the words, and of the topics.
+    group_failure : callable
+        ``group_failure(size)`` bounds the probability that a word is listed which only so many units of one person
+        hold; by :class:`~discreet.central.vocabulary.weighted_gaussian.WeightedGaussian`, which must choose the words.
+    """
+    topics.epsilon = _left_for_topics(words, topics)
+    event = words.planned_event()
+    assert event is not None  # a public vocabulary takes another way
+    method = WeightedGaussian(words.epsilon, words.delta or 0.0, words.max_words_per_unit, words.privacy_unit)
+    return [event, topics.planned_event()], method.group_failure
 
 
 def _faults_of_chosen(corpus: Any) -> list[DiscreetError]:

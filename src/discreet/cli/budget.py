@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon
+from discreet.cli.options import Delta, Epsilon, VocabularyShare
 
 __all__ = ["budget"]
 
@@ -18,14 +19,19 @@ def budget(
     documents: Annotated[int | None, typer.Option(help="Documents (or authors) you expect.")] = None,
     topics: Annotated[int | None, typer.Option(help="Topics you want.")] = None,
     words: Annotated[int | None, typer.Option(help="Words of the vocabulary.")] = None,
+    vocabulary_is_public: Annotated[
+        bool, typer.Option("--vocabulary-is-public", help="No epsilon is needed to choose words.")
+    ] = False,
+    vocabulary_share: VocabularyShare = 0.25,
     word_vectors: Annotated[
         bool, typer.Option("--word-vectors", help="Also say what training adds to public word vectors.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Explain a budget: what an attacker could do, and what could be learned."""
+    """Explain a budget: what an attacker could do, and what could be learned. For what `discreet fit` would do."""
     from discreet.privacy import explain_budget
 
+    bookings = {} if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,
         delta,
@@ -34,8 +40,32 @@ def budget(
         n_topics=topics,
         n_words=words,
         word_vectors=word_vectors,
+        **bookings,
     )
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(explanation), indent=1))
     else:
         typer.echo(explanation.in_words())
+
+
+def _of_fit(epsilon: float, delta: float, unit: str, vocabulary_share: float) -> dict[str, Any]:
+    """Return what `discreet fit` would book for words and topics, and how words fail for several units of a person."""
+    from discreet.central._fit_topics import bookings, estimators
+
+    if unit not in ("document", "author") or math.isinf(epsilon):
+        return {}  # nothing is chosen privately there
+    events, group_failure = bookings(
+        *estimators(
+            epsilon=epsilon,
+            delta=delta,
+            n_topics=2,  # what is booked depends neither on topics nor on words
+            privacy_unit=unit,
+            vocabulary_share=vocabulary_share,
+            vocabulary_method="weighted_gaussian",
+            max_words=None,
+            sampling_rate=1.0,
+            allow_unlearnable=False,
+            random_state=None,
+        )
+    )
+    return {"events": events, "group_failure": group_failure}

@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Threads,
     Vocabulary,
     VocabularyIsPublic,
+    VocabularyShare,
     WordVectorFile,
     check_output_file,
     check_output_folder,
@@ -54,7 +55,7 @@ def fit(
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
-    vocabulary_share: Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")] = 0.25,
+    vocabulary_share: VocabularyShare = 0.25,
     vocabulary_method: Annotated[
         str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")
     ] = "weighted_gaussian",

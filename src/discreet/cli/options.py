@@ -22,6 +22,7 @@ __all__ = [
     "Threads",
     "Vocabulary",
     "VocabularyIsPublic",
+    "VocabularyShare",
     "WordVectorFile",
     "Words",
     "check_output_file",
@@ -71,6 +72,7 @@ VocabularyIsPublic = Annotated[
         "--vocabulary-is-public", help="The words were not made from these texts: all may be named."
     ),
 ]
+VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 

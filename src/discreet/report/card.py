@@ -57,7 +57,7 @@ def card(release: Release) -> str:
 
 {_warning(release)}{release.guarantee}
 
-{attack_risk_sentence(promise)}
+{attack_risk_sentence(promise, [entry.event for entry in release.ledger.entries])}
 
 {_table(("", ""), facts)}
 

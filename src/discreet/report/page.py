@@ -177,7 +177,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "delta": f"{guarantee.delta:g}",
         "accountant": guarantee.accountant,
         "in_words": guarantee.in_words(),
-        "risk": attack_risk_sentence(guarantee),
+        "risk": attack_risk_sentence(guarantee, [entry.event for entry in ledger.entries]),
         "determinism": release.determinism,
         "words_chosen": chosen,
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",

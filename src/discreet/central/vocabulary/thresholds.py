@@ -51,6 +51,21 @@ Gaussian: each of u's t private words has weight at most :math:`1/\sqrt t`, so
 
 .. math:: \rho = \max_{1 \le t \le \Delta_0} \frac1{\sqrt t} + \sigma \Phi^{-1}\big((1 - \delta)^{1/t}\big) .
 
+Several units of one person
+---------------------------
+All of the proof holds for a group of m units in the place of u, with S the words that units outside the group hold.
+On S sums move by m times as much. Of the words T that only the group holds, let word j be held by :math:`c_j` of its
+units, which have :math:`k_i` words each: under weights :math:`1/\sqrt{k_i}` its weight :math:`x_j` lies between
+:math:`c_j / \sqrt{\Delta_0}` and :math:`c_j`, and :math:`x_j^2 \le c_j \sum_{i \ni j} 1/k_i` (Cauchy and Schwarz), so
+:math:`\sum_j x_j^2 / c_j \le m`. With :math:`h(x) = -\ln \Phi((\rho - x)/\sigma)`
+
+.. math:: p_m = 1 - e^{-\sum_j h(x_j)} \le 1 - \exp\Big(- m \max_{1 \le c \le m} \sup_{1/\Delta_0 \le u \le 1}
+   \frac{h(c \sqrt u)}{c u}\Big) ,
+
+where the supremum is bounded on a grid: h grows, so between two points it is at most h at the right over the left u.
+Nothing grows in proportion to m here: a name in ten notes of one person is ten times as heavy, and may be far above the
+threshold that hides it where it stands in one.
+
 On the lattice
 --------------
 The threshold R is :math:`\rho 2^m`, rounded up, and a word passes when its integer is strictly above R.
@@ -74,11 +89,19 @@ private set union", AAAI 2022, doi:10.1609/aaai.v36i9.21183.
 import math
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtri
 
-__all__ = ["gaussian_threshold", "laplace_threshold", "on_lattice", "published_leak", "published_threshold"]
+__all__ = [
+    "gaussian_group_failure",
+    "gaussian_threshold",
+    "laplace_threshold",
+    "on_lattice",
+    "published_leak",
+    "published_threshold",
+]
 
 _MARGIN = 1.0 + 1e-9
+_GRID = 2001
 
 
 def laplace_threshold(epsilon: float, delta: float, max_words: int) -> float:
@@ -132,6 +155,27 @@ def gaussian_threshold(noise_multiplier: float, delta: float, max_words: int) ->
     t = np.arange(1, max_words + 1, dtype=np.float64)
     upper_tail = -np.expm1(np.log1p(-delta) / t)  # 1 - (1 - delta)^(1/t), without cancellation
     return float(np.max(1.0 / np.sqrt(t) - noise_multiplier * ndtri(upper_tail)))
+
+
+def gaussian_group_failure(noise_multiplier: float, threshold: float, max_words: int, size: int) -> float:
+    """Return a bound on the probability that a word passes which only one person's ``size`` units hold.
+
+    Parameters
+    ----------
+    noise_multiplier, threshold : float
+        In units of the contribution bound.
+    max_words : int
+        Most words that one unit may hold.
+    size : int
+        Units of that person.
+    """
+    if noise_multiplier == 0:
+        return 1.0
+    u = np.geomspace(1 / max_words, 1.0, _GRID)
+    together = np.arange(1, size + 1)[:, None]
+    passes = -log_ndtr((threshold - together * np.sqrt(u)) / noise_multiplier)
+    worst = np.max(passes[:, 1:] / (together * u[:-1])) if max_words > 1 else np.max(passes / together)
+    return float(-np.expm1(-size * worst * _MARGIN))
 
 
 def on_lattice(threshold: float, bits: int) -> int:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
+from discreet.central.vocabulary.thresholds import gaussian_group_failure, gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -104,6 +104,11 @@ class WeightedGaussian:
     def threshold(self) -> float:
         """Noisy weight that a word must pass."""
         return gaussian_threshold(self.mechanism.noise_multiplier, self.delta / 2, self.max_words)
+
+    def group_failure(self, size: int) -> float:
+        """Return a bound on the probability that a word is listed which only one person's ``size`` units hold."""
+        noise = self.mechanism.noise_multiplier
+        return gaussian_group_failure(noise, self.threshold, self.max_words, size)
 
     def event(self) -> Any:
         """Return what the ledger must reserve."""

@@ -1,9 +1,11 @@
 r"""What a budget means: what an attacker could do with the release, and what can be learned from it.
 
-All figures are those of a Gaussian mechanism calibrated to (epsilon, delta), which is what training uses; its
-trade-off curve is exact. The best test of membership with false-positive rate :math:`\alpha` has the
-true-positive rate :math:`\Phi(\Phi^{-1}(\alpha) + \mu)`. No attack on the release can do better, whatever it
-knows beside it.
+All figures are those of Gaussian noise, which is what training uses, with the failure probability d of whatever else is
+booked (a word that only one unit has may be listed): the trade-off curve of this is exact. The best test of membership
+with false-positive rate :math:`\alpha` has the true-positive rate
+:math:`d + (1 - d) \Phi(\Phi^{-1}(\alpha / (1 - d)) + \mu)`. No attack on the release can do better, whatever it knows
+beside it. Several units of one person make :math:`\mu` as many times as large; how much more probable a failure
+becomes depends on what fails, and is for the mechanism to say (``group_failure``).
 
 References
 ----------
@@ -11,24 +13,32 @@ Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet._validate import faults_of, refuse, whole
 from discreet.errors import Parameter, ParameterError
+from discreet.privacy.accounting.curves import root_up, sort_events
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = [
     "BudgetExplanation",
     "Learnability",
+    "Noise",
     "attack_risk_sentence",
     "beside_public_vectors",
     "best_true_positive_rate",
     "explain_budget",
     "largest_posterior",
     "learnability",
+    "noise_of_events",
 ]
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
@@ -41,9 +51,34 @@ HOPELESS = 30.0
 VECTORS_ALONE, TEXTS_TEACH = 600.0, 4500.0
 
 
-def best_true_positive_rate(mu: float, false_positive_rate: float) -> float:
-    """Return the largest true-positive rate of any membership test at a false-positive rate."""
-    return 1.0 if math.isinf(mu) else float(ndtr(ndtri(false_positive_rate) + mu))
+class Noise(NamedTuple):
+    """Gaussian noise of parameter ``mu`` that fails outright with probability ``failure``."""
+
+    mu: float
+    failure: float = 0.0
+
+
+def noise_of_events(events: Sequence["Event"], neighboring: str = "add_or_remove_one") -> Noise | None:
+    """Return what events amount to where all of them are Gaussian noise and failures; None where they are not."""
+    totals = sort_events(events, neighboring)
+    if not totals.private or totals.pure or totals.sampled or totals.rho:
+        return None
+    return Noise(root_up(totals.precision), float(totals.failure))
+
+
+def best_true_positive_rate(mu: float, false_positive_rate: float, failure: float = 0.0) -> float:
+    """Return the largest true-positive rate of any membership test at a false-positive rate.
+
+    Parameters
+    ----------
+    mu : float
+        Gaussian-DP parameter.
+    false_positive_rate : float
+    failure : float, default 0.0
+        Probability with which everything is told.
+    """
+    alarm = min(1.0, false_positive_rate / (1 - failure))
+    return 1.0 if math.isinf(mu) else failure + (1 - failure) * float(ndtr(ndtri(alarm) + mu))
 
 
 def largest_posterior(mu: float, prior: float, failure: float = 1e-6) -> float:
@@ -157,14 +192,20 @@ class BudgetExplanation:
     ----------
     guarantee : Guarantee
     mu : float
-        Parameter of the Gaussian mechanism that spends the whole budget.
+        Parameter of all Gaussian noise together that the budget is spent on.
+    failure : float
+        Probability of whatever else may fail, within delta.
     true_positive_rates : dict of float to float
         Best true-positive rate of any membership test, by false-positive rate.
     posteriors : dict of float to float
         Largest probability, after seeing the release, that a unit is in the corpus, by the probability before
         (:func:`largest_posterior`); exceeded with probability delta at most.
     group_epsilons : dict of int to float
-        Epsilon (at the same delta) for a person with that many units.
+        Epsilon (at the same delta) for a person with that many units; ``inf`` where failures alone exceed delta.
+    group_failures : dict of int to float
+        Probability of a failure for such a person: a word that nobody else has is listed.
+    group_noise : dict of int to float
+        Epsilon at delta for such a person of the noise alone: what holds but for those failures.
     forecast : Learnability or None
         Where the numbers of documents, topics and words were given.
     public_vectors : str or None
@@ -173,9 +214,12 @@ class BudgetExplanation:
 
     guarantee: Guarantee
     mu: float
+    failure: float
     true_positive_rates: dict[float, float]
     posteriors: dict[float, float]
     group_epsilons: dict[int, float]
+    group_failures: dict[int, float]
+    group_noise: dict[int, float]
     forecast: Learnability | None = None
     public_vectors: str | None = None
 
@@ -187,8 +231,7 @@ class BudgetExplanation:
             return "\n".join([*lines, *self._learned()])
         lines += [
             "",
-            "The figures below are exact for one Gaussian mechanism that spends this budget (Gaussian-DP parameter "
-            f"mu = {self.mu:.3g}), which is how topics are trained.",
+            self._spent_on(),
             f"What an attacker who knows everything but one {unit} can do at best:",
         ]
         lines += [
@@ -203,8 +246,29 @@ class BudgetExplanation:
             lines += ["For one person with several documents, the same noise gives:"]
         else:
             lines += [f"For a group of several {unit}s, the same noise gives:"]
-        lines += [f"  {size}: epsilon = {epsilon:.3g}" for size, epsilon in self.group_epsilons.items()]
+        lines += [self._group(size) for size in self.group_epsilons]
         return "\n".join([*lines, *self._learned()])
+
+    def _spent_on(self) -> str:
+        if self.failure:
+            return (
+                "The figures below are those of words that are chosen privately and topics that are trained on them, "
+                f"both with Gaussian noise (Gaussian-DP parameter mu = {self.mu:.3g} together); a word that only one "
+                f"{self.guarantee.privacy_unit} has is listed with probability at most {self.failure:.2g}."
+            )
+        return (
+            "The figures below are exact for one Gaussian mechanism that spends this budget (Gaussian-DP parameter "
+            f"mu = {self.mu:.3g}), which is how topics are trained."
+        )
+
+    def _group(self, size: int) -> str:
+        epsilon, failure = self.group_epsilons[size], self.group_failures[size]
+        if math.isfinite(epsilon):
+            return f"  {size}: epsilon = {epsilon:.3g}"
+        return (
+            f"  {size}: none at this delta, because a word that only they have is listed with probability up to "
+            f"{failure:.2g}; but for that, epsilon = {self.group_noise[size]:.3g}"
+        )
 
     def _learned(self) -> list[str]:
         told = [] if self.forecast is None else [self.forecast.in_words()]
@@ -222,6 +286,8 @@ def explain_budget(
     n_topics: int | None = None,
     n_words: int | None = None,
     word_vectors: bool = False,
+    events: Sequence["Event"] | None = None,
+    group_failure: Callable[[int], float] | None = None,
 ) -> BudgetExplanation:
     """Explain what (epsilon, delta) means, before anything is spent.
 
@@ -234,10 +300,20 @@ def explain_budget(
         bounds delta.
     word_vectors : bool, default False
         Also say what training adds to public word vectors; needs ``n_documents``.
+    events : sequence of events, optional
+        What the budget will be spent on, Gaussian noise and failures; by default one Gaussian release that takes all.
+    group_failure : callable, optional
+        ``group_failure(size)`` is the probability of those failures for a person with so many units. Needed where an
+        event may fail: nothing general can be said.
 
     Returns
     -------
     BudgetExplanation
+
+    Raises
+    ------
+    ParameterError, PrivacyError
+        Where a number is out of range, or ``events`` are none whose figures are known.
     """
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)
@@ -256,16 +332,29 @@ def explain_budget(
             " is needed: what training adds to word vectors depends on how many documents there are.",
         )
     delta = check_delta(delta, n_units_lower_bound=n_documents)
-    mu = gdp_mu(epsilon, delta)
+    mu, failure = _noise_of(epsilon, delta, events, neighboring)
     forecast = None
     if n_documents is not None and n_topics is not None and n_words is not None:
         forecast = learnability(n_words, n_topics, n_documents, mu)
+    if failure and group_failure is None:
+        raise ParameterError(
+            Parameter("group_failure"), " is needed where an event may fail: what it is for several units."
+        )
+    fails = {size: 0.0 if group_failure is None else group_failure(size) for size in GROUP_SIZES}
     return BudgetExplanation(
         guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring),
         mu=mu,
-        true_positive_rates={alarm: best_true_positive_rate(mu, alarm) for alarm in FALSE_POSITIVE_RATES},
-        posteriors={prior: largest_posterior(mu, prior, delta) for prior in PRIORS},
-        group_epsilons={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
+        failure=failure,
+        true_positive_rates={
+            alarm: best_true_positive_rate(mu, alarm, failure) for alarm in FALSE_POSITIVE_RATES
+        },
+        posteriors={prior: largest_posterior(mu, prior, delta - failure) for prior in PRIORS},
+        group_epsilons={
+            size: gdp_epsilon(size * mu, delta - fails[size]) if fails[size] < delta else math.inf
+            for size in GROUP_SIZES
+        },
+        group_failures=fails,
+        group_noise={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
         forecast=forecast,
         public_vectors=(
             beside_public_vectors(n_documents, mu) if word_vectors and n_documents is not None else None
@@ -273,19 +362,45 @@ def explain_budget(
     )
 
 
-def attack_risk_sentence(guarantee: Guarantee) -> str:
-    """Return one sentence on the risk of membership inference under a guarantee, for cards and reports.
+def _noise_of(epsilon: float, delta: float, events: Sequence["Event"] | None, neighboring: str) -> Noise:
+    if events is None or math.isinf(epsilon):
+        return Noise(gdp_mu(epsilon, delta))
+    noise = noise_of_events(events, neighboring)
+    if noise is None or not noise.failure < delta or gdp_epsilon(noise.mu, delta - noise.failure) > epsilon:
+        raise ParameterError(
+            Parameter("events"), " must be Gaussian noise and failures that the budget covers, but are not."
+        )
+    return noise
 
-    Holds for any mechanism with this (epsilon, delta), so it is more cautious than the Gaussian's own curve:
-    at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+
+def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -> str:
+    """Return how well membership inference can do under a guarantee, for cards and reports.
+
+    Where all that was booked is known to be Gaussian noise and failures, the figure is that of its exact curve, as in
+    :func:`explain_budget`. Otherwise it holds for any mechanism with this (epsilon, delta): at the false-positive rate
+    a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    events : sequence of events
+        All that was booked, where that is known.
     """
     if math.isinf(guarantee.epsilon):
         return "Nothing limits what an attacker may find out about who is in the training text."
-    alarm, growth = 0.01, math.exp(min(guarantee.epsilon, 700.0))
-    ceiling = min(growth * alarm + guarantee.delta, 1 - (1 - guarantee.delta - alarm) / growth)
+    alarm = 0.01
+    noise = noise_of_events(events, guarantee.neighboring) if events else None
+    if noise is None:
+        growth = math.exp(min(guarantee.epsilon, 700.0))
+        found = min(growth * alarm + guarantee.delta, 1 - (1 - guarantee.delta - alarm) / growth)
+        meaning = "all that epsilon and delta allow, whatever the noise"
+    else:
+        found = best_true_positive_rate(noise.mu, alarm, noise.failure)
+        meaning = "the best that any test can do against the noise that was booked"
     return (
         f"Whatever an attacker knows, a test that wrongly accuses {percent(alarm)} of outsiders finds at most "
-        f"{percent(min(ceiling, 1.0))} of those who are in the training text (unit: {guarantee.privacy_unit})."
+        f"{percent(min(found, 1.0))} of those who are in the training text (unit: {guarantee.privacy_unit}). "
+        f"That is {meaning}."
     )
 
 
