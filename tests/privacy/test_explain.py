@@ -17,9 +17,9 @@ from discreet.privacy.accounting.explain import (
     best_true_positive_rate,
     explain_budget,
     largest_posterior,
-    learnability,
     percent,
 )
+from discreet.privacy.accounting.forecast import learnability
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import Guarantee
 

@@ -15,7 +15,7 @@ from discreet.central.units import group_units
 from discreet.corpus.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import HOPELESS, beside_public_vectors, learnability
+from discreet.privacy.accounting.forecast import HOPELESS, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream

@@ -9,7 +9,8 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
-    from discreet.privacy.accounting.explain import explain_budget, learnability
+    from discreet.privacy.accounting.explain import explain_budget
+    from discreet.privacy.accounting.forecast import learnability
     from discreet.privacy.accounting.totals import (
         Cost,
         composed_epsilon,
@@ -58,7 +59,7 @@ _HOMES = {
     "gdp_delta": "discreet.privacy.accounting.totals",
     "gdp_epsilon": "discreet.privacy.accounting.totals",
     "gdp_mu": "discreet.privacy.accounting.totals",
-    "learnability": "discreet.privacy.accounting.explain",
+    "learnability": "discreet.privacy.accounting.forecast",
     "noise_multiplier_for": "discreet.privacy.accounting.totals",
     "rounded_gaussian": "discreet.privacy.noise.gaussian",
     "sum_rows": "discreet.privacy.row_sums",

@@ -6,19 +6,15 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
-    from discreet.privacy.accounting.explain import (
-        BudgetExplanation,
-        Learnability,
-        explain_budget,
-        learnability,
-    )
+    from discreet.privacy.accounting.explain import BudgetExplanation, explain_budget
+    from discreet.privacy.accounting.forecast import Learnability, learnability
     from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
     from discreet.privacy.accounting.totals import Cost, composed_epsilon, epsilon_for, noise_multiplier_for
 
 _HOMES = {
     "BudgetExplanation": "discreet.privacy.accounting.explain",
     "Cost": "discreet.privacy.accounting.totals",
-    "Learnability": "discreet.privacy.accounting.explain",
+    "Learnability": "discreet.privacy.accounting.forecast",
     "composed_epsilon": "discreet.privacy.accounting.totals",
     "epsilon_for": "discreet.privacy.accounting.totals",
     "events": "discreet.privacy.accounting.events",
@@ -26,7 +22,7 @@ _HOMES = {
     "gdp_delta": "discreet.privacy.accounting.gdp",
     "gdp_epsilon": "discreet.privacy.accounting.gdp",
     "gdp_mu": "discreet.privacy.accounting.gdp",
-    "learnability": "discreet.privacy.accounting.explain",
+    "learnability": "discreet.privacy.accounting.forecast",
     "noise_multiplier_for": "discreet.privacy.accounting.totals",
 }
 
