@@ -1,12 +1,13 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import is_number, is_whole, refuse
+from discreet._validate import refuse
 from discreet.central.check_data import check_data
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
@@ -15,6 +16,7 @@ from discreet.privacy.ledger.ledger import Reservation
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
+from discreet.release.settings import public_settings
 
 __all__ = ["Data", "Fitted", "PrivateTopicModel", "fit_booked", "read_public", "rows_of", "take_words"]
 
@@ -139,19 +141,16 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
         return tags
 
+    @abstractmethod
     def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
-        raise NotImplementedError
+        """Find topics; what is released is paid for by the reservation."""
 
     def _configuration(self, plan: Plan, fitted: Fitted) -> dict[str, Any]:
         """Return the public settings of a run."""
-        from discreet._version import __version__
-
         epsilon, delta = self._promised(plan)
         public = {name: getattr(self, name) for name in self._published}
         public |= {"epsilon": float(epsilon), "delta": float(delta), "privacy_unit": self.privacy_unit}
-        public |= {"estimator": type(self).__name__, "algorithm": self._algorithm, "version": __version__}
-        public |= fitted.settings
-        return {name: _plain(value) for name, value in public.items() if value is not None}
+        return public_settings(type(self).__name__, self._algorithm, **{**public, **fitted.settings})
 
 
 def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None) -> Any:
@@ -175,13 +174,6 @@ def take_words(
     except DiscreetError as fault:
         return GivenWords(None, NUMBERED), [fault]
     return words, faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of any kind as one of Python's, which a file can hold."""
-    if is_whole(value):
-        return int(value)
-    return float(value) if is_number(value) else value
 
 
 def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:

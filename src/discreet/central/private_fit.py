@@ -36,6 +36,7 @@ from discreet.privacy.row_sums import sum_rows
 from discreet.release.fit import FitRelease
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
+from discreet.release.settings import public_settings
 
 __all__ = ["PrivateFit", "gains", "halves"]
 
@@ -179,17 +180,14 @@ class PrivateFit(PrivateEstimator):
         return "how well topics fit", []
 
     def _configuration(self) -> dict[str, Any]:
-        from discreet._version import __version__
-
-        return {
-            "algorithm": "clipped gain of document completion over the unigram",
-            "delta": float(self.delta),
-            "epsilon": float(self.epsilon),
-            "estimator": type(self).__name__,
-            "n_topics": len(self.release.topic_word),
-            "privacy_unit": self.privacy_unit,
-            "version": __version__,
-        }
+        return public_settings(
+            type(self).__name__,
+            "clipped gain of document completion over the unigram",
+            delta=float(self.delta),
+            epsilon=float(self.epsilon),
+            n_topics=len(self.release.topic_word),
+            privacy_unit=self.privacy_unit,
+        )
 
 
 def gains(release: Release, counts: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:

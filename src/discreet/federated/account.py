@@ -10,26 +10,22 @@ server that asks twice for a round, or for more rounds, is booked like any other
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
 
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
-
 __all__ = [
     "AGREED",
-    "PURE_DELTA",
     "UNITS",
     "Account",
     "check_silo",
     "check_width",
-    "pure_event",
     "read_corpus_now",
     "vocabulary_digest",
 ]
@@ -43,20 +39,10 @@ UNITS = {
 #: What a silo must have been told by others than the server before it sends its share of a sum: the noise hangs on it.
 AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
-#: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
-PURE_DELTA = 1e-12
-
 
 def vocabulary_digest(words: Iterable[str]) -> str:
     """Return the digest of a public list of words, in their order: the same in all silos, or they count differently."""
     return hashlib.sha256(json.dumps([str(word) for word in words]).encode()).hexdigest()
-
-
-def pure_event(epsilon: float) -> "Event":
-    """Return the event of a pure loss: randomised response, which dominates all others of that loss."""
-    from discreet.privacy.accounting import events
-
-    return events.non_private() if np.isinf(epsilon) else events.discrete_laplace(epsilon, 1)
 
 
 def check_silo(part: Any, n_words: int) -> Any:
@@ -183,12 +169,12 @@ class Account:
             told = "; ".join(f"{name} {terms[name]!r} instead of {expected[name]!r}" for name in other)
             raise PrivacyError(f"the server asks for what was not agreed ({told}); nothing is sent.")
 
-    def afford(self, event: "Event") -> None:
+    def afford(self, event: events.Event) -> None:
         """Raise ``BudgetExceeded`` where an event does not fit the ledger now; nothing is booked."""
         if not self.ledger.closed:
             self.ledger.rehearsal().reserve(event, "a rehearsal")
 
-    def book(self, event: "Event", number: int, what: str, *, reproducible: bool) -> Reservation:
+    def book(self, event: events.Event, number: int, what: str, *, reproducible: bool) -> Reservation:
         """Reserve a round's event on the ledger."""
         seeded = ", reproducible, not for release" if reproducible else ""
         reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}")
@@ -206,7 +192,7 @@ class Account:
         served[classes] += 1
         if served.max() > self.served.max():
             what = "reports of (word, topic) pairs, each at most once in this round"
-            self.book(pure_event(epsilon), number, what, reproducible=reproducible)
+            self.book(events.pure(epsilon), number, what, reproducible=reproducible)
         else:
             self.rounds.append((number, "reports of other tokens than before; no further cost to any"))
         self.served = served

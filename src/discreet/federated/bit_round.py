@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.federated.account import Account, pure_event, read_corpus_now
+from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.state import State
 from discreet.lda.moments.learn import Reports, check_learnable, learn_topics
 from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.lda.moments.moments import Moments, read_bits
+from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
 
@@ -41,7 +42,7 @@ def channel_of(state: State) -> Any:
 def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[np.uint8]:
     """Return packed reports, shape (n_documents, ceil(n_words / 8))."""
     what = "one report of each document's words, one word replaced"
-    account.book(pure_event(state.epsilon), state.round, what, reproducible=stream.reproducible)
+    account.book(events.pure(state.epsilon), state.round, what, reproducible=stream.reproducible)
     corpus = read_corpus_now(corpus)
     channel = channel_of(state)
     own = stream.spawn(f"bits {state.round}")

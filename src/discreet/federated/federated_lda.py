@@ -5,33 +5,35 @@ The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, Checked, collect, rules
+from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet.corpus.corpus import column_words
 from discreet.corpus.words import GivenWords, WordOrigin, given_words
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
-from discreet.federated.account import PURE_DELTA, UNITS, Account, check_silo, pure_event, vocabulary_digest
+from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
-from discreet.federated.state import RULES, State, agreed_terms
+from discreet.federated.state import RULES, State, agreed_terms, faults_together
+from discreet.federated.sum_round import sum_event
+from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
+from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
-
-if TYPE_CHECKING:
-    from discreet.privacy.accounting.events import Event
+from discreet.release.settings import public_settings
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
 
 
-class FederatedLDA(Checked, ReleasedTopics):
+class FederatedLDA(PlannedEstimator, ReleasedTopics):
     """Topics of several silos' texts, which never leave them.
 
     Parameters
@@ -142,20 +144,30 @@ class FederatedLDA(Checked, ReleasedTopics):
         self.callback = callback
 
     def _faults(self) -> list[DiscreetError]:
-        return [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
+        faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
+        return faults or faults_together(
+            self.mechanism, self.delta, self.n_rounds, self.reports_per_token, one_round=1
+        )
 
-    def planned_event(self) -> "Event":
-        """Return what ``fit`` will book on each silo's ledger, before any data."""
-        from discreet.privacy.accounting import events
+    def planned_event(self) -> events.Event:
+        """Return what ``fit`` will book on each silo's ledger, before any data.
 
+        Returns
+        -------
+        event
+            As made by :mod:`discreet.privacy.events`.
+
+        Raises
+        ------
+        ParameterError, PrivacyError
+            Naming all parameters that are out of range.
+        """
         self._check_parameters()
         if self.mechanism == "aggregate":
-            from discreet.federated.sum_round import sum_event
-
             return sum_event(self.epsilon, self.delta)
         if self.mechanism == "bits":
-            return pure_event(self.epsilon)
-        return events.composed(pure_event(self.epsilon / self.reports_per_token), self.reports_per_token)
+            return events.pure(self.epsilon)
+        return events.composed(events.pure(self.epsilon / self.reports_per_token), self.reports_per_token)
 
     def fit(
         self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
@@ -198,11 +210,14 @@ class FederatedLDA(Checked, ReleasedTopics):
             density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
-        silos = [check_silo(part, state.n_words) for part in parts]
+        # Called once each silo has booked, and read and checked only then.
+        silos = [cache(partial(check_silo, part, state.n_words)) for part in parts]
         root = SecureStream(self.random_state).spawn("federated")
         streams = [root.spawn(f"client {client}") for client in range(len(silos))]
         expected = agreed_terms(state)
-        accounts = [Account(client, make_ledger(state), expected=expected) for client in range(len(silos))]
+        accounts = [
+            Account(client, self._make_ledger(state), expected=expected) for client in range(len(silos))
+        ]
         while not state.finished:
             updates: list[Any] = []
             for silo, stream, account in zip(silos, streams, accounts, strict=True):
@@ -220,6 +235,10 @@ class FederatedLDA(Checked, ReleasedTopics):
             state, self.client_ledgers_, words, reproducible=root.reproducible, origin=given.origin
         )
         return self
+
+    def _make_ledger(self, state: State) -> Ledger:
+        """Return a new ledger for a silo."""
+        return make_ledger(state)
 
     @property
     def learnable_(self) -> int:
@@ -257,7 +276,7 @@ class FederatedLDA(Checked, ReleasedTopics):
 def make_ledger(state: State) -> Ledger:
     """Return a client's ledger with the budget that the state promises."""
     unit, neighboring = UNITS[state.mechanism]
-    delta = state.delta if state.mechanism == "aggregate" else PURE_DELTA
+    delta = state.delta if state.mechanism == "aggregate" else events.PURE_DELTA
     return Ledger(state.epsilon, delta, privacy_unit=unit, neighboring=neighboring)
 
 
@@ -273,8 +292,6 @@ def make_release(
 
     Words are public, or there are none; by default it is the silos that say so, who agreed on them.
     """
-    from discreet._version import __version__
-
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
     if state.problem:
@@ -283,18 +300,18 @@ def make_release(
         )
     worst = max(ledgers, key=lambda ledger: ledger.spent().epsilon)
     result = state.result
-    settings: dict[str, Any] = {
-        "estimator": "FederatedLDA",
-        "algorithm": f"federated, {state.mechanism}",
-        "version": __version__,
-        "n_topics": state.n_topics,
-        "n_clients": state.n_clients,
-        "epsilon": state.epsilon,
-        "delta": state.delta,
-        "messages_per_client": state.n_rounds,
-        "bytes_received": sum(size for size, _ in state.traffic),
-        **(WordOrigin.public("the silos, which agreed on the list") if origin is None else origin).settings(),
-    }
+    words = WordOrigin.public("the silos, which agreed on the list") if origin is None else origin
+    settings = public_settings(
+        "FederatedLDA",
+        f"federated, {state.mechanism}",
+        n_topics=state.n_topics,
+        n_clients=state.n_clients,
+        epsilon=state.epsilon,
+        delta=state.delta,
+        messages_per_client=state.n_rounds,
+        bytes_received=sum(size for size, _ in state.traffic),
+        **words.settings(),
+    )
     if state.mechanism == "rrp":
         settings["reports_per_token"] = state.reports_per_token
         settings["promise_is_for"] = (

@@ -8,12 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import FLAG, Rule, choice, faults_of, is_number, number, refuse, rules, whole
-from discreet.errors import DiscreetError, ParameterError, PrivacyError
+from discreet._validate import FLAG, Rule, choice, collect, faults_of, is_number, number, refuse, rules, whole
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.secure_aggregation.shared_noise import check_tolerated
 
-__all__ = ["MECHANISMS", "RULES", "TERMS", "Refusal", "State", "agreed_terms", "check_terms", "terms_bytes"]
+__all__ = [
+    "MECHANISMS",
+    "RULES",
+    "TERMS",
+    "Refusal",
+    "State",
+    "agreed_terms",
+    "check_terms",
+    "faults_together",
+    "terms_bytes",
+]
 
 MECHANISMS = ("aggregate", "bits", "rrp")
 
@@ -144,27 +154,40 @@ def check_terms(values: Mapping[str, Any]) -> None:
     if not is_number(epsilon) or not epsilon > 0:
         faults.append(PrivacyError(f"epsilon must be positive, but is {epsilon!r}."))
     if not faults:
-        sums = values["mechanism"] == "aggregate"
-        if sums and not delta > 0:
-            faults.append(
-                PrivacyError(
-                    'mechanism="aggregate" adds Gaussian noise, which needs a delta above 0, such as 1e-6.'
-                )
-            )
-        rounds = {"bits": 1, "aggregate": MESSAGES}.get(values["mechanism"])
-        if rounds and values["n_rounds"] != rounds:
-            faults.append(
-                ParameterError(f'mechanism="{values["mechanism"]}" has one round; leave n_rounds at 1.')
-            )
-        if values["mechanism"] == "rrp" and values["reports_per_token"] > values["n_rounds"]:
-            faults.append(
-                ParameterError("reports_per_token can be n_rounds at most: a token is reported once a round.")
-            )
-        if sums:
-            try:
-                check_tolerated(
-                    values["n_clients"], values["tolerated"], silos_see_result=values["silos_see_result"]
-                )
-            except ParameterError as fault:
-                faults.append(fault)
+        mechanism, of_silos = values["mechanism"], (values["n_clients"], values["tolerated"])
+        faults += faults_together(mechanism, delta, values["n_rounds"], values["reports_per_token"])
+        if mechanism == "aggregate":
+            faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=values["silos_see_result"]))
     refuse(faults)
+
+
+def faults_together(
+    mechanism: str, delta: float, n_rounds: int, reports_per_token: int, *, one_round: int = MESSAGES
+) -> list[DiscreetError]:
+    """Return what is wrong with settings together, each of which is right; ``one_round`` of sums has so many steps."""
+    faults: list[DiscreetError] = []
+    if mechanism == "aggregate" and not delta > 0:
+        faults.append(
+            PrivacyError(
+                *(Parameter("mechanism"), '="aggregate" adds Gaussian noise, which needs a '),
+                *(Parameter("delta"), " above 0, such as 1e-6."),
+            )
+        )
+    rounds = {"bits": 1, "aggregate": one_round}.get(mechanism)
+    if rounds and n_rounds != rounds:
+        faults.append(
+            ParameterError(
+                Parameter("mechanism"),
+                f'="{mechanism}" has one round; leave ',
+                Parameter("n_rounds"),
+                " at 1.",
+            )
+        )
+    if mechanism == "rrp" and reports_per_token > n_rounds:
+        faults.append(
+            ParameterError(
+                *(Parameter("reports_per_token"), " can be ", Parameter("n_rounds")),
+                " at most: a token is reported once a round.",
+            )
+        )
+    return faults

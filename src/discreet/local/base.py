@@ -1,5 +1,6 @@
 """What the local estimators share: topics of texts and of reports, what can be learned, and the release."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -9,15 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads
-from discreet._validate import Checked
+from discreet._validate import faults_of, optional, refuse, rules, whole
+from discreet.corpus.words import WordOrigin
+from discreet.errors import Parameter, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates
 from discreet.lda.moments.learn import Learned, Reports, check_learnable, learn_topics
 from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
 from discreet.local.promise import closed_ledger, losses, settings_of
+from discreet.privacy.accounting import events
+from discreet.release.private_estimator import PlannedEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
+from discreet.release.settings import public_settings
 
 __all__ = ["LocalTopics", "make_release"]
 
@@ -27,7 +33,7 @@ _ADVICE = (
 )
 
 
-class LocalTopics(Checked, ReleasedTopics):
+class LocalTopics(PlannedEstimator, ReleasedTopics):
     """Base of the local estimators: fitting, and what can be done once ``release_`` and ``unigram_`` are there."""
 
     n_topics: int
@@ -35,6 +41,38 @@ class LocalTopics(Checked, ReleasedTopics):
     allow_unlearnable: bool
     callback: Callback | None
     unigram_: NDArray[np.float64]
+
+    def planned_event(self, n_words: int | None = None) -> events.Event:
+        """Return the event of one whole report, which the release will state.
+
+        Writers have paid it by the time they report: fitting costs nothing more, however often it is done.
+
+        Parameters
+        ----------
+        n_words : int, optional
+            Words of the vocabulary; can be left out where the channel keeps so many words of a document, its ``limit``.
+
+        Returns
+        -------
+        event
+            As made by :mod:`discreet.privacy.events`; unit "report", "replace_one".
+
+        Raises
+        ------
+        ParameterError
+            Naming all parameters that are out of range.
+        """
+        refuse([*self._faults(), *faults_of({"n_words": n_words}, rules(n_words=optional(whole())))])
+        limit = getattr(self.channel, "limit", None)
+        if n_words is None and limit is not None:
+            n_words = 2 * int(limit)  # from here on, what a document may keep is what counts
+        if n_words is None:
+            raise ParameterError(
+                "this channel sends a bit for each word, so that a report costs more the more words there are; pass ",
+                Parameter("n_words"),
+                ".",
+            )
+        return events.pure(losses(self.channel, n_words).whole_report)
 
     def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
         """Return the topic shares that randomised reports suggest, the channel taken into account.
@@ -63,11 +101,11 @@ class LocalTopics(Checked, ReleasedTopics):
             n_threads=count_threads(self.n_jobs),
         )
 
+    @abstractmethod
     def fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
     ) -> Self:
         """Fit topics to reports."""
-        raise NotImplementedError
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
@@ -124,23 +162,19 @@ def make_release(
     The number of reports stands among the settings: it is exact, whoever collected them knows it, and the promise,
     which is about what a report says, leaves it as it is. So it is no ``n_units_noisy``.
     """
-    from discreet._version import __version__
-
     found = losses(model.channel, len(words))
     simulated = simulated or bool(getattr(model.channel, "reproducible", False))
-    public = {
-        "estimator": type(model).__name__,
-        "algorithm": f"local, {model.inference}",
-        "version": __version__,
-        "n_topics": int(model.n_topics),
-        "p": float(model.channel.p),
-        "q": float(model.channel.q),
-        "n_reports": int(n_reports),
-        "words": "public",
-        "words_declared_by": "the channel, whose writers all have the list",
+    public = public_settings(
+        type(model).__name__,
+        f"local, {model.inference}",
+        n_topics=model.n_topics,
+        p=float(model.channel.p),
+        q=float(model.channel.q),
+        n_reports=n_reports,
+        **WordOrigin.public("the channel, whose writers all have the list").settings(),
         **settings_of(found),
         **settings,
-    }
+    )
     return Release(
         topic_word / topic_word.sum(1, keepdims=True),
         words,

@@ -4,14 +4,8 @@ Nothing on the server is private computation: it is post-processing of reports t
 writers. The promise is the channel's: four losses, which :mod:`discreet.privacy.bit_guarantees` defines and proves.
 
 The ledger of a release states the loss of the *whole report* (unit "report", "replace_one"), the only one that
-speaks of a person; all four stand among the settings. A pure loss of epsilon is booked as the event of a discrete
-Laplace of sensitivity 1: its loss is epsilon with probability :math:`e^\epsilon / (1 + e^\epsilon)` and
-:math:`-\epsilon` otherwise, exactly randomised response, which dominates every mechanism of that pure loss (Kairouz,
-Oh, Viswanath, arXiv:1311.0776).
+speaks of a person; all four stand among the settings.
 """
-
-import math
-from typing import Any
 
 from discreet.lda.moments.estimates import Channel
 from discreet.privacy.accounting import events
@@ -19,9 +13,6 @@ from discreet.privacy.bit_guarantees import BitGuarantees, losses_of_bits
 from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = ["closed_ledger", "losses", "settings_of"]
-
-#: A ledger asks for a delta; reports need none, so this one is as good as zero.
-_DELTA = 1e-12
 
 
 def losses(channel: Channel, n_words: int) -> BitGuarantees:
@@ -44,9 +35,8 @@ def settings_of(found: BitGuarantees) -> dict[str, float | int]:
 def closed_ledger(found: BitGuarantees, channel: Channel, *, simulated: bool) -> Ledger:
     """Return a closed ledger that states the loss of a whole report."""
     loss = found.whole_report
-    ledger = Ledger(max(loss, 1e-9), _DELTA, privacy_unit="report", neighboring="replace_one")
+    ledger = Ledger(max(loss, 1e-9), events.PURE_DELTA, privacy_unit="report", neighboring="replace_one")
     seeded = ", reproducible, not for release" if simulated else ""
     what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}{seeded})"
-    event: Any = events.discrete_laplace(loss, 1) if math.isfinite(loss) else events.non_private()
-    ledger.reserve(event, what)
+    ledger.reserve(events.pure(loss), what)
     return ledger.snapshot()

@@ -1,10 +1,11 @@
-"""What every private estimator does around its algorithm: refuse, plan, book.
+"""What every estimator of private text does around its algorithm: refuse, say what it will cost, book.
 
 It stands beside the release and not in one of the trust settings, because all of them may import it from here, and
 because the floors below, which promise nothing, may not.
 """
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Booking",
     "Plan",
+    "PlannedEstimator",
     "PrivateEstimator",
     "book_together",
     "faults_of_estimator",
@@ -53,8 +55,22 @@ class Booking(NamedTuple):
     reservation: Reservation
 
 
-class PrivateEstimator(Checked, BaseEstimator):
-    """Base of estimators that book their cost before they look at data.
+class PlannedEstimator(Checked, BaseEstimator, ABC):
+    """Base of all estimators of private text: what they cost is known before they see any."""
+
+    @abstractmethod
+    def planned_event(self) -> Any:
+        """Return the event of what ``fit`` will release, from parameters alone.
+
+        Raises
+        ------
+        ParameterError, PrivacyError
+            Naming all parameters that are out of range.
+        """
+
+
+class PrivateEstimator(PlannedEstimator):
+    """Base of estimators that book their cost on a ledger before they look at data.
 
     A subclass has the parameters below, rules for its others (``_constraints``), and says what a fit would do
     (``_plan``) and what the ledger is told it is for (``_purpose``).
@@ -90,12 +106,13 @@ class PrivateEstimator(Checked, BaseEstimator):
         self._check_parameters()
         return self._plan().event
 
+    @abstractmethod
     def _plan(self) -> Plan:
-        raise NotImplementedError
+        """Return what a fit will do. Called where the parameters are right."""
 
+    @abstractmethod
     def _purpose(self) -> tuple[str, Sequence[str]]:
         """Return what the cost is for, and remarks on it, as they stand in the ledger."""
-        raise NotImplementedError
 
     def _promised(self, plan: Plan) -> tuple[float, float]:
         """Return epsilon and delta of the fit, which are the budget of the ledger that it makes where it has none."""

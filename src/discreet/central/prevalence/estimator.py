@@ -23,6 +23,7 @@ from discreet.privacy.noise.stream import SecureStream
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
+from discreet.release.settings import public_settings
 
 __all__ = ["TopicPrevalence"]
 
@@ -258,22 +259,17 @@ class TopicPrevalence(PrivateEstimator):
         return np.where(neither, len(groups) - 1 if self.unlisted == "other" else -1, placed).astype(np.int32)
 
     def _configuration(self) -> dict[str, Any]:
-        from discreet._version import __version__
-
         promise = self.release.promise
-        public: dict[str, Any] = {
-            "algorithm": "sums of topic shares in public groups",
-            "count_weight": float(self.count_weight),
-            "delta": float(self.delta),
-            "epsilon": float(self.epsilon),
-            "estimator": type(self).__name__,
-            "n_topics": len(self.release.topic_word),
-            "privacy_unit": self.privacy_unit,
-            "topics_delta": promise.delta,
-            "topics_epsilon": promise.epsilon,
-            "topics_unit": promise.privacy_unit,
-            "version": __version__,
-        }
-        if self.freq is not None:
-            public["freq"] = self.freq
-        return public
+        return public_settings(
+            type(self).__name__,
+            "sums of topic shares in public groups",
+            count_weight=float(self.count_weight),
+            delta=float(self.delta),
+            epsilon=float(self.epsilon),
+            n_topics=len(self.release.topic_word),
+            privacy_unit=self.privacy_unit,
+            topics_delta=promise.delta,
+            topics_epsilon=promise.epsilon,
+            topics_unit=promise.privacy_unit,
+            freq=self.freq,
+        )

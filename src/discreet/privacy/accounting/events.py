@@ -9,6 +9,7 @@ All noise is stated relative to the sensitivity under the ledger's own relation,
 whether units are added, removed or replaced.
 """
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -20,6 +21,7 @@ from dp_accounting import dp_event as dp
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = [
+    "PURE_DELTA",
     "BoundedRangeDpEvent",
     "Event",
     "FailureDpEvent",
@@ -38,6 +40,7 @@ __all__ = [
     "non_private",
     "parallel",
     "poisson_sampled",
+    "pure",
     "to_json",
     "with_delta",
     "with_noise",
@@ -46,6 +49,8 @@ __all__ = [
 
 #: What the functions here make, and what ledgers and accountants take.
 Event: TypeAlias = dp.DpEvent
+#: A ledger asks for a delta; pure losses need none, so this one is as good as zero.
+PURE_DELTA = 1e-12
 _DEEPEST = 8
 _MOST_REPETITIONS = 2**53
 
@@ -86,6 +91,16 @@ def discrete_laplace(epsilon: float, sensitivity: int) -> Event:
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
         raise ParameterError(f"sensitivity must be a positive whole number, but is {sensitivity!r}.")
     return dp.DiscreteLaplaceDpEvent(_positive(epsilon, "epsilon") / sensitivity, sensitivity)
+
+
+def pure(epsilon: float) -> Event:
+    r"""Anything that satisfies pure ``epsilon``-differential privacy; ``inf`` is no promise.
+
+    It is booked as discrete Laplace noise of sensitivity 1, whose loss is epsilon with probability
+    :math:`e^\epsilon / (1 + e^\epsilon)` and :math:`-\epsilon` otherwise: exactly randomised response, which dominates
+    every mechanism of that pure loss (Kairouz, Oh, Viswanath, arXiv:1311.0776).
+    """
+    return non_private() if epsilon == math.inf else discrete_laplace(epsilon, 1)
 
 
 def zcdp(rho: float) -> Event:
