@@ -24,6 +24,7 @@ CLASSES = {
         discreet.HybridGibbsLDA,
         discreet.LocalLDA,
         discreet.PrivateCountVectorizer,
+        discreet.PrivateFit,
         discreet.PrivateLDA,
         central.PrivateMomentLDA,
         discreet.PrivateSVILDA,

@@ -15,7 +15,7 @@ from discreet.central.moment_release import release_moments
 from discreet.central.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.lda.moments.marchenko_pastur import learnable
-from discreet.privacy import check_private_estimator, noise_multiplier_for
+from discreet.privacy import noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import SharedGaussian
@@ -32,13 +32,6 @@ def gate_of(noise, seed=0, n_jobs=None):
     ledger = Ledger(math.inf, 1e-6)
     event = events.gaussian(noise) if noise else events.non_private()
     return SharedGaussian(ledger.reserve(event, "moments"), noise, "document", SecureStream(seed), n_jobs)
-
-
-def test_battery_of_private_estimators():
-    # By default a document of the battery is odd in many ways; "learnable" stays out of the way of its checks.
-    model = PrivateMomentLDA(n_topics=2, epsilon=4.0, allow_unlearnable=True)
-    outcome = check_private_estimator(model)
-    assert set(outcome.values()) == {"passed"}
 
 
 def test_moments_without_noise_are_the_normalised_sums():

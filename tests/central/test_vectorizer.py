@@ -18,7 +18,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import estimator_checks
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer
 from discreet.central import WordCounts
@@ -76,24 +75,6 @@ def test_parameters_clone_and_repr():
     ours.fit([text + " common pair" for text in TEXTS])
     assert {name: vars(ours)[name] for name in before} == before  # fit changes no parameter
     assert any(" " in word for word in ours.vocabulary_)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_tags_renamed,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_mixin_order,
-    ],
-)
-def test_scikit_learns_checks_that_take_no_data(check):
-    """scikit-learn has no checks with data for estimators of texts (it skips its own CountVectorizer, too)."""
-    check("PrivateCountVectorizer", PrivateCountVectorizer(epsilon=1.0))
 
 
 def test_set_output_keeps_its_default_and_refuses_frames_of_sparse_counts():

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import discreet
 from discreet.corpus import Corpus
-from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
+from discreet.errors import BudgetExceeded, CorpusError, DiscreetError, ParameterError, PrivacyError
 from discreet.evaluate import completion_perplexity
 from discreet.federated import FederatedLDA
 
@@ -176,3 +176,29 @@ def test_budget_stops_a_server_that_asks_again():
     with pytest.raises(BudgetExceeded):
         client_update(state, PARTS[0], stream, account)
     assert len(account.ledger.entries) == 1
+
+
+def test_settings_that_do_not_go_together_are_refused_with_the_plan():
+    for options, names in (
+        ({"mechanism": "bits", "n_rounds": 2}, ("mechanism", "n_rounds")),
+        ({"mechanism": "rrp", "reports_per_token": 2}, ("reports_per_token", "n_rounds")),
+        ({"delta": 0.0}, ("mechanism", "delta")),
+    ):
+        with pytest.raises(DiscreetError) as found:
+            FederatedLDA(2, **options).planned_event()
+        assert found.value.parameters == names
+
+
+def test_each_silo_books_before_its_counts_are_read():
+    bad = PARTS[1].toarray().astype(float)
+    bad[3, 2] = 0.5
+    booked = []
+
+    class Watched(FederatedLDA):
+        def _make_ledger(self, state):
+            booked.append(super()._make_ledger(state))
+            return booked[-1]
+
+    with pytest.raises(CorpusError, match="row 3"):
+        Watched(2, mechanism="bits", random_state=0).fit([PARTS[0], bad])
+    assert [len(ledger.entries) for ledger in booked] == [1, 1]

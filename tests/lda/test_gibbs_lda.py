@@ -1,4 +1,4 @@
-"""GibbsLDA: scikit-learn's contract, recovery of planted topics, the same bytes for any number of threads."""
+"""GibbsLDA: recovery of planted topics, the same bytes for any number of threads."""
 
 import os
 import platform
@@ -13,7 +13,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
@@ -22,16 +21,6 @@ from discreet.lda.gibbs import chains
 from discreet.lda.gibbs import estimator as gibbs_lda
 from discreet.lda.gibbs.frozen import sweep as frozen_sweep
 from discreet.lda.gibbs.state import begin
-
-EXPECTED_FAILURES: dict[str, str] = {}
-
-
-@parametrize_with_checks(
-    [GibbsLDA(2, n_sweeps=5, random_state=0, sampler=s) for s in ("live", "frozen", "mh")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
-)
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def planted(n_documents, length, n_topics, n_words, overlap, seed=0):

@@ -1,25 +1,16 @@
-"""VariationalLDA: scikit-learn's contract and its fixed point, recovery of planted topics, threads."""
+"""VariationalLDA: scikit-learn's fixed point, recovery of planted topics, threads."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.decomposition._online_lda_fast import _dirichlet_expectation_2d
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import completion_perplexity, topic_match
 from discreet.lda import VariationalLDA, fold_in
 from discreet.lda.variational.svi import init
-
-
-# All checks pass; none is expected to fail.
-@parametrize_with_checks(
-    [VariationalLDA(2, max_iter=5, random_state=0), VariationalLDA(3, batch_size=7, max_iter=3)]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def planted(regime, seed=0):

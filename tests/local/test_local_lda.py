@@ -266,3 +266,25 @@ def test_sklearn_ways():
     assert model.fit(noisy) is model
     assert np.array_equal(noisy, before)
     assert model.n_features_in_ == 45
+
+
+def test_the_planned_event_is_what_the_release_states():
+    from discreet.privacy.accounting import composed_epsilon
+
+    for channel, known in ((BitChannel.symmetric(2.0), None), (BitChannel.for_document(8.0, 5, 30), 5)):
+        model = LocalLDA(2, channel=channel, allow_unlearnable=True, refine=False, random_state=0)
+        with pytest.warns(UserWarning, match="lets only 0 through"):
+            stated = model.fit(np.eye(30, dtype=np.uint8)).release_.ledger
+        planned = composed_epsilon([model.planned_event(30)], stated.delta, neighboring="replace_one")
+        assert planned.epsilon == pytest.approx(stated.spent().epsilon, rel=1e-12)
+        if known is None:
+            with pytest.raises(ParameterError, match="n_words"):
+                model.planned_event()
+        else:
+            assert model.planned_event() == model.planned_event(30)
+
+
+def test_all_faults_of_a_plan_are_told_at_once():
+    with pytest.raises(ParameterError) as found:
+        LocalLDA(0, channel=BitChannel.symmetric(1.0), n_sweeps=0).planned_event(0)
+    assert found.value.parameters == ("n_topics", "n_sweeps", "n_words")

@@ -14,8 +14,6 @@ from discreet import Ledger, PrivateLDA, TopicPrevalence
 from discreet.central.prevalence.groups import cross_names, periods, place_in_groups
 from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
-from discreet.privacy import check_private_estimator
-from discreet.privacy.testing.subject import planted_counts
 from discreet.release.prevalence import PrevalenceRelease
 
 WARDS = ["north", "south", "west"]
@@ -296,27 +294,3 @@ def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, 
         (tmp_path / "changed.json").write_bytes(raw)
         with pytest.raises(ReleaseError):
             PrevalenceRelease.load(tmp_path / "changed.json")
-
-
-class ByRow(TopicPrevalence):
-    """For the battery: the group of a document is a function of the document."""
-
-    def fit(self, X, by=None, owners=None):
-        return super().fit(X, _ThemesOf(X), owners=owners)
-
-
-class _ThemesOf:
-    """Labels that are read only when they are looked at."""
-
-    def __init__(self, X):
-        self.X = X
-
-    def __iter__(self):
-        totals = np.asarray(self.X.sum(1)).ravel()
-        return iter(["even" if total % 2 == 0 else "odd" for total in totals.tolist()])
-
-
-def test_the_battery():
-    topics = PrivateLDA(2, epsilon=8.0, random_state=0).fit(planted_counts(400)).release_
-    outcome = check_private_estimator(ByRow(topics, groups=["even", "odd"], epsilon=2.0))
-    assert set(outcome.values()) == {"passed"}

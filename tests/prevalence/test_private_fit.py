@@ -12,8 +12,6 @@ from discreet import Corpus, Ledger, PrivateFit, PrivateLDA
 from discreet.central.private_fit import gains, halves
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.evaluate import completion_perplexity, unigram
-from discreet.privacy import check_private_estimator
-from discreet.privacy.testing.subject import planted_counts
 from discreet.release.fit import FitRelease
 
 
@@ -141,8 +139,3 @@ def test_columns_in_another_order_are_put_in_the_releases():
         for X, how in ((HELD_OUT[:500], {}), (frame, {}), (frame[frame.columns[::-1]], {}))
     ]
     assert scores[0] == scores[1] == scores[2]
-
-
-def test_the_battery():
-    topics = PrivateLDA(2, epsilon=8.0, random_state=0).fit(planted_counts(400)).release_
-    assert set(check_private_estimator(PrivateFit(topics, epsilon=2.0)).values()) == {"passed"}

@@ -1,4 +1,4 @@
-"""The battery: passed by every private estimator of the library, and each check catches the fault it is for."""
+"""The battery itself: each check catches the fault it is for. Our estimators pass: tests/test_private_battery.py."""
 
 import copy
 
@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
+from discreet import Ledger
 from discreet.privacy import (
     Bound,
     BoundedSum,
@@ -18,51 +18,6 @@ from discreet.privacy import (
 )
 from discreet.privacy.testing.battery import CHECKS
 from discreet.privacy.testing.subject import Subject, planted_counts
-
-SAMPLED = {
-    "check_infinite_epsilon_adds_no_noise": "the start and the sampled documents depend on the seed, noise or not"
-}
-
-
-def texts(n_documents):
-    """The planted counts written out as texts; the last is one that shares all its words."""
-    rows = planted_counts(n_documents - 1).toarray()
-    words = [f"word{chr(97 + column)}" for column in range(rows.shape[1])]
-    written = [" ".join(word for word, n in zip(words, row, strict=True) for _ in range(n)) for row in rows]
-    return [*written, f"{words[0]} {words[1]}"]
-
-
-@pytest.mark.parametrize(
-    ("estimator", "expected"),
-    [
-        (PrivateLDA(2, epsilon=4.0), {}),
-        (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}),
-        (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), SAMPLED),
-        (PrivateSVILDA.park2016(2), SAMPLED),
-    ],
-    ids=["full batch", "two rounds", "sampled", "park2016"],
-)
-def test_private_lda_passes(estimator, expected):
-    outcome = check_private_estimator(estimator, expected_failures=expected)
-    assert set(outcome) == {check.__name__ for check in CHECKS}
-    assert sum(what == "passed" for what in outcome.values()) == len(CHECKS) - len(expected)
-
-
-@pytest.mark.parametrize("method", ["greedy", "weighted_gaussian", "policy_gaussian", "sips"])
-def test_private_vocabulary_passes(method):
-    sequential = method in ("greedy", "policy_gaussian")
-    outcome = check_private_estimator(
-        PrivateCountVectorizer(epsilon=4.0, method=method),
-        expected_failures={
-            "check_infinite_epsilon_adds_no_noise": "units come in an order drawn from the seed"
-        }
-        if sequential
-        else {},
-        make=texts,
-        released=("vocabulary_", "word_weights_"),
-        takes_counts=False,
-    )
-    assert "passed" in outcome.values()
 
 
 class WordTotals(BaseEstimator):

@@ -1,6 +1,4 @@
-"""PrivateLDA among scikit-learn's estimators; what it learns, from planted topics and from news."""
-
-import math
+"""PrivateLDA in company of scikit-learn's estimators; what it learns, from planted topics and from news."""
 
 import numpy as np
 import pytest
@@ -8,29 +6,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.naive.central_checks import block_corpus, overlap, random_counts
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA, Release
-from discreet.central import PrivateMomentLDA
 from discreet.central import dp_svi as dpsvi
 from discreet.evaluate import completion_perplexity
 from discreet.evaluate import unigram as unigram_model
 from discreet.privacy.noise.stream import SecureStream
-
-
-@parametrize_with_checks(
-    [
-        PrivateLDA(n_topics=2, epsilon=4.0, allow_unlearnable=True, random_state=0),
-        PrivateLDA(n_topics=2, epsilon=math.inf, random_state=0),
-        PrivateSVILDA(n_topics=2, epsilon=math.inf, sampling_rate=0.5, random_state=0),
-        PrivateMomentLDA(n_topics=2, epsilon=math.inf, allow_unlearnable=True, random_state=0),
-    ],
-    expected_failed_checks=lambda estimator: {},
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
-
 
 # ---- in company
 

@@ -1,0 +1,183 @@
+"""The battery for private estimators, run on every public one, with a reason for each check that cannot hold."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.test_api import CLASSES
+
+from discreet import (
+    FederatedLDA,
+    HybridGibbsLDA,
+    Ledger,
+    LocalLDA,
+    PrivateCountVectorizer,
+    PrivateFit,
+    PrivateLDA,
+    PrivateSVILDA,
+    Release,
+    StreamingLocalLDA,
+    TopicPrevalence,
+)
+from discreet.central import CountNoiseLDA, PrivateMomentLDA
+from discreet.federated.account import UNITS
+from discreet.privacy import check_private_estimator
+from discreet.privacy.testing.battery import CHECKS
+from discreet.privacy.testing.subject import planted_counts
+
+SAMPLED = "the start and the sampled documents depend on the seed, noise or not"
+CHAIN = "a Gibbs chain is random without any noise, too: two seeds are two chains"
+REPLACED = "neighbours replace a word; the number of documents is public, and there is noise for each"
+IN_SEED_ORDER = "units, or reports, come in an order drawn from the seed"
+VOID = "booked as not private, which no finite ledger takes"
+EMPTY_SILO = "a silo without documents is one, too: to refuse it would tell everyone that it has none"
+COINS = "coins for bits and pairs are words of the stream, which no array of noise is drawn for"
+KEPT = "the server keeps the reports, which are what was released"
+TWICE = "a round draws topics, noise or not"
+
+
+class ByRow(TopicPrevalence):
+    """The group of a document is a function of the document."""
+
+    def fit(self, X, by=None, owners=None):
+        return super().fit(X, _ThemesOf(X), owners=owners)
+
+
+class _ThemesOf:
+    """Labels that are read only when they are looked at."""
+
+    def __init__(self, X):
+        self.X = X
+
+    def __iter__(self):
+        totals = np.asarray(self.X.sum(1)).ravel()
+        return iter(["even" if total % 2 == 0 else "odd" for total in totals.tolist()])
+
+
+class OneSilo(FederatedLDA):
+    """All documents in one silo, whose ledger is given."""
+
+    def __init__(self, mechanism="aggregate", epsilon=4.0, random_state=None, n_jobs=None, ledger=None):
+        super().__init__(
+            2,
+            mechanism=mechanism,
+            epsilon=epsilon,
+            allow_unlearnable=True,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.ledger = ledger
+
+    privacy_unit = property(lambda self: UNITS[self.mechanism][0])
+    neighboring = property(lambda self: UNITS[self.mechanism][1])
+
+    def fit(self, X, y=None, owners=None):
+        return super().fit([X], y)
+
+    def _make_ledger(self, state):
+        return super()._make_ledger(state) if self.ledger is None else self.ledger
+
+
+def texts(n_documents):
+    """The planted counts written out as texts; the last is one that shares all its words."""
+    rows = planted_counts(n_documents - 1).toarray()
+    words = [f"word{chr(97 + column)}" for column in range(rows.shape[1])]
+    written = [" ".join(word for word, n in zip(words, row, strict=True) for _ in range(n)) for row in rows]
+    return [*written, f"{words[0]} {words[1]}"]
+
+
+def topics():
+    return Release(np.kron(np.eye(2), np.full(12, 1 / 12)), [f"w{i}" for i in range(24)], Ledger(1.0, 1e-6))
+
+
+AT_INFINITY = "check_infinite_epsilon_adds_no_noise"
+OF_TEXTS = {"make": texts, "released": ("vocabulary_", "word_weights_"), "takes_counts": False}
+#: Name of a case: estimator, how the battery is to be run, and what cannot hold, and why.
+CASES = {
+    "PrivateLDA": (PrivateLDA(2, epsilon=4.0), {}, {}),
+    "PrivateLDA, two rounds": (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}, {}),
+    "PrivateSVILDA": (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), {}, {AT_INFINITY: SAMPLED}),
+    "PrivateSVILDA.park2016": (PrivateSVILDA.park2016(2), {}, {AT_INFINITY: SAMPLED}),
+    "PrivateMomentLDA": (PrivateMomentLDA(2, epsilon=4.0, allow_unlearnable=True), {}, {}),
+    **{
+        f"HybridGibbsLDA, {noise}{'' if publish else ', hidden'}": (
+            HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, noise=noise, publish_assignments=publish),
+            {},
+            {AT_INFINITY: CHAIN} | ({} if publish else {"check_neighbours_draw_alike": REPLACED}),
+        )
+        for noise in ("laplace", "gaussian")
+        for publish in (True, False)
+    },
+    "CountNoiseLDA": (
+        CountNoiseLDA(2, n_sweeps=3),
+        {},
+        {AT_INFINITY: CHAIN, "check_ledger_grows_before_reading": VOID},
+    ),
+    **{
+        f"PrivateCountVectorizer, {method}": (
+            PrivateCountVectorizer(epsilon=4.0, method=method),
+            OF_TEXTS,
+            {AT_INFINITY: IN_SEED_ORDER} if method in ("greedy", "policy_gaussian") else {},
+        )
+        for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
+    },
+    "TopicPrevalence": (ByRow(topics(), groups=["even", "odd"], epsilon=2.0), {}, {}),
+    "PrivateFit": (PrivateFit(topics(), epsilon=2.0), {}, {}),
+    "FederatedLDA, aggregate": (OneSilo(), {}, {"check_bad_counts_are_refused": EMPTY_SILO}),
+    "FederatedLDA, bits": (
+        OneSilo("bits"),
+        {},
+        {
+            "check_bad_counts_are_refused": EMPTY_SILO,
+            "check_neighbours_draw_alike": COINS,
+            "check_size_does_not_depend_on_documents": KEPT,
+            AT_INFINITY: IN_SEED_ORDER,
+        },
+    ),
+    "FederatedLDA, rrp": (
+        OneSilo("rrp"),
+        {},
+        {
+            "check_bad_counts_are_refused": EMPTY_SILO,
+            "check_neighbours_draw_alike": COINS,
+            AT_INFINITY: TWICE,
+        },
+    ),
+}
+#: What the battery cannot be asked of, and why.
+NOT_ASKED = {
+    LocalLDA: "adds no noise and books nothing: reports come randomised, and all that follows is post-processing",
+    StreamingLocalLDA: "as LocalLDA",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_battery(case):
+    estimator, how, cannot = CASES[case]
+    outcome = check_private_estimator(estimator, expected_failures=cannot, **how)
+    assert set(outcome) == {check.__name__ for check in CHECKS}
+    others = {name: found for name, found in outcome.items() if name not in cannot}
+    assert set(others.values()) <= {"passed", "not for texts"}
+    assert (list(others.values()).count("not for texts") == 0) == how.get("takes_counts", True)
+
+
+def test_no_private_estimator_is_left_out():
+    promising = {one for one in CLASSES.values() if hasattr(one, "planned_event")}
+    asked = [type(estimator) for estimator, _, _ in CASES.values()]
+    assert promising == {one for one in promising if any(issubclass(each, one) for each in asked)} | set(
+        NOT_ASKED
+    )
+
+
+@pytest.mark.parametrize("model", NOT_ASKED)
+def test_fits_to_reports_are_functions_of_the_reports(model):
+    """Why the battery is not asked: there is no budget, and nothing random but where the fit starts."""
+    rng = np.random.default_rng(0)
+    own = np.arange(24) // 8 == rng.integers(3, size=(4000, 1))
+    reports = (rng.random(own.shape) < np.where(own, 0.6, 0.1)).astype(np.uint8)
+    made = model(2, channel=SimpleNamespace(p=0.9, q=0.1), random_state=0)
+    assert not {"epsilon", "ledger"} & set(made.get_params())
+    one, two = (made.fit(reports).release_ for _ in range(2))
+    assert one == two
+    assert one.ledger.entries == two.ledger.entries
+    assert one.ledger.closed
