@@ -23,3 +23,17 @@ def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
         for cell, value in enumerate(vector):
             total[cell] += math.trunc(value * scale / largest * 2**bits)
     return total
+
+
+def name_weights(labels, authors, most, bits):
+    """Weight of each name, in lattice steps: a unit gives 1/sqrt(k) to each of its k names, its most used first."""
+    names_of = defaultdict(lambda: defaultdict(int))
+    for row, label in enumerate(labels):
+        if label is not None:
+            names_of[row if authors is None else authors[row]][label] += 1
+    weights = defaultdict(int)
+    for held in names_of.values():
+        kept = sorted(held, key=lambda name: -held[name])[:most]
+        for name in kept:
+            weights[name] += math.isqrt(4**bits // len(kept))
+    return dict(weights)

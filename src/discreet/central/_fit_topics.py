@@ -1,18 +1,19 @@
-r"""The whole way from private texts to a release, in one call: words, then topics, on one budget.
+r"""The whole way from private texts to a release, in one call, on one budget: words, topics, and where they stand.
 
-Two Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, and the
-topics the largest epsilon with which both together cost what was asked for. Both are booked at once, before a text is
-read.
+Gaussian releases cost less together than the sum of their epsilons. So the words get a share of epsilon, the shares of
+topics in groups what their estimator says, and the topics the largest epsilon with which all together cost what was
+asked for. All are booked at once, before a text is read.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback, tell
 from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
+from discreet.central.prevalence.estimator import TopicPrevalence, check_labels, shares_booked
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind
@@ -25,7 +26,12 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyErr
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.private_estimator import book_together, faults_of_estimator, faults_of_owners
+from discreet.release.private_estimator import (
+    PrivateEstimator,
+    book_together,
+    faults_of_estimator,
+    faults_of_owners,
+)
 from discreet.release.record import Release
 
 if TYPE_CHECKING:
@@ -69,6 +75,8 @@ def fit_topics(
     n_jobs: int | None = None,
     ledger: Ledger | None = None,
     callback: Callback | None = None,
+    prevalence: TopicPrevalence | None = None,
+    by: Any = None,
 ) -> Release:
     """Choose words, train topics, and return what may be published; everything together costs ``epsilon``.
 
@@ -109,6 +117,12 @@ def fit_topics(
         Where the cost is booked; share one between all runs on a text. By default one of this budget is made.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
+    prevalence : TopicPrevalence, optional
+        Made without topics, ``TopicPrevalence(None, groups=wards, epsilon=0.2)``: also release how much of each topic
+        stands in each group, in ``prevalence.release_``. Its epsilon is a part of this one, and the topics get what it
+        leaves.
+    by : sequence of length n_documents, optional
+        With ``prevalence``: the group of each document.
 
     Returns
     -------
@@ -159,26 +173,46 @@ def fit_topics(
         callback=callback,
     )
     check_kind(texts_or_corpus)
-    refuse([*faults_of_owners(privacy_unit, texts_or_corpus, owners), *_faults_of_chosen(texts_or_corpus)])
+    refuse(
+        [
+            *faults_of_owners(privacy_unit, texts_or_corpus, owners),
+            *_faults_of_chosen(texts_or_corpus),
+            *_faults_of_prevalence(prevalence, by, privacy_unit, epsilon),
+        ]
+    )
     book = Ledger(epsilon, delta, privacy_unit=privacy_unit) if ledger is None else ledger
     topics.ledger = book
-    if vocabulary is None and carried(texts_or_corpus, "words_are_public"):
+    known = vocabulary is None and bool(carried(texts_or_corpus, "words_are_public"))
+    chosen = [] if known or vocabulary is not None else [words]
+    where = [] if prevalence is None else [prevalence]
+    if chosen or where:
+        topics.epsilon = _left_for_topics([*chosen, *where], topics)
+    if known and not where:
         release = topics.fit(texts_or_corpus, owners=owners).release_
-    elif vocabulary is not None:
-        words.fit([])  # the words are public: nothing is read
-        public = read_public(topics, tuple(words.get_feature_names_out()))
-        (booked,) = book_together(book, topics)
-        counts = words.transform(texts_or_corpus, owners=owners)
-        release = fit_booked(topics, booked, counts, owners, public)
     else:
-        if isinstance(word_vectors, str | Path):
+        if chosen and isinstance(word_vectors, str | Path):
             check_vector_file(word_vectors)
-        topics.epsilon = _left_for_topics(words, topics)
-        of_words, booked = book_together(book, words, topics)
-        tell(callback, "choosing words", 0, 1)
-        counts = count_booked(words, of_words, texts_or_corpus, owners)
-        tell(callback, "choosing words", 1, 1)
-        release = fit_booked(topics, booked, counts, owners, read_public(topics, counts.vocabulary))
+        if vocabulary is not None:
+            words.fit([])  # the words are public: nothing is read
+        public = None
+        if not chosen:
+            public = read_public(
+                topics, tuple(words.vocabulary_) if not known else carried(texts_or_corpus, "vocabulary")
+            )
+        booked = book_together(book, *chosen, topics, *where)
+        if prevalence is not None:
+            check_labels(prevalence, by, len(by))
+        counts: Any = texts_or_corpus
+        if chosen:
+            tell(callback, "choosing words", 0, 1)
+            counts = count_booked(words, booked[0], texts_or_corpus, owners)
+            tell(callback, "choosing words", 1, 1)
+            public = read_public(topics, counts.vocabulary)
+        elif not known:
+            counts = words.transform(texts_or_corpus, owners=owners)
+        release = fit_booked(topics, booked[len(chosen)], counts, owners, public)
+        if prevalence is not None:
+            shares_booked(prevalence, booked[-1], release, counts, by, owners)
     if token_pattern != DEFAULT_TOKEN_PATTERN and not isinstance(texts_or_corpus, Corpus):
         release = release.with_settings(
             token_pattern=token_pattern
@@ -272,7 +306,7 @@ def bookings(
         ``group_failure(size)`` bounds the probability that a word is listed which only so many units of one person
         hold; by :class:`~discreet.central.vocabulary.weighted_gaussian.WeightedGaussian`, which must choose the words.
     """
-    topics.epsilon = _left_for_topics(words, topics)
+    topics.epsilon = _left_for_topics([words], topics)
     event = words.planned_event()
     assert event is not None  # a public vocabulary takes another way
     method = WeightedGaussian(words.epsilon, words.delta or 0.0, words.max_words_per_unit, words.privacy_unit)
@@ -291,18 +325,58 @@ def _faults_of_chosen(corpus: Any) -> list[DiscreetError]:
     ]
 
 
-def _left_for_topics(words: PrivateCountVectorizer, topics: PrivateTopicModel) -> float:
-    """Return the largest epsilon of the topics with which both cost what the topics were to cost alone."""
+def _faults_of_prevalence(prevalence: Any, by: Any, privacy_unit: str, epsilon: float) -> list[DiscreetError]:
+    """Say what keeps shares from being released with the topics."""
+    if prevalence is None:
+        given = (
+            Parameter("by"),
+            " names groups, of which nothing is released without ",
+            Proposal("prevalence"),
+            ".",
+        )
+        return [] if by is None else [ParameterError(*given)]
+    if not isinstance(prevalence, TopicPrevalence):
+        kind = type(prevalence).__name__
+        return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
+    faults = faults_of_estimator(prevalence)
+    if prevalence.release is not None or prevalence.ledger is not None:
+        faults.append(
+            ParameterError(
+                Parameter("prevalence"),
+                " must be made without topics and without a ledger, which are those of this run.",
+            )
+        )
+    if prevalence.privacy_unit != privacy_unit:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
+            )
+        )
+    if by is None:
+        faults.append(ParameterError(Parameter("by"), " must give the group of each document."))
+    if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves the topics none; a fifth "
+                "of it serves well.",
+            )
+        )
+    return faults
+
+
+def _left_for_topics(others: Sequence[PrivateEstimator], topics: PrivateTopicModel) -> float:
+    """Return the largest epsilon of the topics with which all cost what the topics were to cost alone."""
     epsilon, delta = topics.epsilon, topics.delta
-    event = words.planned_event()
-    assert event is not None  # a public vocabulary takes another way
+    planned = [other.planned_event() for other in others]
     if math.isinf(epsilon):
         return epsilon
     if isinstance(topics, PrivateLDA):
-        return Ledger(epsilon, delta).remaining(event, together=True).epsilon
+        return Ledger(epsilon, delta).remaining(*planned, together=True).epsilon
 
     def excess(fall: float) -> float:
         topics.epsilon = epsilon * math.exp(-fall)
-        return math.log(composed_epsilon([event, topics.planned_event()], delta).epsilon / epsilon)
+        return math.log(composed_epsilon([*planned, topics.planned_event()], delta).epsilon / epsilon)
 
     return epsilon * math.exp(-solve(excess, 0.2, tolerance=_SAMPLED_TOLERANCE))

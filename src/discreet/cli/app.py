@@ -38,6 +38,7 @@ _ClickException: Any = _UsageError.__base__
 _OPTIONS = {
     "end": "--to",
     "freq": "--every",
+    "group_selection": "--private-groups",
     "method": "--vocabulary-method",
     "n_documents": "--documents",
     "n_jobs": "--threads",

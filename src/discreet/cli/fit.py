@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
+from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
 from discreet.cli.options import (
     Author,
     Delta,
@@ -87,6 +88,20 @@ def fit(
     contact: Contact = None,
     period: Period = None,
     other_spending: OtherSpending = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Also release how much of each topic stands in each group: the field that names it."
+        ),
+    ] = None,
+    by_share: Annotated[float, typer.Option(help="Share of epsilon spent on that.")] = 0.2,
+    shares: Annotated[Path | None, typer.Option(help="New file for those shares: .json.")] = None,
+    groups: Groups = None,
+    every: Every = None,
+    start: Start = None,
+    end: End = None,
+    private_groups: PrivateGroups = False,
+    unlisted: Unlisted = None,
     seed: Seed = None,
     threads: Threads = -1,
     allow_unlearnable: Annotated[
@@ -102,6 +117,7 @@ def fit(
     """
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
+    from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.convert import declare_public, load
     from discreet.cli.display import console, hand_over, progress
     from discreet.corpus import TEXT_FORMATS, find_format
@@ -132,16 +148,42 @@ def fit(
     if each_document and author is not None:
         raise ParameterError("--person protects persons, --each-document does not; say one of them.")
     estimators(**settings)  # refuses what is out of range
+    if (by is None) != (shares is None):
+        raise ParameterError(
+            "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
+        )
+    if not 0 < by_share < 1:
+        raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
+    prevalence = None
+    if shares is not None:
+        check_output_file(shares, (".json",), option="--shares")
+        prevalence = shares_of(
+            None,
+            groups,
+            every,
+            private_groups,
+            epsilon=by_share * epsilon,
+            delta=delta,
+            privacy_unit=settings["privacy_unit"],
+            start=start,
+            end=end,
+            unlisted=unlisted,
+            random_state=seed,
+            n_jobs=threads,
+        )
     if word_vectors is not None:
         check_vector_file(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = file_format or find_format(corpus)
+    if by is not None:
+        check_field(corpus, known)
     if known in TEXT_FORMATS and stop_words is None:
         stop_words = "english"
     options: dict[str, Any] = {
         "text": text,
         "author": author,
+        "label": by,
         "vocabulary": vocabulary,
         "token_pattern": token_pattern,
         "encoding": encoding,
@@ -157,9 +199,12 @@ def fit(
     seen = field_names(corpus, known, encoding=encoding or "utf-8")
     say.print(_promise(settings, seen, author), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
+    if prevalence is not None:
+        check_labels(prevalence, documents.labels, documents.n_documents)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
     with progress(quiet=quiet) as callback:
-        release = fit_topics(documents, ledger=book, callback=callback, **settings)
+        given = {} if prevalence is None else {"prevalence": prevalence, "by": documents.labels}
+        release = fit_topics(documents, ledger=book, callback=callback, **given, **settings)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     release = with_details(
@@ -172,6 +217,9 @@ def fit(
         other_spending=other_spending,
     )
     hand_over(release, out, report, say)
+    if prevalence is not None and shares is not None:
+        prevalence.release_.save(shares)
+        say.print(f"wrote {shares}", markup=False)
 
 
 def _promise(settings: dict[str, Any], seen: list[str], field: str | None) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
 from discreet.cli.options import (
     Author,
     Delta,
@@ -18,7 +19,6 @@ from discreet.cli.options import (
     Threads,
     check_output_file,
 )
-from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.release.prevalence import PrevalenceRelease
@@ -33,15 +33,12 @@ def prevalence(
         str, typer.Option(help="Field that names each document's group, or its date with --every.")
     ],
     out: Annotated[Path, typer.Option(help="New file for the release: .json.")],
-    groups: Annotated[Path | None, typer.Option(help="The public list of groups, one a line.")] = None,
-    every: Annotated[
-        str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")
-    ] = None,
-    start: Annotated[str | None, typer.Option("--from", help="First day or month, as 2024-01.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Last day or month, as 2026-06.")] = None,
-    unlisted: Annotated[
-        str, typer.Option(help="What becomes of labels that are not listed: error, leave_out or other.")
-    ] = "error",
+    groups: Groups = None,
+    every: Every = None,
+    start: Start = None,
+    end: End = None,
+    private_groups: PrivateGroups = False,
+    unlisted: Unlisted = None,
     epsilon: Annotated[
         float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
     ] = 0.25,
@@ -63,11 +60,12 @@ def prevalence(
 ) -> None:
     """Release how much of each topic of MODEL stands in each group of private documents, or in each month.
 
-    Groups are public: a list in a file, or the periods of a range. What is written may leave.
+    Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
+    may leave.
     """
-    from discreet.central import TopicPrevalence
+    from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, progress
-    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.corpus import find_format, read_corpus
     from discreet.privacy import Ledger
     from discreet.release import Release
 
@@ -75,23 +73,19 @@ def prevalence(
     for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
-    if (groups is None) == (every is None):
-        raise ParameterError(
-            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06."
-        )
     known = file_format or find_format(corpus)
-    if known not in TEXT_FORMATS:
-        raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
+    check_field(corpus, known)
     release = Release.load(model)
     unit = "document" if author is None else "author"
     book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
-    shares = TopicPrevalence(
+    shares = shares_of(
         release,
-        None if groups is None else _names(groups),
+        groups,
+        every,
+        private_groups,
         epsilon=epsilon,
         delta=delta,
         privacy_unit=unit,
-        freq=every,
         start=start,
         end=end,
         unlisted=unlisted,
@@ -99,7 +93,6 @@ def prevalence(
         n_jobs=threads,
         ledger=book,
     )
-    shares.planned_event()  # refuse settings before a large file is read
     say = console(quiet=quiet)
     pattern = token_pattern or release.configuration.get("token_pattern")
     options: dict[str, Any] = {"text": text, "author": author, "encoding": encoding, "token_pattern": pattern}
@@ -108,6 +101,9 @@ def prevalence(
         documents = read_corpus(
             corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **given
         )
+        check_labels(
+            shares, documents.labels, documents.n_documents
+        )  # a label that is not listed costs no budget
         shares.set_params(callback=callback).fit(documents, by=documents.labels)
     made = shares.release_
     made.save(out)
@@ -121,16 +117,6 @@ def prevalence(
     _show(made, say)
     say.print(made.guarantee, markup=False)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
-
-
-def _names(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(
-            f"the groups in {path} cannot be read ({type(error).__name__}); one name a line, UTF-8."
-        ) from None
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _write_table(made: "PrevalenceRelease", path: Path) -> None:

@@ -65,6 +65,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             style_hash="sha256-" + b64encode(sha256(style.encode()).digest()).decode(),
             title=f"{len(release.topics)} topics in {len(release.groups)} groups",
             ordered=ordered,
+            private_groups=release.configuration.get("group_selection") == "private",
             charts=charts,
             groups=[shown(group) for group in release.groups],
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],

@@ -6,29 +6,59 @@ worked out in :mod:`discreet.release.prevalence`.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, SEED, THREADS, Rule, choice, number, optional, rules
+from discreet._validate import (
+    CALLBACK,
+    SEED,
+    THREADS,
+    Rule,
+    choice,
+    collect,
+    number,
+    optional,
+    refuse,
+    rules,
+    whole,
+)
 from discreet.central.check_data import check_data
-from discreet.central.prevalence.groups import FREQUENCIES, OTHER, cross_names, periods, place_in_groups
+from discreet.central.prevalence.groups import (
+    FREQUENCIES,
+    OTHER,
+    is_crossed,
+    label_texts,
+    place_crossed,
+    place_in_groups,
+    public_groups,
+)
+from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.private_estimator import Plan, PrivateEstimator
+from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
 
-__all__ = ["TopicPrevalence"]
+__all__ = ["TopicPrevalence", "check_labels", "shares_booked"]
 
 _NAMED_BY = 3
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
+
+
+class _How(NamedTuple):
+    """What a fit needs to keep to its plan."""
+
+    shares: GaussianMechanism
+    names: WeightedGaussian | None
 
 
 class TopicPrevalence(PrivateEstimator):
@@ -36,8 +66,9 @@ class TopicPrevalence(PrivateEstimator):
 
     Parameters
     ----------
-    release : Release
-        The topics. They are public by now; what they cost stands in their own ledger.
+    release : Release or None
+        The topics. They are public by now; what they cost stands in their own ledger. None where ``fit_topics`` is to
+        train them with these shares, on one budget.
     groups : sequence of str, optional
         The public list of groups. Two sequences of names are the rows and columns of a cross table. Not given: the
         periods of ``freq`` from ``start`` to ``end``.
@@ -50,8 +81,16 @@ class TopicPrevalence(PrivateEstimator):
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional
         With ``freq``: the public range.
-    unlisted : {"error", "leave_out", "other"}, default "error"
-        What becomes of documents whose label is not listed; "other" adds a group of that name.
+    unlisted : {"error", "leave_out", "other"}, optional
+        What becomes of documents whose label is not listed; "other" adds a group of that name. By default "error" for
+        public groups, "leave_out" for those chosen privately.
+    group_selection : {"public", "private"}, default "public"
+        "private" where the names themselves are not public: those that enough units have are chosen, paid from the
+        same epsilon.
+    selection_share : float, default 0.25
+        Share of epsilon for choosing names.
+    max_groups_per_unit : int, default 3
+        Most names of one author that count for their choice; a document has one.
     count_weight : float, default 0.5
         c: how much of the budget says how many units a group has.
     random_state : int, optional
@@ -72,7 +111,8 @@ class TopicPrevalence(PrivateEstimator):
     Notes
     -----
     *Guarantee*: (epsilon, delta) for adding or removing one unit, booked before X is read. Groups, their number and
-    order are public and must not be taken from the data. Several prevalences of one text add up, whatever groups they
+    order are public and must not be taken from the data, unless the names are chosen privately
+    (:mod:`discreet.central.prevalence.selection`). Several prevalences of one text add up, whatever groups they
     have; one cross table is cheaper than two tables.
 
     Examples
@@ -88,9 +128,12 @@ class TopicPrevalence(PrivateEstimator):
     """
 
     _constraints = rules(
-        release=_RELEASE,
+        release=optional(_RELEASE),
         freq=optional(choice(*FREQUENCIES)),
-        unlisted=choice("error", "leave_out", "other"),
+        unlisted=optional(choice("error", "leave_out", "other")),
+        group_selection=choice("public", "private"),
+        selection_share=number(above=0, below=1),
+        max_groups_per_unit=whole(1, 2**16),
         count_weight=number(above=0),
         random_state=SEED,
         n_jobs=THREADS,
@@ -99,7 +142,7 @@ class TopicPrevalence(PrivateEstimator):
 
     def __init__(
         self,
-        release: Release,
+        release: Release | None,
         groups: Sequence[Any] | None = None,
         *,
         epsilon: float = 0.25,
@@ -108,7 +151,10 @@ class TopicPrevalence(PrivateEstimator):
         freq: str | None = None,
         start: Any = None,
         end: Any = None,
-        unlisted: str = "error",
+        unlisted: str | None = None,
+        group_selection: str = "public",
+        selection_share: float = 0.25,
+        max_groups_per_unit: int = 3,
         count_weight: float = 0.5,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -124,6 +170,9 @@ class TopicPrevalence(PrivateEstimator):
         self.start = start
         self.end = end
         self.unlisted = unlisted
+        self.group_selection = group_selection
+        self.selection_share = selection_share
+        self.max_groups_per_unit = max_groups_per_unit
         self.count_weight = count_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -150,19 +199,24 @@ class TopicPrevalence(PrivateEstimator):
         CorpusError
             Where X, ``by`` or ``owners`` are not what was expected. The cost stays booked.
         """
-        self._check_call(X, owners)
-        groups = self._public_groups()
-        booking = self._book(X)
-        # From here on X and the labels may be read: the cost is booked.
+        missing = ParameterError(
+            Parameter("release"), " must be a Release; only fit_topics, which makes one, goes without."
+        )
+        refuse(
+            [*self._faults(), *([missing] if self.release is None else []), *self._faults_of_call(X, owners)]
+        )
+        return self._fit_booked(self._book(X), self.release, X, by, owners)
+
+    def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
+        """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
-        placed = self._place(by, groups, counts.shape[0])
+        stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
+        groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
         tell(self.callback, "finding topics of documents", 0, 1)
-        doc_topic = self.release.transform(X, n_jobs=self.n_jobs)
+        doc_topic = topics.transform(X, n_jobs=self.n_jobs)
         tell(self.callback, "finding topics of documents", 1, 1)
-        mechanism: GaussianMechanism = booking.plan.how
-        weight = float(self.count_weight)
+        mechanism, weight = how.shares, float(self.count_weight)
         total = prevalence_sum(doc_topic, placed, authors, len(groups), weight, mechanism.bound, self.n_jobs)
-        stream = SecureStream(self.random_state).spawn("prevalence")
         noisy = mechanism.release(total, stream, booking.reservation, n_jobs=self.n_jobs)
         numbers = np.asarray(noisy * mechanism.bound.step, dtype=np.float64).reshape(len(groups), -1)
         self.groups_ = groups
@@ -172,104 +226,117 @@ class TopicPrevalence(PrivateEstimator):
             noise=float(mechanism.scale) * mechanism.bound.step,
             count_weight=weight,
             groups=groups,
-            topics=tuple(" ".join(words) for words in self.release.top_words(_NAMED_BY)),
+            topics=tuple(" ".join(words) for words in topics.top_words(_NAMED_BY)),
             ledger=booking.ledger.snapshot(),
-            configuration=self._configuration(),
-            reproducible=self.random_state is not None or self.release.reproducible,
+            configuration=self._configuration(topics),
+            reproducible=self.random_state is not None or topics.reproducible,
         )
         return self
 
+    def _grouped(
+        self, by: Any, authors: Any, n_documents: int, how: "_How", stream: SecureStream, booking: Booking
+    ) -> tuple[tuple[str, ...], Any]:
+        """Return the groups, and the number of each document's."""
+        if how.names is None:
+            return self._public_groups(), self._placed(by, n_documents)
+        unlisted = self._unlisted()
+        child = stream.spawn("names")
+        groups = choose_names(by, authors, n_documents, how.names, child, booking.reservation, self.n_jobs)
+        groups = (*groups, OTHER) if unlisted == "other" else groups
+        if not groups:
+            raise PrivacyError(
+                "no group was chosen: too few units share a label at this epsilon and delta (the cost is booked); use "
+                "a larger epsilon, more documents, or a public list of ",
+                Proposal("groups"),
+                ".",
+            )
+        return groups, place_in_groups(by, groups, n_documents, unlisted=unlisted)
+
+    def _placed(self, by: Any, n_documents: int) -> Any:
+        """Return the number of each document's group, where groups are public."""
+        unlisted = self._unlisted()
+        if self.groups is not None and self.freq is None and is_crossed(self.groups):
+            return place_crossed(by, self.groups, n_documents, unlisted=unlisted)
+        return place_in_groups(by, self._public_groups(), n_documents, freq=self.freq, unlisted=unlisted)
+
     def _plan(self) -> Plan:
         bound = contribution_bound(float(self.count_weight), self.privacy_unit)
-        endless = math.isinf(self.epsilon)
-        noise = 0.0 if endless else noise_multiplier_for(self.epsilon, self.delta)
+        epsilon, names = float(self.epsilon), None
+        if self.group_selection == "private":
+            choice = name_choice(
+                epsilon, self.delta, self.selection_share, self.max_groups_per_unit, self.privacy_unit
+            )
+            epsilon, names = choice.epsilon_left, choice.method
+        noise = 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, self.delta)
         mechanism = GaussianMechanism(bound, noise)
-        return Plan(mechanism.event(), mechanism)
+        event = mechanism.event()
+        return Plan(event if names is None else events.together(names.event(), event), _How(mechanism, names))
 
     def _purpose(self) -> tuple[str, Sequence[str]]:
+        if self.group_selection == "private":
+            return "shares of topics in groups", ["names of groups chosen privately"]
         return "shares of topics in groups", [f"{len(self._public_groups())} groups"]
 
     def _faults(self) -> list[DiscreetError]:
         faults = super()._faults()
-        if not faults:
-            try:
-                self._public_groups()
-            except DiscreetError as fault:
-                faults.append(fault)
+        if faults:
+            return faults
+        if self.group_selection == "public":
+            return collect(self._public_groups)
+        if (self.groups, self.freq, self.start, self.end) != (None, None, None, None):
+            faults.append(
+                ParameterError(
+                    Parameter("group_selection"),
+                    '="private" chooses the names itself; leave ',
+                    Proposal("groups"),
+                    " and the range of dates out.",
+                )
+            )
+        if self.unlisted == "error":
+            faults.append(
+                ParameterError(
+                    Parameter("unlisted"),
+                    '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
+                )
+            )
         return faults
 
-    def _crossed(self) -> bool:
-        groups: Any = self.groups
-        return (
-            self.freq is None
-            and groups is not None
-            and len(groups) == 2
-            and not any(isinstance(part, str | int | float) for part in groups)
-        )
+    def _unlisted(self) -> str:
+        return self.unlisted or ("error" if self.group_selection == "public" else "leave_out")
 
     def _public_groups(self) -> tuple[str, ...]:
-        if self.groups is None:
-            if self.freq is None or self.start is None or self.end is None:
-                raise ParameterError(
-                    Parameter("groups"),
-                    " must be the public list of groups; or give freq, start and end for periods, as in "
-                    'freq="month", start="2024-01", end="2026-06".',
-                )
-            names = periods(self.start, self.end, self.freq)
-        elif self.start is not None or self.end is not None:
-            raise ParameterError(
-                Parameter("groups"), " and a range of dates are two lists of groups; give one."
-            )
-        elif self._crossed():
-            rows, columns = (tuple(str(name) for name in part) for part in self.groups)
-            names = cross_names(rows, columns)
-        else:
-            names = tuple(str(name) for name in self.groups)
-        if not names or not all(names) or len(set(names)) != len(names):
-            raise ParameterError(
-                Parameter("groups"), " must be distinct names that are not empty, one or more."
-            )
-        if self.unlisted != "other":
-            return names
-        if OTHER in names:
-            raise ParameterError(
-                Parameter("unlisted"),
-                f'="other" adds a group "{OTHER}", but there is one of that name; rename it.',
-            )
-        return (*names, OTHER)
+        other = self.unlisted == "other"
+        return public_groups(self.groups, self.freq, self.start, self.end, other=other)
 
-    def _place(self, by: Any, groups: tuple[str, ...], n_documents: int) -> Any:
-        if not self._crossed():
-            return place_in_groups(by, groups, n_documents, freq=self.freq, unlisted=self.unlisted)
-        if not isinstance(by, tuple | list) or len(by) != 2:
-            raise CorpusError(
-                "for a cross table by must be a pair: the labels of the rows and those of the columns."
-            )
-        assert self.groups is not None
-        row_names, column_names = (tuple(str(name) for name in part) for part in self.groups)
-        sides = [
-            place_in_groups(
-                labels, names, n_documents, unlisted="error" if self.unlisted == "error" else "leave_out"
-            )
-            for labels, names in zip(by, (row_names, column_names), strict=True)
-        ]
-        rows, columns = sides
-        placed = rows * len(column_names) + columns
-        neither = (rows < 0) | (columns < 0)
-        return np.where(neither, len(groups) - 1 if self.unlisted == "other" else -1, placed).astype(np.int32)
-
-    def _configuration(self) -> dict[str, Any]:
-        promise = self.release.promise
+    def _configuration(self, topics: Release) -> dict[str, Any]:
+        promise, private = topics.promise, self.group_selection == "private"
         return public_settings(
             type(self).__name__,
-            "sums of topic shares in public groups",
+            "sums of topic shares in private groups" if private else "sums of topic shares in public groups",
             count_weight=float(self.count_weight),
             delta=float(self.delta),
             epsilon=float(self.epsilon),
-            n_topics=len(self.release.topic_word),
+            n_topics=len(topics.topic_word),
             privacy_unit=self.privacy_unit,
             topics_delta=promise.delta,
             topics_epsilon=promise.epsilon,
             topics_unit=promise.privacy_unit,
             freq=self.freq,
+            group_selection="private" if private else None,
+            selection_share=float(self.selection_share) if private else None,
         )
+
+
+def check_labels(model: TopicPrevalence, by: Any, n_documents: int) -> None:
+    """Raise ``CorpusError`` where a fit would for its labels: before anything slow is done or a budget spent."""
+    if model.group_selection == "private":
+        label_texts(by, n_documents)
+    else:
+        model._placed(by, n_documents)  # pyright: ignore[reportPrivateUsage]
+
+
+def shares_booked(
+    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, owners: Any
+) -> PrevalenceRelease:
+    """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
+    return model._fit_booked(booking, topics, X, by, owners).release_  # pyright: ignore[reportPrivateUsage]

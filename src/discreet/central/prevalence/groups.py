@@ -1,7 +1,8 @@
 """Which group each document belongs to: a public list of names, a public range of periods, or a cross table of two.
 
-The list of groups is public and stands before any data are read. A document belongs to one group, or to none where its
-label is missing. This is a function of the document alone, on which the sensitivity of the statistic rests.
+The list of groups is public and stands before any data are read; or its names were chosen privately
+(:mod:`discreet.central.prevalence.selection`), and are public from then on. A document belongs to one group, or to none
+where its label is missing. This is a function of the document alone, on which the sensitivity of the statistic rests.
 """
 
 import datetime
@@ -15,7 +16,18 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, Parameter, ParameterError
 
-__all__ = ["FREQUENCIES", "OTHER", "Labels", "cross_names", "periods", "place_in_groups"]
+__all__ = [
+    "FREQUENCIES",
+    "OTHER",
+    "Labels",
+    "cross_names",
+    "is_crossed",
+    "label_texts",
+    "periods",
+    "place_crossed",
+    "place_in_groups",
+    "public_groups",
+]
 
 #: Name of the group of all labels that are not listed, where one is asked for.
 OTHER = "other"
@@ -92,9 +104,7 @@ def place_in_groups(
     CorpusError
         Where there is not one label for each document, or some are not listed; names a few of those.
     """
-    values = _values(by)
-    if len(values) != n_documents:
-        raise CorpusError(f"by must have a label for each of {n_documents} documents, but has {len(values)}.")
+    values = _values(by, n_documents)
     name: Callable[[Any], str | None] = _text
     if freq is not None:
         _check_frequency(freq)
@@ -125,7 +135,84 @@ def place_in_groups(
     return out
 
 
-def _values(by: Any) -> list[Any]:
+def place_crossed(by: Any, groups: Sequence[Sequence[Any]], n_documents: int, *, unlisted: str) -> Labels:
+    """Return the number of each document's cell in a cross table; parameters as for :func:`place_in_groups`.
+
+    ``by`` is a pair of labels, and with ``unlisted="other"`` the last group is that of all other pairs.
+    """
+    if not isinstance(by, tuple | list) or len(by) != 2:
+        raise CorpusError(
+            "for a cross table by must be a pair: the labels of the rows and those of the columns."
+        )
+    names = [[str(name) for name in part] for part in groups]
+    strict = "error" if unlisted == "error" else "leave_out"
+    rows, columns = (
+        place_in_groups(labels, part, n_documents, unlisted=strict)
+        for labels, part in zip(by, names, strict=True)
+    )
+    neither = (rows < 0) | (columns < 0)
+    outside = len(names[0]) * len(names[1]) if unlisted == "other" else -1
+    return np.where(neither, outside, rows * len(names[1]) + columns).astype(np.int32)
+
+
+def is_crossed(groups: Any) -> bool:
+    """Whether groups are two sequences of names: the rows and the columns of a table."""
+    return (
+        groups is not None
+        and len(groups) == 2
+        and not any(isinstance(part, str | int | float) for part in groups)
+    )
+
+
+def public_groups(groups: Any, freq: str | None, start: Any, end: Any, *, other: bool) -> tuple[str, ...]:
+    """Return the names of all groups, from what a caller said of them before any data were read.
+
+    Raises
+    ------
+    ParameterError
+        Where that is no list of distinct names, or none, or two.
+    """
+    if groups is None:
+        if freq is None or start is None or end is None:
+            raise ParameterError(
+                Parameter("groups"),
+                " must be the public list of groups; or give freq, start and end for periods, as in "
+                'freq="month", start="2024-01", end="2026-06"; or let names be chosen privately, '
+                'group_selection="private".',
+            )
+        names = periods(start, end, freq)
+    elif start is not None or end is not None:
+        raise ParameterError(Parameter("groups"), " and a range of dates are two lists of groups; give one.")
+    elif freq is None and is_crossed(groups):
+        rows, columns = (tuple(str(name) for name in part) for part in groups)
+        names = cross_names(rows, columns)
+    else:
+        names = tuple(str(name) for name in groups)
+    if not names or not all(names) or len(set(names)) != len(names):
+        raise ParameterError(Parameter("groups"), " must be distinct names that are not empty, one or more.")
+    if not other:
+        return names
+    if OTHER in names:
+        raise ParameterError(
+            Parameter("unlisted"),
+            f'="other" adds a group "{OTHER}", but there is one of that name; rename it.',
+        )
+    return (*names, OTHER)
+
+
+def label_texts(by: Any, n_documents: int) -> list[str | None]:
+    """Return the label of each document as text, None where it has none; see :func:`place_in_groups`."""
+    return [_text(value) for value in _values(by, n_documents)]
+
+
+def _values(by: Any, n_documents: int) -> list[Any]:
+    values = _listed(by)
+    if len(values) != n_documents:
+        raise CorpusError(f"by must have a label for each of {n_documents} documents, but has {len(values)}.")
+    return values
+
+
+def _listed(by: Any) -> list[Any]:
     if isinstance(by, str) or not isinstance(by, Iterable):
         raise CorpusError(
             f"by must be a sequence with a label for each document, but is a {type(by).__name__}."

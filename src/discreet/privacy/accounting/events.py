@@ -42,6 +42,7 @@ __all__ = [
     "poisson_sampled",
     "pure",
     "to_json",
+    "together",
     "with_delta",
     "with_noise",
     "zcdp",
@@ -130,6 +131,11 @@ def composed(event: Event, count: int) -> Event:
             f"the number of repetitions must be at least 1 (and below 2^53), but is {count}."
         )
     return event if count == 1 else dp.SelfComposedDpEvent(event, int(count))
+
+
+def together(*parts: Event) -> Event:
+    """Several events that are booked, and priced, as one."""
+    return dp.ComposedDpEvent(list(parts))
 
 
 def with_delta(event: Event, delta: float) -> Event:

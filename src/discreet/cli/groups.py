@@ -1,0 +1,81 @@
+"""Options that say which groups there are, and the shares that are released of topics in them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.errors import CorpusError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.central import TopicPrevalence
+
+__all__ = ["End", "Every", "Groups", "PrivateGroups", "Start", "Unlisted", "check_field", "shares_of"]
+
+Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one a line.")]
+Every = Annotated[
+    str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")
+]
+Start = Annotated[str | None, typer.Option("--from", help="First day or month, as 2024-01.")]
+End = Annotated[str | None, typer.Option("--to", help="Last day or month, as 2026-06.")]
+Unlisted = Annotated[
+    str | None, typer.Option(help="What becomes of labels that are not listed: error, leave_out or other.")
+]
+PrivateGroups = Annotated[
+    bool,
+    typer.Option("--private-groups", help="The names of groups are not public: choose them privately, too."),
+]
+
+
+def shares_of(
+    release: Any,
+    groups: Path | None,
+    every: str | None,
+    private_groups: bool,
+    **settings: Any,
+) -> "TopicPrevalence":
+    """Return what releases shares in the groups that the options name, its settings checked.
+
+    Parameters
+    ----------
+    release : Release or None
+    groups : Path or None
+    every : str or None
+    private_groups : bool
+    **settings
+        As for :class:`~discreet.TopicPrevalence`.
+    """
+    from discreet.central import TopicPrevalence
+
+    if (groups is not None) + (every is not None) + private_groups != 1:
+        raise ParameterError(
+            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06; or let their names "
+            "be chosen: --private-groups."
+        )
+    shares = TopicPrevalence(
+        release,
+        None if groups is None else _names(groups),
+        freq=every,
+        group_selection="private" if private_groups else "public",
+        **settings,
+    )
+    shares.planned_event()  # refuse settings before a large file is read
+    return shares
+
+
+def check_field(corpus: Path, known: str) -> None:
+    """Refuse counts, which have no fields that could name a group."""
+    from discreet.corpus import TEXT_FORMATS
+
+    if known not in TEXT_FORMATS:
+        raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(
+            f"the groups in {path} cannot be read ({type(error).__name__}); one name a line, UTF-8."
+        ) from None
+    return [line.strip() for line in lines if line.strip()]
