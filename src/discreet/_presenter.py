@@ -16,7 +16,7 @@ class _Presenter:
     prevalence_page : callable
         The page of a prevalence release, as HTML.
     page : callable
-        The report of a release and, optionally, of an audit, as HTML.
+        The report of a release and, optionally, of an audit and of how well it fits, as HTML.
     write_page : callable
         Write that page to a file.
     """

@@ -8,6 +8,7 @@ from discreet._presenter import presenter
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
     from discreet.release import Release
+    from discreet.release.fit import FitRelease
     from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["connect"]
@@ -19,11 +20,11 @@ def _card(release: "Release") -> str:
     return card(release)
 
 
-def _page(release: "Release", audit: "AuditReport | None") -> str:
+def _page(release: "Release", audit: "AuditReport | None", fit: "FitRelease | None") -> str:
     from discreet.audit import roc_svg
     from discreet.report.page import report
 
-    return report(release, audit, "" if audit is None else roc_svg(audit))
+    return report(release, audit, "" if audit is None else roc_svg(audit), fit)
 
 
 def _write_page(page: str, path: Path, *, secret: bool) -> None:

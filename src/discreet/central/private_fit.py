@@ -33,7 +33,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.release.fit import FitRelease
+from discreet.release.fit import FitRelease, mark_of
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
@@ -185,6 +185,7 @@ class PrivateFit(PrivateEstimator):
             "clipped gain of document completion over the unigram",
             delta=float(self.delta),
             epsilon=float(self.epsilon),
+            model=mark_of(self.release),
             n_topics=len(self.release.topic_word),
             privacy_unit=self.privacy_unit,
         )

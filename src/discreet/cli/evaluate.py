@@ -1,4 +1,7 @@
-"""`discreet evaluate`: how good a release is, on documents that it has not seen."""
+"""`discreet evaluate`: how good a release is, on documents that it has not seen.
+
+Without ``--epsilon`` every figure is an exact statistic of them; with it there is one, with noise, that may leave.
+"""
 
 import json
 from pathlib import Path
@@ -7,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import (
+    Author,
+    Delta,
     Encoding,
     FileFormat,
     Model,
@@ -14,11 +19,14 @@ from discreet.cli.options import (
     Text,
     Threads,
     WordVectorFile,
+    check_output_file,
     stop_word_list,
 )
-from discreet.errors import CorpusError, PrivacyError, ReleaseError
+from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from discreet.corpus import Corpus
     from discreet.release import Release
 
@@ -65,16 +73,37 @@ def evaluate(
         Path | None, typer.Option(help="The word of each of its columns, one a line (counts).")
     ] = None,
     word_vectors: WordVectorFile = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Measure privately: one noisy figure with its interval, which may leave."),
+    ] = None,
+    delta: Delta = 1e-6,
+    author: Author = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="With --epsilon: file that keeps the budget; that of the topics, say.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
     top: Annotated[int, typer.Option(min=2, help="Words of each topic that coherence looks at.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
     threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a release on held-out documents: perplexity, diversity, coherence, labels."""
+    """Measure a release on held-out documents: perplexity, diversity, coherence, labels.
+
+    These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
+    with noise, booked, for the report.
+    """
     from discreet.cli.display import console, progress
     from discreet.release import Release
 
+    exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
+    if epsilon is not None:
+        _refuse_exact(exact)
+    elif ledger is not None or out is not None or author is not None:
+        raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
+    if out is not None:
+        check_output_file(out, (".json",))
     if reference is not None and not reference_is_public:
         raise PrivacyError(
             f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "
@@ -94,6 +123,7 @@ def evaluate(
             vocabulary=vocabulary,
             label=label,
             labels=labels,
+            author=author,
             callback=callback,
         )
         public = None
@@ -107,6 +137,10 @@ def evaluate(
                 vocabulary=reference_vocabulary,
                 callback=callback,
             )
+    if epsilon is not None:
+        book = (epsilon, delta, ledger)
+        _measure_privately(release, held_out, book, out, threads, as_json, say)
+        return
     answer = _measure(release, held_out, seed, threads)
     if word_vectors is not None:
         answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed, threads)
@@ -119,6 +153,47 @@ def evaluate(
     else:
         _show(answer)
     say.print(_PRIVATE)
+
+
+def _refuse_exact(given: dict[str, Any]) -> None:
+    """Refuse what only exact figures have."""
+    asked = [option for option, value in given.items() if value is not None]
+    if asked:
+        raise ParameterError(
+            f"{', '.join(asked)} would need exact figures of the documents, and --epsilon books one noisy one; leave "
+            "them out, or leave --epsilon out and keep the figures."
+        )
+
+
+def _measure_privately(
+    release: "Release",
+    documents: "Corpus",
+    budget: tuple[float, float, Path | None],
+    out: Path | None,
+    threads: int,
+    as_json: bool,
+    say: "Console",
+) -> None:
+    """Release how good the model is, and say so."""
+    from discreet.central import PrivateFit
+    from discreet.privacy import Ledger
+
+    epsilon, delta, ledger = budget
+    unit = "document" if documents.owners is None else "author"
+    book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
+    model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
+    made = model.fit(documents.restrict(release.vocabulary)).release_
+    if out is not None:
+        made.save(out)
+    if as_json:
+        low, high = made.interval()
+        figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}
+        typer.echo(json.dumps({"guarantee": made.guarantee, **figures, "n_units": made.n_units}, indent=1))
+    else:
+        typer.echo(made.in_words())
+    say.print(made.guarantee, markup=False)
+    if out is not None:
+        say.print(f"wrote {out}; show it with: discreet report MODEL --fit {out}", markup=False)
 
 
 def _read(path: Path, file_format: str | None, tokens: dict[str, Any], **options: Any) -> "Corpus":

@@ -24,13 +24,19 @@ def report(
             help="Also show this audit (`discreet audit --json`). Such a page must not be published."
         ),
     ] = None,
+    fit: Annotated[
+        Path | None,
+        typer.Option(help="Also show how good the model is: what `discreet evaluate --epsilon` released."),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a report that people can look at: one offline HTML file."""
     from discreet.release import Release
+    from discreet.release.fit import FitRelease
 
     check_output_file(out, force=force)
-    Release.load(model).to_html(out, audit=None if audit is None else _read(audit))
+    measured = None if fit is None else FitRelease.load(fit)
+    Release.load(model).to_html(out, audit=None if audit is None else _read(audit), fit=measured)
     typer.echo(f"wrote {out}")
 
 

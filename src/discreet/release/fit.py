@@ -8,10 +8,12 @@ Gaussian noise of standard deviation s. The mean gain is b times their ratio; it
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from scipy.special import ndtri
 
 from discreet.errors import ParameterError, ReleaseError
@@ -19,7 +21,17 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
 from discreet.release import json_file
 
-__all__ = ["FitRelease"]
+if TYPE_CHECKING:
+    from discreet.release.record import Release
+
+__all__ = ["FitRelease", "mark_of"]
+
+
+def mark_of(release: "Release") -> str:
+    """Return what tells topics and words from others, whatever they are called and whoever answers for them."""
+    digest = sha256("\n".join(release.vocabulary).encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,6 +140,10 @@ class FitRelease:
             f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
             f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence)."
         )
+
+    def is_of(self, release: "Release") -> bool:
+        """Whether this was measured with just these topics and words."""
+        return self.configuration.get("model") == mark_of(release)
 
     def save(self, path: str | Path) -> None:
         """Write the release to a new JSON file, whole or not at all."""

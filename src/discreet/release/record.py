@@ -28,6 +28,7 @@ from discreet.release import edits, files
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
+    from discreet.release.fit import FitRelease
 
 __all__ = ["Release"]
 
@@ -219,13 +220,20 @@ class Release:
         """Return the model card in Markdown."""
         return presenter.card(self)
 
-    def to_html(self, path: str | Path | None = None, *, audit: "AuditReport | None" = None) -> str:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        audit: "AuditReport | None" = None,
+        fit: "FitRelease | None" = None,
+    ) -> str:
         """Return the report as one offline HTML page; also write it to ``path`` where that is given.
 
-        With ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The
-        file is then readable by its owner only.
+        With ``fit``, as :class:`~discreet.PrivateFit` releases it for this model, the page says how good it is. With
+        ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The file is
+        then readable by its owner only.
         """
-        page = presenter.page(self, audit)
+        page = presenter.page(self, audit, fit)
         if path is not None:
             presenter.write_page(page, Path(path), secret=audit is not None)
         return page

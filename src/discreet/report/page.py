@@ -19,9 +19,11 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from discreet._files import write_whole
+from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release import details
+from discreet.release.fit import FitRelease
 from discreet.release.record import Release
 from discreet.release.words import printable
 from discreet.report import map as topic_map
@@ -38,7 +40,12 @@ _STATIC_WORDS = 10
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def report(release: Release, audit: "AuditReport | None" = None, curve: str = "") -> str:
+def report(
+    release: Release,
+    audit: "AuditReport | None" = None,
+    curve: str = "",
+    fit: FitRelease | None = None,
+) -> str:
     """Return the report of a release as one HTML page.
 
     Parameters
@@ -48,6 +55,8 @@ def report(release: Release, audit: "AuditReport | None" = None, curve: str = ""
         Shown in a section of its own. Such a page is not private: it is for whoever holds the text.
     curve : str
         The picture of that audit, as SVG.
+    fit : FitRelease, optional
+        How well the release describes private documents; released numbers, so the page may leave with them.
 
     Returns
     -------
@@ -75,6 +84,7 @@ def report(release: Release, audit: "AuditReport | None" = None, curve: str = ""
         topics_a_word=listing.topics_a_word,
         topics=_topics(release, listing),
         label=_privacy_label(release),
+        fit=None if fit is None else _fit(fit, release),
         audit=None if audit is None else _audit(audit, curve, release),
     )
     return page if page.endswith("\n") else page + "\n"
@@ -194,6 +204,33 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         ],
         "review": release.review,
         "not_reviewed": NOT_REVIEWED,
+    }
+
+
+def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
+    """What the page says of how good the model is: perplexity in parts of that of word frequencies alone."""
+    if not fit.is_of(release):
+        raise ReleaseError(
+            "the fit was measured with other topics or words than those of this release (it may have been edited "
+            "since): measure this one, PrivateFit(release, ...)."
+        )
+    low, high = (100 * math.exp(-end) for end in reversed(fit.interval()))
+    most = max(100.0, high) * 1.05
+    return {
+        "in_words": fit.in_words(),
+        "ratio": f"{100 * fit.perplexity_ratio:.1f}",
+        "low": f"{low:.1f}",
+        "high": f"{high:.1f}",
+        "left": round(100 * low / most, 2),
+        "width": round(max(100 * (high - low) / most, 0.4), 2),
+        "at": round(100 * min(100 * fit.perplexity_ratio / most, 1.0), 2),
+        "unigram": round(10000 / most, 2),
+        "units": f"{max(fit.n_units, 0):,.0f}",
+        "unit": fit.promise.privacy_unit,
+        "epsilon": epsilon_shown(fit.promise.epsilon),
+        "delta": f"{fit.promise.delta:g}",
+        "reproducible": fit.reproducible,
+        "no_privacy": math.isinf(fit.promise.epsilon),
     }
 
 
