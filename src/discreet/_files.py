@@ -1,12 +1,42 @@
-"""Writing one file whole or not at all."""
+"""Files written whole or not at all, and locks: one place for what a crash, or another program, must not break.
 
+A file is written under another name in the same folder, flushed to the disk, and renamed; then the folder is flushed,
+so that the name is on the disk, too. Whoever opens it, and whoever looks after a crash, finds the older file or the
+newer one. An error leaves nothing else behind; a process that is killed may leave a hidden file that ends in
+``.partial``, which can be deleted.
+
+Windows has no locks on open files that leave them readable, renames nothing over an open file, and opens no folders.
+There a lock is a file beside the one it guards, and names are left to the system to flush.
+"""
+
+import errno
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any, BinaryIO
 
 from discreet.errors import ReleaseError
 
-__all__ = ["write_whole"]
+__all__ = [
+    "Writer",
+    "flush_folder",
+    "has_handle_locks",
+    "lock_beside",
+    "lock_handle",
+    "open_plain",
+    "write_file",
+    "write_files",
+    "write_whole",
+]
+
+#: Writes the content of a file to what it is given.
+Writer = Callable[[IO[bytes]], object]
+
+_PRIVATE, _SHOWN = 0o600, 0o644
+_LONGEST_NAME = 50  # characters, of up to four bytes
 
 
 def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> None:
@@ -31,16 +61,169 @@ def write_whole(raw: bytes, path: Path, thing: str, *, secret: bool = False) -> 
         raise ReleaseError(f"cannot write {thing}: {path} is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise ReleaseError(f"cannot write {thing}: the folder {path.parent} does not exist; make it first.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
-    temporary = Path(name)
+    write_file(path, lambda file: file.write(raw), mode=_PRIVATE if secret else None)
+
+
+def write_file(
+    path: Path, writer: Writer, *, mode: int | None = _PRIVATE, before: Callable[[], None] | None = None
+) -> None:
+    """Write one file whole or not at all; see :func:`write_files`."""
+    write_files([(path, writer)], mode=mode, before=before)
+
+
+def write_files(
+    parts: Iterable[tuple[Path, Writer]],
+    *,
+    mode: int | None = _PRIVATE,
+    before: Callable[[], None] | None = None,
+) -> None:
+    """Write files, each whole or not at all; all are complete on the disk before the first takes its place.
+
+    Parameters
+    ----------
+    parts : iterable of (path, writer)
+        The places, in the order in which they are taken, and what writes each file.
+    mode : int or None
+        Who may read and write them. None: as the file that is replaced has it; a new one may be read by all
+        whom the user's umask lets.
+    before : callable, optional
+        Called when all are complete; what it raises leaves everything as it was.
+
+    Raises
+    ------
+    OSError
+        Where the disk is full, or may not be written.
+    """
+    complete: list[tuple[Path, Path]] = []
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files that only their owner reads; what leaves is meant to be read.
-        temporary.chmod(0o600 if secret else 0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        for path, writer in parts:
+            target = path.absolute()
+            temporary = _beside(target)
+            kept = _mode_of(target) if mode is None else mode
+            handle = os.open(temporary, _NEW, _SHOWN if kept is None else _PRIVATE)
+            complete.append((temporary, target))
+            with os.fdopen(handle, "wb") as file:
+                writer(file)
+                file.flush()
+                os.fsync(file.fileno())
+            if kept is not None:
+                os.chmod(temporary, kept)  # noqa: PTH101  (one door to the system)
+        if before is not None:
+            before()
+        for temporary, target in complete:
+            os.replace(temporary, target)  # noqa: PTH105
+    finally:
+        for temporary, _ in complete:
+            temporary.unlink(missing_ok=True)
+    for folder in dict.fromkeys(target.parent for _, target in complete):
+        flush_folder(folder)
+
+
+_NEW = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", getattr(os, "O_NOINHERIT", 0))
+)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name[:_LONGEST_NAME]}.{secrets.token_hex(8)}.partial")
+
+
+def _mode_of(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def flush_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the system can do that."""
+    flag = getattr(os, "O_DIRECTORY", None)
+    if flag is None:
+        return
+    handle = os.open(folder, os.O_RDONLY | flag)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that cannot
+            raise
+    finally:
+        os.close(handle)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading: no link, nothing that blocks or never ends.
+
+    Raises
+    ------
+    OSError
+        ``ELOOP`` for a link, ``EINVAL`` for what is no plain file.
+    """
+    safe = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")]
+    if not safe[0] and path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    handle = os.open(path, os.O_RDONLY | safe[0] | safe[1] | safe[2] | safe[3])
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return os.fdopen(handle, "rb")
+
+
+def has_handle_locks() -> bool:
+    """Whether an open file, or folder, can be locked and replaced meanwhile."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    return hasattr(fcntl, "flock")
+
+
+@contextmanager
+def lock_handle(handle: int) -> Generator[None]:
+    """Hold the lock on an open file or folder; it ends with the process, however that ends."""
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        # Closing is not enough: a process forked meanwhile holds the same open file, and with it the lock.
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+@contextmanager
+def lock_beside(path: Path) -> Generator[None]:
+    """Hold a lock by a file beside the one it guards; it ends with the process, however that ends."""
+    guard = path.absolute().with_name(f".{path.name}.lock")
+    with guard.open("ab") as lock:
+        if has_handle_locks():
+            with lock_handle(lock.fileno()):
+                yield
+        else:
+            with _windows_lock(lock):
+                yield
+
+
+@contextmanager
+def _windows_lock(lock: IO[bytes]) -> Generator[None]:
+    try:
+        import msvcrt as system
+    except ImportError:
+        raise OSError(errno.ENOTSUP, "this system has no locks on files") from None
+    msvcrt: Any = system
+    while True:
+        lock.seek(0)
+        try:
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)  # tries for ten seconds
+            break
+        except OSError as error:
+            if error.errno not in (errno.EDEADLK, errno.EACCES):
+                raise
+    try:
+        yield
+    finally:
+        lock.seek(0)
+        msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)

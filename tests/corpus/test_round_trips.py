@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.corpus import WRITABLE_FORMATS, Corpus, read_corpus, write_corpus
-from discreet.corpus import write as module
 from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin
 from discreet.corpus.write import read_word_origin, side_file
 from discreet.errors import CorpusError
@@ -178,7 +177,7 @@ def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypa
     def full(*anything):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(CorpusError, match="cannot be written: No space left"):
         write_corpus(Corpus(np.eye(5, dtype=int) * 2, list("vwxyz"), owners=range(5)), tmp_path / name)
     assert {path: path.read_bytes() for path in files} == before

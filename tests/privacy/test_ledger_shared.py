@@ -280,7 +280,7 @@ def test_without_the_file_lock_two_would_get_the_whole(tmp_path, monkeypatch):
         place.with_name(str(threading.get_ident())).write_text(json.dumps(value))
         place.with_name(str(threading.get_ident())).rename(place)
 
-    monkeypatch.setattr(ledger_file, "_flock", lambda handle: contextlib.nullcontext())
+    monkeypatch.setattr(ledger_file, "lock_handle", lambda handle: contextlib.nullcontext())
     monkeypatch.setattr(ledger_file, "_replace", both_at_once)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         booked = list(pool.map(lambda _: Ledger.open(path).reserve(release_of(1), "all"), range(2)))

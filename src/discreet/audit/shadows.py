@@ -12,19 +12,18 @@ References
 Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
 """
 
-import os
 import threading
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._files import write_file
 from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
@@ -208,13 +207,4 @@ class _Store:
         return values if fits and np.isfinite(values).all() else None
 
     def write(self, members: NDArray[np.bool_], seed: int, values: NDArray[np.float64]) -> None:
-        # Written beside its place and moved there at once: a stopped run leaves whole files only.
-        with NamedTemporaryFile(dir=self.folder, suffix=".part", delete=False) as file:
-            try:
-                np.savez(file, statistic=values)
-                file.flush()
-                os.fsync(file.fileno())
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
-        Path(file.name).replace(self.path(members, seed))
+        write_file(self.path(members, seed), lambda file: np.savez(file, statistic=values))

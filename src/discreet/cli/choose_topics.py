@@ -51,6 +51,7 @@ def choose_topics(
 
     On private text the comparison, and the choice made by it, would leak: no noise is added and nothing is booked.
     """
+    from discreet._files import write_whole
     from discreet.cli.convert import load
     from discreet.cli.display import console, progress
     from discreet.corpus import TEXT_FORMATS, find_format
@@ -79,7 +80,7 @@ def choose_topics(
         )
     if out is not None:
         if out.suffix.lower() == ".svg":
-            out.write_text(result.to_svg() + "\n", encoding="utf-8")
+            write_whole(f"{result.to_svg()}\n".encode(), out, "the plot")
         else:
             result.to_html(out, corpus=f"{corpus.name}, {counts.shape[0]} documents, {counts.shape[1]} words")
     if as_json:

@@ -145,6 +145,7 @@ def _check(source: Path, out: Path, target_format: str | None, force: bool) -> N
 
 def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) -> list[Path]:
     """Write all files in a folder of their own and move them when they are complete and nothing is in their way."""
+    from discreet._files import flush_folder
     from discreet.corpus import write_corpus
     from discreet.corpus.write import side_file
 
@@ -170,4 +171,5 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
                 )
         for file, target in zip(new, targets, strict=True):
             file.replace(target)
+        flush_folder(folder)
     return targets

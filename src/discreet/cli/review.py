@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet._files import write_whole
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
 from discreet.cli.options import Model, Quiet, check_output_file, check_output_folder
 from discreet.errors import ReleaseError
@@ -80,7 +81,7 @@ def review(
         return
     say = console(quiet=quiet)
     if write_edits is not None:
-        write_edits.write_text(_proposals(release, suspects), encoding="utf-8")
+        write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
         say.print(f"wrote {write_edits}: take the # away from the lines to be done", markup=False)
         return
     if ask is None:

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -11,6 +9,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from discreet._files import write_file
 from discreet.cli.options import Encoding, FileFormat, Force, Model, Quiet, Text, Threads, check_output_file
 from discreet.errors import ReleaseError
 
@@ -59,24 +58,18 @@ def transform(
 def write_shares(shares: NDArray[np.float64], out: Path) -> None:
     """Write the shares, one row a document, all of them or nothing."""
     names = [f"topic_{topic}" for topic in range(shares.shape[1])]
-    handle, name = tempfile.mkstemp(dir=out.absolute().parent, prefix=f".{out.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            _WRITERS[out.suffix.lower()](shares, names, raw)
-        temporary.replace(out)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    writer = _WRITERS[out.suffix.lower()]
+    write_file(out, lambda file: writer(shares, names, file))
 
 
 def _write_csv(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
     import io
 
-    with io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["document", *names])
-        writer.writerows([row, *map(repr, shares[row].tolist())] for row in range(len(shares)))
+    file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["document", *names])
+    writer.writerows([row, *map(repr, shares[row].tolist())] for row in range(len(shares)))
+    file.detach()
 
 
 def _write_jsonl(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:

@@ -13,15 +13,13 @@ in ``notes.origin.json``, with a digest of the words it is about; :func:`read_wo
 
 import gzip
 import json
-import os
-import tempfile
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from numpy.typing import NDArray
 
+from discreet._files import Writer, write_files
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few, read_text
 from discreet.corpus.formats.table import find_writable_format, writer_of
@@ -60,7 +58,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     row = writer_of(find_writable_format(target) if format is None else format)
     if target.name.lower().endswith(".gz") and row.packed:
         raise CorpusError(f'{target}: "{row.name}" is compressed already; leave out .gz.')
-    writers: list[tuple[Path, Callable[[IO[bytes]], None]]] = []
+    writers: list[tuple[Path, Writer]] = []
     if not row.whole:
         writers.append((side_file(target, "vocab"), lambda file: _write_lines(corpus.vocabulary, file)))
         for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
@@ -107,39 +105,28 @@ def read_word_origin(target: Path, words: tuple[str, ...]) -> WordOrigin:
         raise CorpusError(f"{file}: {error} Remove it, or write the corpus again.") from None
 
 
-def _write_all(writers: list[tuple[Path, Callable[[IO[bytes]], None]]]) -> None:
-    written: list[tuple[Path, Path]] = []
+def _write_all(parts: list[tuple[Path, Writer]]) -> None:
     try:
-        for target, writer in writers:
-            with _temporary(target) as (file, temporary):
-                written.append((temporary, target))
-                if target.name.lower().endswith(".gz"):
-                    # No name and no time in it: the same corpus is the same bytes.
-                    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-                        writer(zipped)  # type: ignore[arg-type]  (a GzipFile is a binary file)
-                else:
-                    writer(file)
-        for temporary, target in written:
-            temporary.replace(target)
+        write_files([(target, _zipped(target, writer)) for target, writer in parts])
     except OSError as error:
         raise CorpusError(
-            f"{writers[-1][0]} cannot be written: {error.strerror or type(error).__name__}."
+            f"{parts[-1][0]} cannot be written: {error.strerror or type(error).__name__}."
         ) from None
-    finally:
-        for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def _temporary(target: Path) -> Generator[tuple[IO[bytes], Path]]:
-    handle, name = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}.")
-    with os.fdopen(handle, "wb") as file:
-        yield file, Path(name)
-        file.flush()
-        os.fsync(file.fileno())
+def _zipped(target: Path, writer: Writer) -> Writer:
+    if not target.name.lower().endswith(".gz"):
+        return writer
+
+    def write(file: IO[bytes]) -> None:
+        # No name and no time in it: the same corpus is the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
+            writer(zipped)  # type: ignore[arg-type]  (a GzipFile is a binary file)
+
+    return write
 
 
-def _line_writer(values: NDArray[Any], kind: str) -> Callable[[IO[bytes]], None]:
+def _line_writer(values: NDArray[Any], kind: str) -> Writer:
     lines = [str(value) for value in values.tolist()]
     broken = [row for row, line in enumerate(lines) if len(f"{line}.".splitlines()) != 1 or not line]
     if broken:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._files import write_whole
 from discreet._progress import Callback, tell
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
@@ -101,7 +102,7 @@ class TopicNumbers:
 
         html = page(self, corpus)
         if path is not None:
-            Path(path).write_text(html, encoding="utf-8")
+            write_whole(html.encode(), Path(path), "the page")
         return html
 
 

@@ -16,20 +16,19 @@ Two programs that use one file at the same time cannot both make the first repor
 save is refused, and has nothing that it may send.
 """
 
-import contextlib
 import hmac
 import json
 import math
 import os
 import secrets
-import tempfile
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from discreet._files import lock_beside, write_file
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
@@ -188,7 +187,7 @@ class ReportMemo:
         """
         if self.path is None:
             return
-        with _only_one(self.path):
+        with lock_beside(self.path):
             if _digest(self.path) != self._found:
                 raise PrivacyError(
                     f"another program kept reports in {self.path} meanwhile; send nothing, and run this one again."
@@ -203,15 +202,7 @@ class ReportMemo:
             "reports": self._kept,
             "accounts": {who: marks for who, marks in self._accounts.items() if marks},
         }
-        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # mode 0600
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        write_file(path, lambda file: file.write(json.dumps(content).encode()))
 
     def _read(self, path: Path) -> None:
         refused = PrivacyError(
@@ -240,13 +231,3 @@ class ReportMemo:
 
 def _digest(path: Path) -> bytes | None:
     return sha256(path.read_bytes()).digest() if path.exists() else None
-
-
-@contextlib.contextmanager
-def _only_one(path: Path) -> Generator[None]:
-    """Hold a lock beside the file; it ends with the process, however that ends."""
-    import fcntl
-
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

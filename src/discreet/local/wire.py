@@ -26,11 +26,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._files import write_file
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.bit_channel import BitChannel
 
@@ -125,18 +126,15 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
 
 def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> int:
     """Write reports one after the other, whole or not at all; return how many."""
-    target, count = Path(path), 0
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with partial.open("xb") as file:
-            for report in reports:
-                file.write(report.to_bytes())
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    count = 0
+
+    def write(file: IO[bytes]) -> None:
+        nonlocal count
+        for report in reports:
+            file.write(report.to_bytes())
+            count += 1
+
+    write_file(Path(path), write, mode=None)
     return count
 
 

@@ -11,12 +11,12 @@ at any moment leaves either no folder or one that loads, and at worst a hidden o
 import errno
 import os
 import shutil
-import stat
 import tempfile
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from discreet._files import flush_folder, open_plain
 from discreet.errors import ReleaseError
 from discreet.release import file_format
 from discreet.release.file_format import MODEL
@@ -63,9 +63,9 @@ def save(release: "Release", card: str, folder: Path) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        _flush(inner)
+        flush_folder(inner)
         _move(inner, folder)
-        _flush(folder.parent)
+        flush_folder(folder.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -112,31 +112,22 @@ def _move(inner: Path, folder: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise
+        if error.errno == errno.EEXIST and folder.is_dir() and not _holds_something(folder):
+            folder.rmdir()  # Windows renames onto no folder, not even an empty one
+            inner.rename(folder)
+            return
         raise ReleaseError(f"{folder} was filled by somebody else meanwhile; name another folder.") from None
-
-
-def _flush(folder: Path) -> None:
-    """Have the names in a folder on the disk, not only the files."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _open(path: Path) -> BinaryIO:
     """Open a plain file: no link out of the folder, nothing that blocks or never ends."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_plain(path)
     except OSError as error:
         reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise ReleaseError(
             f"{path} cannot be opened ({reason}); give a folder that Release.save made."
         ) from None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise ReleaseError(f"{path} is no plain file; give a folder that Release.save made.")
-    return os.fdopen(handle, "rb")
 
 
 def _size(file: BinaryIO, limit: int) -> int:

@@ -5,14 +5,13 @@ row, int64.
 """
 
 import math
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet._files import write_file
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -46,16 +45,7 @@ def save(moments: "Moments", path: Path) -> None:
         "channel": np.array([moments.p, moments.q]),
         "upper": moments.second[np.triu_indices(moments.n_words)],
     }
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **fields)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_file(path, lambda file: np.savez(file, **fields))
 
 
 def load(path: Path, kind: "type[Moments]", *, max_bytes: int) -> "Moments":

@@ -4,20 +4,21 @@ A write goes to a temporary file in the same folder, is flushed to the disk, and
 step; whoever reads finds the old ledger or the new one. Processes take turns by a lock on the ledger file itself: who
 gets the lock looks whether the file under that name is still the one that was locked, and begins again where another
 has put a newer one there. There is no file beside it that somebody could tidy away. New ledgers are made under a lock
-on the folder.
+on the folder. Where the system locks no open files (Windows), the lock is a file beside the ledger, which cannot be
+tidied away while it is held.
 """
 
 import errno
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from discreet._files import has_handle_locks, lock_beside, lock_handle, write_file
 from discreet.errors import PrivacyError
 
 __all__ = ["SCHEMA", "Fields", "Turn", "check", "create", "locked", "read", "seal"]
@@ -153,15 +154,10 @@ class Turn(NamedTuple):
 
 def create(path: Path, value: dict[str, Any]) -> bool:
     """Write the file of a new ledger; return False, and write nothing, where there is a file already."""
-    with _telling(path):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            with _flock(folder):
-                if path.exists():
-                    return False
-                _replace(path, value, None)
-        finally:
-            os.close(folder)
+    with _telling(path), _lock_for_new(path):
+        if path.exists():
+            return False
+        _replace(path, value, None)
     return True
 
 
@@ -175,39 +171,55 @@ def locked(path: Path) -> Generator[Turn]:
         Where the file is gone, or has a second name in the file system: a booking would change only one of the two.
     """
     with _telling(path):
+        if not has_handle_locks():
+            with lock_beside(path), _there(path):
+                yield _turn(path, path.lstat())
+            return
         while True:
-            try:
+            with _there(path):
                 handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-            except FileNotFoundError:
-                raise PrivacyError(
-                    f"the ledger file {path} is gone; nothing can be booked without it."
-                ) from None
             try:
-                with _flock(handle):
+                with lock_handle(handle):
                     mine = os.fstat(handle)
                     if _inode(path) != (mine.st_dev, mine.st_ino):
                         continue  # whoever held the lock before has put a newer one there
-                    if mine.st_nlink > 1:
-                        raise PrivacyError(
-                            f"the ledger file {path} has another name in the file system (a hard link), under which "
-                            "it would stay as it is now: two budgets for one text. Remove the other name."
-                        )
-                    yield Turn(path, (mine.st_dev, mine.st_ino))
+                    yield _turn(path, mine)
                     return
             finally:
                 os.close(handle)
 
 
-@contextmanager
-def _flock(handle: int) -> Generator[None]:
-    import fcntl
+def _turn(path: Path, mine: os.stat_result) -> Turn:
+    if stat.S_ISLNK(mine.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if mine.st_nlink > 1:
+        raise PrivacyError(
+            f"the ledger file {path} has another name in the file system (a hard link), under which "
+            "it would stay as it is now: two budgets for one text. Remove the other name."
+        )
+    return Turn(path, (mine.st_dev, mine.st_ino))
 
-    fcntl.flock(handle, fcntl.LOCK_EX)
+
+@contextmanager
+def _lock_for_new(path: Path) -> Generator[None]:
+    if not has_handle_locks():
+        with lock_beside(path):
+            yield
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        with lock_handle(folder):
+            yield
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _there(path: Path) -> Generator[None]:
     try:
         yield
-    finally:
-        # Closing is not enough: a process forked meanwhile holds the same open file, and with it the lock.
-        fcntl.flock(handle, fcntl.LOCK_UN)
+    except FileNotFoundError:
+        raise PrivacyError(f"the ledger file {path} is gone; nothing can be booked without it.") from None
 
 
 @contextmanager
@@ -235,27 +247,14 @@ def _replace(path: Path, value: dict[str, Any], expected: tuple[int, int] | None
             f"the ledger {path} would be larger than {_LARGEST_FILE >> 20} MiB; book repetitions as one event "
             "(discreet.privacy.accounting.events.composed)."
         )
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644 if expected is None else stat.S_IMODE(path.stat().st_mode))
+
+    def still_there() -> None:
         if _inode(path) != expected:
             raise PrivacyError(
                 f"the ledger file {path} was replaced while a booking was made; nothing was booked. Put it back."
             )
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+
+    write_file(path, lambda file: file.write(text.encode()), mode=None, before=still_there)
 
 
 def _checksum(content: dict[str, Any]) -> str:
