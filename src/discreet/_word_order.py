@@ -8,7 +8,9 @@ from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet.errors import CorpusError
 
-__all__ = ["carried", "in_order", "names_of"]
+__all__ = ["carried", "column_words", "in_order", "known_words", "names_of"]
+
+_COUNT_ANEW = "count with its words: read_corpus(..., vocabulary=release.vocabulary)"
 
 
 def carried(X: Any, name: str) -> Any:
@@ -28,7 +30,17 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def in_order(X: Any, words: tuple[str, ...] | None) -> Any:
+def column_words(n_words: int) -> tuple[str, ...]:
+    """Return stand-ins for words nobody gave: ``word_0``, ``word_1``, ..."""
+    return tuple(f"word_{column}" for column in range(n_words))
+
+
+def known_words(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return words, or None where they only stand in for words nobody gave."""
+    return None if words == column_words(len(words)) else words
+
+
+def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice: str = _COUNT_ANEW) -> Any:
     """Return documents with their columns in the order of ``words``.
 
     Parameters
@@ -36,6 +48,8 @@ def in_order(X: Any, words: tuple[str, ...] | None) -> Any:
     X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
     words : tuple of str, optional
         The words of a model, distinct; None where it knows none.
+    what, advice : str
+        For errors: what X is, and what to do where its words are others.
 
     Returns
     -------
@@ -53,8 +67,8 @@ def in_order(X: Any, words: tuple[str, ...] | None) -> Any:
         known = set(words)
         n_other = sum(word not in known for word in found)
         raise CorpusError(
-            f"the counts are of other words than the model: {n_other} of their {len(found)} are not among its "
-            f"{len(words)}; count with its words: read_corpus(..., vocabulary=release.vocabulary)."
+            f"the {what} are of other words than the model: {n_other} of their {len(found)} are not among its "
+            f"{len(words)}; {advice}."
         )
     column_of = {word: column for column, word in enumerate(found)}
     order = [column_of[word] for word in words]

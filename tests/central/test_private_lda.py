@@ -9,10 +9,10 @@ from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws, same
 
 from discreet import Corpus, Ledger, PrivateSVILDA
+from discreet._word_order import column_words
 from discreet.central import full_batch
 from discreet.central.schedule import plan
 from discreet.central.units import group_units
-from discreet.corpus.corpus import column_words
 from discreet.corpus.words import NUMBERED
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events

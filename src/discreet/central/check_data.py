@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._word_order import column_words
 from discreet.corpus import check_counts
-from discreet.corpus.corpus import column_words
 from discreet.corpus.owners import number_owners
 from discreet.corpus.words import carried
 from discreet.errors import CorpusError

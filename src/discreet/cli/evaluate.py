@@ -198,9 +198,9 @@ def _measure_privately(
 
 def _read(path: Path, file_format: str | None, tokens: dict[str, Any], **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
+    from discreet._word_order import column_words
     from discreet.cli.convert import load
     from discreet.corpus import TEXT_FORMATS, find_format
-    from discreet.corpus.corpus import column_words
 
     known = file_format or find_format(path)
     if known in TEXT_FORMATS:

@@ -24,7 +24,7 @@ from discreet.errors import CorpusError
 if TYPE_CHECKING:
     from discreet.corpus.tokenizer import Tokenizer
 
-__all__ = ["Corpus", "column_words"]
+__all__ = ["Corpus"]
 
 
 class Corpus:
@@ -311,11 +311,6 @@ class Corpus:
 
         train, test = split_rows(self, test_size, train_size, seed, by)
         return self.take(train), self.take(test)
-
-
-def column_words(n_words: int) -> tuple[str, ...]:
-    """Return stand-ins for words nobody gave: ``word_0``, ``word_1``, ..."""
-    return tuple(f"word_{i}" for i in range(n_words))
 
 
 def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> NDArray[Any] | None:

@@ -8,8 +8,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from discreet._progress import Callback
+from discreet._word_order import column_words
 from discreet.corpus.check import Csr, refuse_emptiness
-from discreet.corpus.corpus import Corpus, column_words
+from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.counted import Counted, CountReading
 from discreet.corpus.formats.records import Fields, Reading

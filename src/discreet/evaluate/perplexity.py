@@ -16,17 +16,13 @@ doi:10.1145/1553374.1553515.
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda import fold_in, log_likelihood
+from discreet.lda.completion import completion, token_log_likelihood
 
 __all__ = ["completion_perplexity", "transductive_perplexity", "unigram"]
-
-# Part of the definition, so that figures stay comparable: this many steps of expectation maximisation.
-_STEPS = 40
 
 
 def completion_perplexity(
@@ -65,11 +61,8 @@ def completion_perplexity(
     CorpusError, ParameterError
         Counts are no counts, topics no topics, or no token is left to score.
     """
-    documents = check_counts(counts)
-    rng = np.random.default_rng(random_state)
-    seen = rng.binomial(documents.data, 0.5)
-    first, second = _with(documents, seen), _with(documents, documents.data - seen)
-    return _perplexity(topic_word, first, second, doc_topic_prior, n_jobs)
+    how: Any = {"doc_topic_prior": doc_topic_prior, "random_state": random_state, "n_jobs": n_jobs}
+    return float(np.exp(-completion(topic_word, check_counts(counts), **how)))
 
 
 def transductive_perplexity(
@@ -91,7 +84,8 @@ def transductive_perplexity(
         At least 1; infinite if a word has probability 0 in all topics.
     """
     documents = check_counts(counts)
-    return _perplexity(topic_word, documents, documents, doc_topic_prior, n_jobs)
+    mean = token_log_likelihood(topic_word, documents, documents, doc_topic_prior, n_jobs)
+    return float(np.exp(-mean))
 
 
 def unigram(counts: Any, *, smoothing: float = 0.0) -> NDArray[np.float64]:
@@ -122,19 +116,3 @@ def unigram(counts: Any, *, smoothing: float = 0.0) -> NDArray[np.float64]:
     if not totals.sum() > 0:
         raise CorpusError("the documents hold no token; give others, or smoothing=1.")
     return (totals / totals.sum())[np.newaxis]
-
-
-def _with(documents: Any, data: NDArray[Any]) -> Any:
-    return sp.csr_matrix((data, documents.indices, documents.indptr), shape=documents.shape)
-
-
-def _perplexity(topic_word: ArrayLike, seen: Any, scored: Any, prior: ArrayLike, n_jobs: int | None) -> float:
-    # What is scored must be clean of zeros: 0 * ln 0 is no number.
-    scored = scored.copy()
-    scored.eliminate_zeros()
-    n_tokens = int(scored.data.sum(dtype=np.int64))
-    if n_tokens == 0:
-        raise CorpusError("no token is left to score: give longer documents, or more of them.")
-    doc_topic = fold_in(topic_word, seen, doc_topic_prior=prior, max_iter=_STEPS, tol=0.0, n_jobs=n_jobs)
-    total = float(log_likelihood(topic_word, doc_topic, scored, n_jobs=n_jobs).sum())
-    return float(np.exp(-total / n_tokens))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
-from discreet.corpus.corpus import column_words
+from discreet._word_order import column_words
 from discreet.corpus.words import GivenWords, WordOrigin, given_words
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
@@ -170,13 +170,13 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         return events.composed(events.pure(self.epsilon / self.reports_per_token), self.reports_per_token)
 
     def fit(
-        self, parts: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
+        self, X: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
     ) -> "FederatedLDA":
         """Run all rounds.
 
         Parameters
         ----------
-        parts : sequence of count matrices (or Corpus), each of shape (n_documents, n_words)
+        X : sequence of count matrices (or Corpus), each of shape (n_documents, n_words)
             One a silo, over the same public words.
         y : None
             Ignored.
@@ -189,15 +189,15 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         ------
         ParameterError, CorpusError, PrivacyError
         """
-        if isinstance(parts, np.ndarray) or hasattr(parts, "counts") or not len(parts):
+        if isinstance(X, np.ndarray) or hasattr(X, "counts") or not len(X):
             raise CorpusError("fit takes a list of count matrices, one for each silo.")
         self._check_parameters()
-        n_words = _width(parts[0])
-        given = _words(parts, vocabulary, words_are_public, n_words)
+        n_words = _width(X[0])
+        given = _words(X, vocabulary, words_are_public, n_words)
         words = column_words(n_words) if given.words is None else given.words
         state = init_server(
             self.mechanism,
-            n_clients=len(parts),
+            n_clients=len(X),
             n_topics=self.n_topics,
             n_words=n_words,
             n_rounds=self.n_rounds,
@@ -211,7 +211,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             allow_unlearnable=self.allow_unlearnable,
         )
         # Called once each silo has booked, and read and checked only then.
-        silos = [cache(partial(check_silo, part, state.n_words)) for part in parts]
+        silos = [cache(partial(check_silo, part, state.n_words)) for part in X]
         root = SecureStream(self.random_state).spawn("federated")
         streams = [root.spawn(f"client {client}") for client in range(len(silos))]
         expected = agreed_terms(state)
@@ -259,7 +259,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         Parameters
         ----------
         X : sequence of count matrices
-            As ``parts`` of :meth:`fit`.
+            As for :meth:`fit`.
         y : None
             Ignored.
         **fit_params

@@ -18,6 +18,7 @@ from discreet.lda.moments.learn import Learned, Reports, check_learnable, learn_
 from discreet.lda.moments.marchenko_pastur import learnable
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
+from discreet.local.checks import bits_in_order
 from discreet.local.promise import closed_ledger, losses, settings_of
 from discreet.privacy.accounting import events
 from discreet.release.private_estimator import PlannedEstimator
@@ -79,8 +80,8 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
 
         Parameters
         ----------
-        X : array or sparse matrix
-            Reports, as for :meth:`fit`.
+        X : array, sparse matrix or frame
+            Reports, as for :meth:`fit`; where columns have names, in any order.
         packed : bool, default False
 
         Returns
@@ -89,7 +90,8 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
             Where noise is high, close to the topics' overall weights. Post-processing of the reports.
         """
         check_is_fitted(self, "n_features_in_")
-        blocks = read_bits(X, self.n_features_in_, packed=packed, block=2048)
+        rows = X if packed else bits_in_order(X, self.release_.vocabulary)
+        blocks = read_bits(rows, self.n_features_in_, packed=packed, block=2048)
         weight = self.release_.topic_weight
         assert weight is not None
         return infer_topics(

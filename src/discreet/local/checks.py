@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from discreet._validate import CALLBACK, FLAG, RANDOM, THREADS, Rule, choice, number, rules, whole
+from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.errors import CorpusError
 
-__all__ = ["SHARED", "check_words"]
+__all__ = ["SHARED", "bits_in_order", "words_of_reports"]
 
 
 def _is_channel(value: Any) -> bool:
@@ -35,8 +36,17 @@ SHARED = rules(
 )
 
 
-def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:
-    """Return the word of each bit."""
+def words_of_reports(X: Any, vocabulary: Any, *, packed: bool) -> tuple[Any, tuple[str, ...]]:
+    """Return reports with their bits in the order of the words, and the word of each bit.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        Where columns have names and ``vocabulary`` is given, they are put in its order.
+    vocabulary : sequence of str, optional
+        By default the names of the columns, or numbers.
+    packed : bool
+    """
     shape = np.shape(X) if not hasattr(X, "shape") else X.shape
     if len(shape) != 2:
         raise CorpusError(f"reports must be rows of bits, but have shape {tuple(shape)}.")
@@ -45,8 +55,7 @@ def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:
     if vocabulary is None:
         if packed:
             raise CorpusError("packed reports do not tell how many words they have; pass vocabulary=.")
-        names = getattr(X, "columns", None)
-        vocabulary = [f"word_{column}" for column in range(shape[1])] if names is None else list(names)
+        vocabulary = names_of(X) or column_words(shape[1])
     words = tuple(str(word) for word in vocabulary)
     width = -(-len(words) // 8) if packed else len(words)
     if width != shape[1]:
@@ -56,4 +65,9 @@ def check_words(X: Any, vocabulary: Any, *, packed: bool) -> tuple[str, ...]:
         )
     if len(set(words)) != len(words):
         raise CorpusError("the words of the vocabulary must be distinct, but some are repeated.")
-    return words
+    return X if packed else bits_in_order(X, words), words
+
+
+def bits_in_order(X: Any, words: tuple[str, ...]) -> Any:
+    """Return reports with their bits in the order of a model's words, by name where they have names."""
+    return in_order(X, known_words(words), "reports", "make reports with its words")

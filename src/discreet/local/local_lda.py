@@ -17,7 +17,7 @@ from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.learn import Reports
 from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local.base import LocalTopics, make_release
-from discreet.local.checks import SHARED, check_words
+from discreet.local.checks import SHARED, words_of_reports
 from discreet.local.lp_lda import rebuild
 
 __all__ = ["LocalLDA"]
@@ -147,13 +147,13 @@ class LocalLDA(LocalTopics):
             Where X is not what was expected.
         """
         self._check_parameters()
-        words = check_words(X, vocabulary, packed=packed)
+        rows, words = words_of_reports(X, vocabulary, packed=packed)
         if self.inference == "reconstruct":
-            return self._fit_rebuilt(X, words, packed, simulated)
-        moments = Moments(len(words), channel=self.channel).add_batch(X, packed=packed, n_jobs=self.n_jobs)
+            return self._fit_rebuilt(rows, words, packed, simulated)
+        moments = Moments(len(words), channel=self.channel).add_batch(rows, packed=packed, n_jobs=self.n_jobs)
 
         def blocks(size: int) -> Any:
-            return read_bits(X, len(words), packed=packed, block=size)
+            return read_bits(rows, len(words), packed=packed, block=size)
 
         refine: Any = self.refine
         reports = Reports(blocks, self.channel, moments.n, refine)
@@ -180,7 +180,7 @@ class LocalLDA(LocalTopics):
                 f"the moments are of reports with p = {moments.p:.6g}, q = {moments.q:.6g}, but the channel has "
                 f"p = {float(self.channel.p):.6g}, q = {float(self.channel.q):.6g}."
             )
-        words = check_words(np.zeros((0, moments.n_words)), vocabulary, packed=False)
+        _, words = words_of_reports(np.zeros((0, moments.n_words)), vocabulary, packed=False)
         return self._fit_found(moments, None, words, simulated)
 
     def _fit_found(

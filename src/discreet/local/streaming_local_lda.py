@@ -17,7 +17,7 @@ from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments
 from discreet.local import report_stream
 from discreet.local.base import LocalTopics, make_release
-from discreet.local.checks import SHARED, check_words
+from discreet.local.checks import SHARED, bits_in_order, words_of_reports
 from discreet.local.discounted_moments import DiscountedMoments
 from discreet.local.report_stream import ReportStream
 from discreet.release.record import Release
@@ -172,7 +172,8 @@ class StreamingLocalLDA(LocalTopics):
             With ``forgetting`` below 1: how many batches came after it.
         """
         check_is_fitted(self, "n_features_in_")
-        report_stream.remove(self._stream, self, X, packed, age)
+        rows = X if packed else bits_in_order(X, self._stream.words)
+        report_stream.remove(self._stream, self, rows, packed, age)
         return self._refitted()
 
     def update(self) -> "StreamingLocalLDA":
@@ -224,8 +225,8 @@ class StreamingLocalLDA(LocalTopics):
                     f"X has {shape[1]} features, but {type(self).__name__} is expecting {len(vocabulary)} features as "
                     "input: they must agree within a stream."
                 )
-        words = check_words(X, vocabulary, packed=packed)
-        taken = report_stream.add(stream, self, X, words, packed)
+        rows, words = words_of_reports(X, vocabulary, packed=packed)
+        taken = report_stream.add(stream, self, rows, words, packed)
         taken.simulated |= bool(simulated)
         if taken is not stream:
             self._stream, self.n_features_in_, self._made = taken, len(words), None

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._word_order import in_order
+from discreet._word_order import in_order, known_words
 from discreet.errors import CorpusError
 from discreet.release.record import Release
 
@@ -34,20 +34,50 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         -------
         array of shape (n_documents, n_topics), rows sum to 1
         """
-        from discreet.corpus import check_counts
         from discreet.lda import fold_in
 
+        counts, prior = self._read(X)
+        return fold_in(self.components_, counts, doc_topic_prior=prior, n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the completion log-likelihood a token, in nats: how well the topics foretell documents.
+
+        It is the logarithm of 1 / :func:`discreet.evaluate.completion_perplexity`, higher is better. Exact, hence as
+        private as X: a private number is :class:`discreet.PrivateFit`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
+            Documents that the topics were not fitted to.
+        y : None
+            Ignored.
+        """
+        from discreet.lda.completion import completion
+
+        counts, prior = self._read(X)
+        return completion(self.components_, counts, doc_topic_prior=prior, n_jobs=self.n_jobs)
+
+    def _read(self, X: Any) -> tuple[Any, float]:
+        """Return the counts of documents in the order of the release, and the prior of their topics."""
+        from discreet.corpus import check_counts
+
         check_is_fitted(self, "release_")
-        words = self.release_.vocabulary
-        named = words != tuple(f"word_{column}" for column in range(len(words)))
-        counts = check_counts(in_order(X, words) if named else X)
+        counts = check_counts(in_order(X, known_words(self.release_.vocabulary)))
         if counts.shape[1] != self.n_features_in_:
             raise CorpusError(
                 f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input; count with the vocabulary of the release."
             )
-        prior = self.release_.configuration.get("doc_topic_prior", 0.1)
-        return fold_in(self.components_, counts, doc_topic_prior=float(prior), n_jobs=self.n_jobs)
+        return counts, float(self.release_.configuration.get("doc_topic_prior", 0.1))
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The words of the columns, where somebody named them."""
+        check_is_fitted(self, "release_")
+        words = known_words(self.release_.vocabulary)
+        if words is None:
+            raise AttributeError("the columns of X had no names.")
+        return np.asarray(words, dtype=object)
 
     @property
     def topic_word_(self) -> NDArray[np.float64]:

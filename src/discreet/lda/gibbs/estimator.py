@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -214,6 +215,25 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self, "topic_word_counts_")
         documents = read_for(self, X, reset=False)
         return fold_in(self.topic_word_, documents, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the completion log-likelihood a token of documents, in nats; higher is better.
+
+        It is the logarithm of 1 / ``discreet.evaluate.completion_perplexity``.
+
+        Parameters
+        ----------
+        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+            Documents that the model was not fitted to; whole counts.
+        y : ignored
+        """
+        from discreet.lda.completion import completion
+
+        check_is_fitted(self, "topic_word_counts_")
+        documents = read_for(self, X, reset=False)
+        shape = (documents.n_documents, documents.n_words)
+        counts = sp.csr_matrix((documents.counts, documents.words, documents.indptr), shape=shape)
+        return completion(self.topic_word_, counts, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
 
     @property
     def components_(self) -> NDArray[np.float64]:
