@@ -73,7 +73,9 @@ def test_the_privacy_label_says_it_all():
         assert part in text, part
     assert "public list" not in text
     plain = text_of(report(release()))
-    assert "public list" in plain
+    assert "not stated: ask whoever made this" in plain
+    declared = release(settings={"words": "public", "words_declared_by": "Roe"})
+    assert "as declared by: Roe" in text_of(report(declared))
     assert "chosen privately" not in plain
 
 

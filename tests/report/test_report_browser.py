@@ -1,5 +1,6 @@
 """The report in a real browser, without a network."""
 
+import csv
 import shutil
 
 import pytest
@@ -292,3 +293,79 @@ def test_the_policy_stops_what_slips_in(browser, made, tmp_path):
     assert page.evaluate("window.canary") is None
     assert any("Content Security Policy" in text for text in refused)
     context.close()
+
+
+@pytest.fixture
+def clear(browser, tmp_path):
+    """Open a page whose topics stand clear of the noise."""
+    made = release(n_topics=8, n_words=400, words=HOSTILE, noise=0.0005)
+    made.to_html(tmp_path / "r.html")
+    contexts = []
+
+    def open_it(**options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.goto((tmp_path / "r.html").as_uri())
+        return page, made
+
+    yield open_it
+    for context in contexts:
+        context.close()
+
+
+def test_files_are_saved_from_the_page(clear):
+    page, made = clear()
+    with page.expect_download() as saved:
+        page.click("[data-save=csv]")
+    with saved.value.path().open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]
+    assert float(rows[1][4]) == pytest.approx(made.topic_word[0].max(), rel=1e-5)
+    assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
+    for kind, start in (("svg", b"<svg"), ("similar", b"<svg"), ("png", b"\x89PNG")):
+        with page.expect_download() as saved:
+            page.click(f"[data-save={kind}]")
+        raw = saved.value.path().read_bytes()
+        assert raw.startswith(start)
+        assert b"<script" not in raw
+    text = raw_svg(page)
+    assert "class=" not in text  # it must look the same without the page's style sheet
+    assert 'fill="rgb' in text
+
+
+def raw_svg(page):
+    with page.expect_download() as saved:
+        page.click("[data-save=svg]")
+    return saved.value.path().read_text()
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_every_large_bubble_has_its_name(clear, width):
+    page, _ = clear(viewport={"width": width, "height": 800})
+    dots = page.locator("#map .dot:not(.noisy)")
+    n_large = 0
+    for i in range(dots.count()):
+        dot = dots.nth(i)
+        if float(dot.locator(".disc").get_attribute("r")) < 22:
+            continue
+        n_large += 1
+        names = dot.locator(".name")
+        seen = [names.nth(k) for k in range(names.count()) if names.nth(k).is_visible()]
+        assert len(seen) == 1
+        assert seen[0].bounding_box()["height"] > (10 if width < 500 else 12)
+    assert n_large >= 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_topic_of_noise_opens_its_fold_when_asked_for(browser, tmp_path):
+    from tests.report.test_noisy_topics import with_noise_topics
+
+    made, truth = with_noise_topics()
+    made.to_html(tmp_path / "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri() + f"#topic-{truth.index(True)}")
+    assert page.locator("#noise").evaluate("fold => fold.open")
+    assert "mostly noise" in page.locator("#chosen").inner_text()
+    page.select_option("#choose", str(truth.index(False)))
+    assert "mostly noise" not in page.locator("#chosen").inner_text()
+    page.close()

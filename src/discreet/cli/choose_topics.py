@@ -115,6 +115,8 @@ def _show(result: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from discreet.cli.display import whole_words
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("topics", "perplexity", "±", "coherence", "±", "diversity"):
         table.add_column(name, justify="right")
@@ -128,7 +130,7 @@ def _show(result: Any) -> None:
             f"{row['coherence_error']:.3f}",
             f"{row['diversity']:.2f}",
         )
-    out = Console(highlight=False, soft_wrap=True)
+    out = whole_words(Console(highlight=False))
     out.print(table)
     out.print(f"words alone: perplexity {result.unigram_perplexity.mean():.1f}")
     out.print(f"* {result.best}: the smallest that none beats by more than one standard error")

@@ -13,13 +13,25 @@ from rich.table import Table
 
 from discreet._progress import Callback
 from discreet.release import Release
+from discreet.report.noisy_topics import mostly_noise
+from discreet.report.noisy_topics import told as noise_told
+from discreet.report.wording import shown
 
-__all__ = ["console", "hand_over", "print_topics", "progress"]
+__all__ = ["console", "hand_over", "print_topics", "progress", "whole_words"]
+
+_NARROW, _WIDE = 40, 10_000
 
 
 def console(*, quiet: bool = False) -> Console:
     """Return a console on standard error, so that standard output stays clean for results."""
-    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+    return whole_words(Console(stderr=True, quiet=quiet, highlight=False))
+
+
+def whole_words(console: Console) -> Console:
+    """Have lines break between words on a terminal, which would break them anywhere; and nowhere in a file or pipe."""
+    if not console.is_terminal:
+        console.width = _WIDE
+    return console
 
 
 @contextmanager
@@ -71,16 +83,27 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
 def print_topics(
     release: Release, n_words: int, out: Console, *, by: Literal["probability", "lift"] = "probability"
 ) -> None:
-    """Print a table of topics, the heaviest first where the release knows their weights."""
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    table.add_column("topic", justify="right")
-    weights = release.topic_weight
-    if weights is not None:
-        table.add_column("share", justify="right")
-    table.add_column("words", overflow="fold")
+    """Print a table of topics, the heaviest first where the release knows their weights, mostly noise last."""
     words = release.top_words(n_words, by=by)
-    order = range(len(words)) if weights is None else (-weights).argsort(kind="stable")
-    for topic in order:
+    longest = max(len(shown(word)) for row in words for word in row)
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    narrow = out.width < _NARROW
+    table.add_column("" if narrow else "topic", justify="right", no_wrap=True)
+    weights = release.topic_weight
+    if weights is not None and not narrow:
+        table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("words", overflow="fold", min_width=min(longest, out.width))
+    noisy = mostly_noise(release)
+    order: list[int] = (
+        list(range(len(words))) if weights is None else (-weights).argsort(kind="stable").tolist()
+    )
+    for topic in sorted(order, key=lambda topic: bool(noisy[topic])):
         share = [] if weights is None else [f"{100 * weights[topic]:.1f} %"]
-        table.add_row(str(int(topic)), *share, escape(" ".join(words[int(topic)])))
+        name = release.topic_names[topic]
+        before = [f"{one}: " for one in share] if narrow else []
+        called = "(mostly noise) " if noisy[topic] else "" if name is None else f"{shown(name)}: "
+        told = "".join([*before, called, " ".join(map(shown, words[topic]))])
+        table.add_row(str(topic), *(share if not narrow else ()), escape(told))
     out.print(table)
+    if told := noise_told(release):
+        out.print(f"{told}: fewer topics, more epsilon or more texts would help.", markup=False)

@@ -318,7 +318,9 @@ def _show(answer: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    out = Console(highlight=False, soft_wrap=True)
+    from discreet.cli.display import whole_words
+
+    out = whole_words(Console(highlight=False))
     sizes = answer["corpus"]
     dropped = sizes["tokens_dropped"]
     out.print(

@@ -134,7 +134,7 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     for number, suspect in enumerate(suspects[start : start + n_words], start + 1):
         topics = ", ".join(map(str, suspect.topics[:6])) + (" ..." if len(suspect.topics) > 6 else "")
         table.add_row(str(number), escape(shown(suspect.word)), ", ".join(suspect.reasons), topics)
-    say.print(table, soft_wrap=False)
+    say.print(table)
 
 
 def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:

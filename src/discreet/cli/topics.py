@@ -22,7 +22,7 @@ def topics(
     """Print the topics of a release, and its guarantee."""
     from rich.console import Console
 
-    from discreet.cli.display import print_topics
+    from discreet.cli.display import print_topics, whole_words
     from discreet.release import Release
 
     if by not in ("probability", "lift"):
@@ -33,7 +33,7 @@ def topics(
         answer = {"guarantee": release.guarantee, "topics": release.top_words(words, by=order)}
         typer.echo(json.dumps(answer, ensure_ascii=False, indent=1))
         return
-    out = Console(highlight=False, soft_wrap=True)
+    out = whole_words(Console(highlight=False))
     print_topics(release, words, out, by=order)
     out.print()
     out.print(release.guarantee, markup=False)

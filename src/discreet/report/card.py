@@ -15,7 +15,7 @@ from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release import details
 from discreet.release.record import Release
 from discreet.release.words import printable
-from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown, words_origin
 
 __all__ = ["card"]
 
@@ -35,7 +35,7 @@ def card(release: Release) -> str:
         ("delta", f"{promise.delta:g}"),
         ("found by", promise.accountant),
         ("noise", release.determinism),
-        ("words", _words(release)),
+        ("words", words_origin(release, _plain)),
         ("settings", "public"),
         *_numbers(release),
         *((details.DETAILS[name], _plain(text)) for name, text in release.details.items() if name != "title"),
@@ -113,22 +113,6 @@ def _may_leave(release: Release) -> str:
     return (
         f"Everything in this folder is covered by the promise above; nothing in it tells of a single {unit}."
     )
-
-
-def _words(release: Release) -> str:
-    """Say where the words come from, and who says so."""
-    kind = release.configuration.get("words")
-    if any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries) and kind in (
-        "chosen",
-        None,
-    ):
-        return "chosen privately; the choice is booked"
-    if kind == "public":
-        declared = _plain(str(release.configuration.get("words_declared_by", "nobody")))
-        return f"a public list, not made from these texts, as declared by: {declared}"
-    if kind == "numbered":
-        return "none, columns are numbered; that their number tells nothing is for whoever made this to vouch"
-    return "not stated: ask whoever made this where they come from"
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:

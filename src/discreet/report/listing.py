@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.record import Release
+from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import shown
 
 __all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words"]
@@ -51,6 +52,8 @@ class Listing:
         What the page's script needs.
     topics_a_word : int
         How many topics the search lists for a word at most.
+    noisy : boolean array of shape (n_topics,)
+        Which topics are mostly noise; they are called that.
     """
 
     candidates: list[Indices]
@@ -58,6 +61,7 @@ class Listing:
     above: NDArray[np.bool_] | None
     data: dict[str, Any]
     topics_a_word: int
+    noisy: NDArray[np.bool_]
 
 
 def list_words(release: Release) -> Listing:
@@ -67,7 +71,11 @@ def list_words(release: Release) -> Listing:
     above = None if noise is None else topic_word > STANDARD_DEVIATIONS * noise
     weight = _positive(release.word_weight)
     candidates = [_candidates(row, weight) for row in topic_word]
-    labels = [_label(release, topic, candidates[topic], weight, above) for topic in range(n_topics)]
+    noisy = mostly_noise(release)
+    labels = [
+        _label(release, topic, candidates[topic], weight, above, bool(noisy[topic]))
+        for topic in range(n_topics)
+    ]
     listed: Indices = np.unique(np.concatenate(candidates))
     position = np.zeros(n_words, dtype=np.int64)
     position[listed] = np.arange(len(listed))
@@ -90,7 +98,7 @@ def list_words(release: Release) -> Listing:
         "deviations": STANDARD_DEVIATIONS,
         "total": n_words,
     }
-    return Listing(candidates, labels, above, data, depth)
+    return Listing(candidates, labels, above, data, depth, noisy)
 
 
 def _positive(weight: Floats | None) -> Floats | None:
@@ -118,10 +126,17 @@ def _candidates(row: Floats, weight: Floats | None) -> Indices:
 
 
 def _label(
-    release: Release, topic: int, chosen: Indices, weight: Floats | None, above: NDArray[np.bool_] | None
+    release: Release,
+    topic: int,
+    chosen: Indices,
+    weight: Floats | None,
+    above: NDArray[np.bool_] | None,
+    noisy: bool,
 ) -> list[str]:
     """Name a topic as a person did, or by words probable in it and typical of it, no noise if there is a choice."""
     given = release.topic_names[topic]
+    if noisy:  # a title made of its words would be believed
+        return ["mostly noise"] if given is None else [shown(given), "mostly noise"]
     if given is not None:
         return [shown(given)]
     row = release.topic_word[topic, chosen]

@@ -20,16 +20,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HEIGHT", "WIDTH", "Circle", "distances", "lay_out", "scale"]
+__all__ = ["HEIGHT", "SMALL_SCREEN_FONT", "WIDTH", "Circle", "distances", "lay_out", "scale"]
 
 Floats = NDArray[np.float64]
 
 #: Size of the drawing, in its own units.
 WIDTH, HEIGHT = 720, 600
 _MARGIN, _GAP, _FONT = 46.0, 5.0, 14.0
+SMALL_SCREEN_FONT = 25.0
 #: Share of the drawing that all circles cover together.
 _COVERED = 0.16
 _SMALLEST, _LARGEST = 9.0, 62.0
+#: Circles from this radius on always have their label.
+_LARGE = 22.0
 #: Longest way a circle is pushed in one round.
 _STEP = 12.0
 
@@ -45,6 +48,8 @@ class Circle(NamedTuple):
         Where its label's middle stands.
     crowded : bool
         Whether there is no free place for the label; it is then shown on demand only.
+    small_x, small_y, small_crowded
+        The same for the larger letters that a small screen needs.
     """
 
     x: float
@@ -53,6 +58,9 @@ class Circle(NamedTuple):
     label_x: float
     label_y: float
     crowded: bool
+    small_x: float
+    small_y: float
+    small_crowded: bool
 
 
 def distances(topic_word: Floats) -> Floats:
@@ -84,7 +92,8 @@ def scale(distance: Floats) -> Floats:
 def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[str]) -> list[Circle]:
     """Return a circle for each topic, with areas in proportion to their weights, and a place for its label.
 
-    Circles that would overlap are pushed apart, so distances on the map are approximate.
+    Circles that would overlap are pushed apart, so distances on the map are approximate. Large circles always have a
+    place for their label, if need be over another circle. An empty label takes no place.
 
     Parameters
     ----------
@@ -100,12 +109,11 @@ def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[st
     # Many topics need small circles, or there is no room between them.
     radii *= min(1.0, math.sqrt(0.4 * WIDTH * HEIGHT / float(np.sum(math.pi * radii**2))))
     points = _push_apart(_fit(scale(distances(topic_word))), radii)
-    places = _place_labels(points, radii, labels)
+    places = _place_labels(points, radii, labels, _FONT)
+    small = _place_labels(points, radii, labels, SMALL_SCREEN_FONT)
     return [
-        Circle(_tenth(x), _tenth(y), _tenth(radius), _tenth(label_x), _tenth(label_y), crowded)
-        for (x, y), radius, (label_x, label_y, crowded) in zip(
-            points.tolist(), radii.tolist(), places, strict=True
-        )
+        Circle(_tenth(x), _tenth(y), _tenth(radius), *place, *other)
+        for (x, y), radius, place, other in zip(points.tolist(), radii.tolist(), places, small, strict=True)
     ]
 
 
@@ -146,24 +154,33 @@ def _push_apart(points: Floats, radii: Floats, rounds: int = 400) -> Floats:
     return np.clip(points, edge, size - edge)
 
 
-def _place_labels(points: Floats, radii: Floats, labels: Sequence[str]) -> list[tuple[float, float, bool]]:
+def _place_labels(
+    points: Floats, radii: Floats, labels: Sequence[str], font: float
+) -> list[tuple[float, float, bool]]:
     """Find each label a free place beside its circle, the largest circles first."""
     boxes: list[tuple[float, float, float, float]] = []
     places: list[tuple[float, float, bool]] = [(0.0, 0.0, True)] * len(labels)
     for topic in np.argsort(-radii, kind="stable").tolist():
         (x, y), radius = points[topic].tolist(), float(radii[topic])
-        half, tall = 0.31 * _FONT * len(labels[topic]) + 2, _FONT / 2 + 1
+        if not labels[topic]:
+            continue
+        half, tall = 0.31 * font * len(labels[topic]) + 2, font / 2 + 1
         below, above = y + radius + tall + 2, y - radius - tall - 2
         beside = radius + half + 4
         options = [(x, below), (x, above), (x + beside, y), (x - beside, y)]
         # The drawing's edge may push a label sideways while it still stands under its circle.
         shifted = [(min(max(cx, half + 2), WIDTH - half - 2), cy) for cx, cy in options[:2]]
-        places[topic] = (*shifted[0], True)
-        for cx, cy in [*shifted, *options[2:]]:
+        places[topic] = (_tenth(shifted[0][0]), _tenth(shifted[0][1]), True)
+        tries = [(cx, cy, radii) for cx, cy in [*shifted, *options[2:]]]
+        if radius >= _LARGE:  # its label may cover circles, but no other label
+            steps = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 0)
+            held = min(max(x, half + 2), WIDTH - half - 2)
+            tries += [(held, y + step * font, np.zeros_like(radii)) for step in steps]
+        for cx, cy, obstacles in tries:
             box = (cx - half, cy - tall, cx + half, cy + tall)
-            if _inside(box) and not _hits(box, boxes, points, radii, topic):
+            if _inside(box) and not _hits(box, boxes, points, obstacles, topic):
                 boxes.append(box)
-                places[topic] = (cx, cy, False)
+                places[topic] = (_tenth(cx), _tenth(cy), False)
                 break
     return places
 

@@ -28,7 +28,17 @@ from discreet.release.record import Release
 from discreet.release.words import printable
 from discreet.report import map as topic_map
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
-from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown
+from discreet.report.noisy_topics import told as noise_told
+from discreet.report.plain_words import questions
+from discreet.report.similarity import similarity_svg
+from discreet.report.wording import (
+    NOT_REVIEWED,
+    epsilon_shown,
+    reports_counted,
+    shown,
+    text_covered,
+    words_origin,
+)
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -37,6 +47,7 @@ __all__ = ["report", "write_report"]
 
 #: Words of each topic that stand on the page itself, for readers without JavaScript and for print.
 _STATIC_WORDS = 10
+_LONGEST_ON_MAP = 18
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -65,6 +76,7 @@ def report(
     """
     listing = list_words(release)
     style, script = _part("report.css"), _part("report.js")
+    topics = _topics(release, listing)
     page = _template().render(
         # Our own files, and JSON that is escaped where it is made; everything else is escaped by jinja2.
         style=Markup(style),
@@ -82,7 +94,12 @@ def report(
         noise=_kind_of_noise(release),
         deviations=f"{STANDARD_DEVIATIONS:g}",
         topics_a_word=listing.topics_a_word,
-        topics=_topics(release, listing),
+        topics=topics,
+        n_noisy=int(listing.noisy.sum()),
+        noisy=noise_told(release),
+        questions=questions(release),
+        covered=text_covered(release),
+        similar=Markup(_similar(release, listing)),
         label=_privacy_label(release),
         fit=None if fit is None else _fit(fit, release),
         audit=None if audit is None else _audit(audit, curve, release),
@@ -132,15 +149,19 @@ def _kind_of_noise(release: Release) -> str:
 
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     """What the page itself says of each topic."""
-    circles = topic_map.lay_out(
-        release.topic_word, release.topic_weight, [label[0] for label in listing.labels]
-    )
+    on_map = [
+        "" if noisy else _short(label[0]) for label, noisy in zip(listing.labels, listing.noisy, strict=True)
+    ]
+    circles = topic_map.lay_out(release.topic_word, release.topic_weight, on_map)
+    overall = release.word_weight
     topics: list[dict[str, Any]] = []
     for number, circle in enumerate(circles):
         row = release.topic_word[number]
         chosen = (-row).argsort(kind="stable")[:_STATIC_WORDS].tolist()
         noise = None if release.topic_word_noise is None else release.topic_word_noise[number]
         tops = [row[word] + (0.0 if noise is None else STANDARD_DEVIATIONS * noise[word]) for word in chosen]
+        if overall is not None:
+            tops += overall[chosen].tolist()
         longest = max(*tops, 1e-12)
         words: list[dict[str, Any]] = []
         for word in chosen:
@@ -153,6 +174,8 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
                     "noise": None if noise is None or not half else _percent(half),
                     "solid": listing.above is None or bool(listing.above[number, word]),
                     "bar": round(100 * row[word] / longest, 2),
+                    "overall": None if overall is None else round(100 * float(overall[word]) / longest, 2),
+                    "overall_percent": None if overall is None else _percent(float(overall[word])),
                     "low": round(100 * low / longest, 2),
                     "high": round(100 * high / longest, 2),
                 }
@@ -162,6 +185,8 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
             {
                 "number": number,
                 "label": listing.labels[number],
+                "on_map": on_map[number],
+                "noisy": bool(listing.noisy[number]),
                 "name": ", ".join(listing.labels[number]),
                 "circle": circle,
                 "share": weight,
@@ -172,11 +197,22 @@ def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
     return topics
 
 
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST_ON_MAP else label[: _LONGEST_ON_MAP - 1] + "\u2026"
+
+
+def _similar(release: Release, listing: Listing) -> str:
+    """Draw which topics are alike, without those that are mostly noise."""
+    kept = [topic for topic, noisy in enumerate(listing.noisy.tolist()) if not noisy]
+    return similarity_svg(
+        release.topic_word[kept], kept, [", ".join(listing.labels[topic]) for topic in kept]
+    )
+
+
 def _privacy_label(release: Release) -> dict[str, Any]:
     """What the privacy label says."""
     ledger = release.ledger
     guarantee = release.promise
-    chosen = any(entry.purpose.startswith("vocabulary") for entry in ledger.entries)
     return {
         "no_privacy": math.isinf(guarantee.epsilon),
         "reproducible": release.reproducible,
@@ -189,7 +225,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "in_words": guarantee.in_words(),
         "risk": attack_risk_sentence(guarantee, [entry.event for entry in ledger.entries]),
         "determinism": release.determinism,
-        "words_chosen": chosen,
+        "words": words_origin(release),
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
         "reports": reports_counted(release),
         "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],

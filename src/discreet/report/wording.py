@@ -1,11 +1,12 @@
 """How words and numbers of a release are shown to people, wherever they come from."""
 
 import math
+from collections.abc import Callable
 
 from discreet.release.record import Release
 from discreet.release.words import printable
 
-__all__ = ["NOT_REVIEWED", "epsilon_shown", "reports_counted", "shown"]
+__all__ = ["NOT_REVIEWED", "epsilon_shown", "reports_counted", "shown", "text_covered", "words_origin"]
 
 #: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
 NOT_REVIEWED = "none told: names and numbers that many documents share may stand among the words"
@@ -41,3 +42,27 @@ def epsilon_shown(epsilon: float) -> str:
         digits = 3 - math.floor(math.log10(epsilon))
         text = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
     return text
+
+
+def text_covered(release: Release) -> str | None:
+    """Say what share of the text the words make up, where that was released."""
+    share = release.configuration.get("text_covered")
+    if not isinstance(share, float) or not math.isfinite(share):
+        return None
+    return f"about {100 * min(max(share, 0.0), 1.0):.0f} % (a noisy number)"
+
+
+def words_origin(release: Release, escape: Callable[[str], str] = printable) -> str:
+    """Say where the words come from, and who says so; what they say is escaped."""
+    kind = release.configuration.get("words")
+    if any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries) and kind in (
+        "chosen",
+        None,
+    ):
+        return "chosen privately; the choice is booked"
+    if kind == "public":
+        declared = escape(str(release.configuration.get("words_declared_by", "nobody")))
+        return f"a public list, not made from these texts, as declared by: {declared}"
+    if kind == "numbered":
+        return "none, columns are numbered; that their number tells nothing is for whoever made this to vouch"
+    return "not stated: ask whoever made this where they come from"

@@ -4,10 +4,11 @@
   const get = (id) => document.getElementById(id);
   const SHOWN = 20, MATCHES = 8, CHIPS = 8;
   const dots = [...document.querySelectorAll("#map .dot")];
-  const cards = [...document.querySelectorAll(".card")];
+  const cards = [];
+  for (const card of document.querySelectorAll(".card")) cards[Number(card.dataset.topic)] = card;
   const map = get("map"), search = get("search"), slider = get("lambda"), choose = get("choose");
   const lower = data.words.map((word) => word.toLocaleLowerCase());
-  let current = -1, sought = -1;
+  let current = -1, sought = -1, asked = null;
 
   const make = (tag, className, text) => {
     const element = document.createElement(tag);
@@ -26,14 +27,15 @@
     return value.toFixed(value < 0.1 ? 3 : value < 10 ? 2 : 1) + "\u202f%";
   };
 
-  function chart(p, reach, longest, solid) {
+  function chart(p, reach, longest, solid, overall) {
     const at = (value) => (100 * Math.max(0, value)) / longest;
     const svg = draw("svg", { class: "chart", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
-    svg.append(draw("rect", { class: "bar " + (solid ? "solid" : "hollow"), x: 0, y: 1, width: at(p), height: 8 }));
+    svg.append(draw("rect", { class: "bar " + (solid ? "solid" : "hollow"), x: 0, y: 0.5, width: at(p), height: 5.6 }));
+    if (overall !== null) svg.append(draw("rect", { class: "overall", x: 0, y: 7.2, width: at(overall), height: 2 }));
     if (reach > 0) {
       const low = at(p - reach), high = at(p + reach);
-      const caps = low > 0 ? `M${low} 2.5V7.5` : "";
-      svg.append(draw("path", { class: "whisker", d: `M${low} 5H${high}M${high} 2.5V7.5${caps}` }));
+      const caps = low > 0 ? `M${low} 1.6V5` : "";
+      svg.append(draw("path", { class: "whisker", d: `M${low} 3.3H${high}M${high} 1.6V5${caps}` }));
     }
     return svg;
   }
@@ -57,7 +59,8 @@
       const i = topic.words.indexOf(sought);
       if (i >= 0) rows.push({ word: sought, p: topic.p[i], i, reach: topic.noise ? data.deviations * topic.noise[i] : 0 });
     }
-    const longest = Math.max(1e-12, ...rows.map((row) => row.p + row.reach));
+    const overall = (word) => (data.weight ? data.weight[word] : null);
+    const longest = Math.max(1e-12, ...rows.map((row) => Math.max(row.p + row.reach, overall(row.word) || 0)));
     get("words").replaceChildren(...rows.map((row) => {
       const solid = !topic.noise || row.p > row.reach;
       const item = make("li", (solid ? "solid" : "hollow") + (row.word === sought ? " sought" : ""));
@@ -67,20 +70,22 @@
       button.append(make("bdi", "", data.words[row.word]));
       button.addEventListener("click", () => { search.value = data.words[row.word]; find(); });
       const value = make("span", "value", percent(row.p));
-      const spoken = (row.reach > 0 ? " plus or minus " + percent(row.reach) : "") + (solid ? "" : ", may be noise alone");
+      const spoken = (row.reach > 0 ? " plus or minus " + percent(row.reach) : "") + (solid ? "" : ", may be noise alone") +
+        (data.weight ? `; ${percent(data.weight[row.word])} over all topics` : "");
       value.append(make("span", "hidden", spoken));
-      item.append(button, chart(row.p, row.reach, longest, solid), value);
+      item.append(button, chart(row.p, row.reach, longest, solid, overall(row.word)), value);
       return item;
     }));
-    get("axis").textContent = `The longest whisker ends at ${percent(longest)}. ` +
+    get("axis").textContent = `The longest bar or whisker ends at ${percent(longest)}. ` +
       `${Math.min(rows.length, SHOWN)} of ${data.total.toLocaleString("en")} words are shown.`;
   }
 
   // The name of the topic that is chosen, pointed at or focused lies above all circles.
   function call(number) {
-    const name = dots[number].querySelector(".name"), called = get("called");
-    for (const at of ["x", "y"]) called.setAttribute(at, name.getAttribute(at));
-    called.textContent = name.textContent;
+    const names = [...dots[number].querySelectorAll(".name")], called = get("called");
+    const name = names.find((one) => getComputedStyle(one).display !== "none");
+    called.textContent = name ? name.textContent : "";
+    if (name) for (const at of ["x", "y"]) called.setAttribute(at, name.getAttribute(at));
   }
 
   function select(number, focus) {
@@ -96,6 +101,8 @@
     get("chosen").textContent = `Topic ${current}: ${data.topics[current].name}`;
     get("about").textContent = card.querySelector("header p").textContent;
     listWords();
+    const fold = card.closest("details");
+    if (fold && asked) fold.open = true;
     if (focus) dots[current].focus();
   }
 
@@ -178,6 +185,58 @@
   search.addEventListener("keydown", (event) => { if (event.key === "Escape") { search.value = ""; find(); } });
   if (slider) slider.addEventListener("input", () => { get("lambda-value").textContent = Number(slider.value).toFixed(2); listWords(); });
 
+  // Files for the reader: made here, from what stands on the page.
+  const STYLED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order",
+    "font-family", "font-size", "font-weight", "text-anchor", "visibility", "display"];
+  function save(content, type, name) {
+    const link = make("a");
+    link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  function drawing(svg) {
+    const copy = svg.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+    from.forEach((element, i) => {
+      const style = getComputedStyle(element);
+      for (const name of STYLED) to[i].setAttribute(name, style.getPropertyValue(name));
+      for (const name of ["class", "style", "href"]) to[i].removeAttribute(name);
+    });
+    const page = draw("rect", { width, height, fill: getComputedStyle(document.body).backgroundColor });
+    copy.prepend(page);
+    for (const [name, value] of [["xmlns", "http://www.w3.org/2000/svg"], ["width", width], ["height", height]]) copy.setAttribute(name, value);
+    return { text: new XMLSerializer().serializeToString(copy), width, height };
+  }
+  function picture({ text, width, height }) {
+    const image = new Image(), canvas = make("canvas");
+    canvas.width = 2 * width;
+    canvas.height = 2 * height;
+    image.onload = () => {
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(blob, "image/png", "topics.png"));
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  }
+  function table() {
+    // A spreadsheet would run a cell that begins like a formula.
+    const cell = (value) => {
+      const text = String(value), safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+      return /[",\n\r]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
+    };
+    const rows = [["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]];
+    data.topics.forEach((topic, number) => topic.words.forEach((word, i) => rows.push([number, topic.name, i + 1, data.words[word],
+      topic.p[i], topic.noise ? topic.noise[i] : "", data.weight ? data.weight[word] : ""])));
+    return rows.map((row) => row.map(cell).join(",") + "\r\n").join("");
+  }
+  const saves = {
+    csv: () => save("\ufeff" + table(), "text/csv", "topics.csv"),
+    svg: () => save(drawing(map).text, "image/svg+xml", "topics.svg"),
+    png: () => picture(drawing(map)),
+    similar: () => save(drawing(get("similar")).text, "image/svg+xml", "topics-alike.svg"),
+  };
+  for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", saves[button.dataset.save]);
+
   const root = document.documentElement, theme = get("theme");
   const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (systemDark.matches ? "dark" : "light")) === "dark";
@@ -187,7 +246,7 @@
   label();
 
   for (const element of document.querySelectorAll(".script")) element.removeAttribute("hidden");
-  const asked = /^#topic-(\d+)$/.exec(window.location.hash);
+  asked = /^#topic-(\d+)$/.exec(window.location.hash);
   const first = dots.map((dot) => Number(dot.querySelector(".disc").getAttribute("r")));
   select(asked && Number(asked[1]) < dots.length ? Number(asked[1]) : first.indexOf(Math.max(...first)));
 })();

@@ -1,0 +1,53 @@
+r"""Which topics are mostly noise, judged from the release alone.
+
+A topic is one because it differs from the words of all texts together: by :math:`\sum_w (p(w|k) - p(w))_+`. Noise of
+standard deviations :math:`s_{kw}` alone, around the same frequencies, would show
+:math:`\sum_w E[(s_{kw} Z)_+] = \sum_w s_{kw} / \sqrt{2 \pi}`. Where the second is at least 0.3 of the first, the topic
+is called mostly noise: training follows noise and finds words for it, so the line lies below a half. It was set on
+eight fits of made-up notes (epsilon .5 to 3, 12 to 30 topics), where 75 of 81 topics that follow no theme lie above it,
+and 75 of 80 that do lie below. It is no test with an error rate.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.release.record import Release
+
+__all__ = ["mostly_noise", "noise_share", "told"]
+
+_MOSTLY = 0.3
+
+
+def noise_share(release: Release) -> NDArray[np.float64] | None:
+    """Return how much of what sets each topic apart noise would show alone; None where the noise is not told.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+        Not negative; may exceed 1.
+    """
+    noise = release.topic_word_noise
+    if noise is None:
+        return None
+    overall = release.word_weight
+    if overall is None:
+        weight = release.topic_weight
+        overall = release.topic_word.mean(0) if weight is None else weight @ release.topic_word
+    apart = np.maximum(release.topic_word - overall, 0).sum(1)
+    return noise.sum(1) / math.sqrt(2 * math.pi) / np.maximum(apart, 1e-12)
+
+
+def mostly_noise(release: Release) -> NDArray[np.bool_]:
+    """Return which topics are mostly noise; none of a single topic, or where the noise is not told."""
+    share = noise_share(release)
+    if share is None or len(share) == 1:
+        return np.zeros(len(release.topic_word), dtype=np.bool_)
+    return share >= _MOSTLY
+
+
+def told(release: Release) -> str | None:
+    """Say how many topics are mostly noise; None where none is known to be."""
+    count, n_topics = int(mostly_noise(release).sum()), len(release.topic_word)
+    return f"{count} of {n_topics} topics {'is' if count == 1 else 'are'} mostly noise" if count else None

@@ -1,0 +1,126 @@
+"""What a privacy officer asks of a release, with the answers that it holds: the first page of the report.
+
+References
+----------
+Ponomareva and others, "How to DP-fy ML", JAIR 77 (2023), doi:10.1613/jair.1.14649: what epsilons are called.
+Desfontaines, "A list of real-world uses of differential privacy", https://desfontain.es/blog/real-world-differential-privacy.html.
+"""
+
+import math
+
+from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.release.record import Release
+from discreet.release.words import printable
+from discreet.report.noisy_topics import told as noise_told
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, words_origin
+
+__all__ = ["questions"]
+
+_COMPARED = (
+    "For comparison, each for a unit of its own: the census of the United States of 2020 took 17.14 for a person, "
+    "Google's reports on mobility 2.64 for a user and day, Apple 2 to 16 for a user and day (without a curator)."
+)
+
+
+def questions(release: Release) -> list[tuple[str, str]]:
+    """Return questions and answers, as plain text."""
+    details = release.details
+    made = ", ".join(
+        f"{word} {details[name]}"
+        for name, word in (("owner", "by"), ("date", "on"), ("period", "from texts of"))
+        if name in details
+    )
+    who = f"Made {made}." if made else "Nobody said who made it, or when."
+    if "contact" in details:
+        who += f" Questions: {details['contact']}."
+    return [
+        ("May it be published?", _may_leave(release)),
+        ("Who is protected?", _protected(release)),
+        (
+            "What could somebody find out?",
+            attack_risk_sentence(release.promise, [entry.event for entry in release.ledger.entries]),
+        ),
+        ("Is this epsilon usual?", _usual(release)),
+        ("What was spent?", _spent(release)),
+        ("Who made it, and when?", who),
+        ("Where do the words come from?", f"{_capital(words_origin(release))}."),
+        ("What was reviewed?", _reviewed(release)),
+        ("Can one rely on the topics?", _reliable(release)),
+    ]
+
+
+def _may_leave(release: Release) -> str:
+    if math.isinf(release.promise.epsilon):
+        return "No. It was fitted without privacy, for comparison only."
+    if release.reproducible:
+        return "No. The noise came from a seed, and whoever knows the seed can subtract it."
+    return (
+        "It was made to be. Whether the epsilon below is small enough, and the words fit to be read by everyone, is "
+        "for the people who sign it."
+    )
+
+
+def _protected(release: Release) -> str:
+    unit = release.promise.privacy_unit
+    if math.isinf(release.promise.epsilon):
+        return "Nobody."
+    said = f"Each {unit}, one at a time: with or without any single {unit}, nearly the same would have been published."
+    if unit == "document":
+        said += (
+            " Whoever wrote several documents is protected less: the protection is for each of them alone."
+        )
+    if unit == "word":
+        said += " A whole document is not protected."
+    return (
+        said + " What many of them share is not hidden: names of staff, a ward's number, a frequent surname."
+    )
+
+
+def _usual(release: Release) -> str:
+    epsilon = release.promise.epsilon
+    if math.isinf(epsilon):
+        return "There is none: no privacy is promised."
+    step = (
+        "at most 1, called strong"
+        if epsilon <= 1
+        else "between 1 and 10, called reasonable"
+        if epsilon <= 10
+        else "above 10, called weak unless something else speaks for it"
+    )
+    return (
+        f"It is {epsilon_shown(epsilon)}: {step} in a common guide (Ponomareva and others 2023). {_COMPARED} "
+        "A figure means nothing without its unit."
+    )
+
+
+def _spent(release: Release) -> str:
+    ledger, promise = release.ledger, release.promise
+    entries = [printable(entry.purpose) for entry in ledger.entries]
+    limit = "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}"
+    shown = ", ".join(entries[:4]) + (f" and {len(entries) - 4} more" if len(entries) > 4 else "")
+    said = f"Epsilon {epsilon_shown(promise.epsilon)} of {limit}" + (f", for {shown}." if entries else ".")
+    other = release.details.get("other_spending")
+    return said + (
+        f" Outside this ledger: {other}."
+        if other
+        else " Nobody said whether anything else was spent on these texts; costs add up."
+    )
+
+
+def _reviewed(release: Release) -> str:
+    if release.review is None:
+        return f"{_capital(NOT_REVIEWED)}. “discreet review” lists the ones to look at."
+    return f"{_capital(release.review)}."
+
+
+def _reliable(release: Release) -> str:
+    if release.topic_word_noise is None:
+        return "The release does not say how large its noise is; small figures may be noise alone."
+    noisy = noise_told(release)
+    if noisy is None:
+        return "No topic is mostly noise. Within topics, hollow bars may be noise alone."
+    return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

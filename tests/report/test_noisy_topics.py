@@ -1,0 +1,202 @@
+"""Topics that are mostly noise: found, said, folded away, and never titled like the others."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tests.report.report_cases import release
+from tests.report.test_report import data_of, text_of
+
+from discreet.cli.display import print_topics, whole_words
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.release import Release
+from discreet.report.noisy_topics import mostly_noise, noise_share, told
+from discreet.report.page import report
+from discreet.report.plain_words import questions
+from discreet.report.similarity import MOST_TOPICS, similarity_svg
+
+WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
+
+
+def with_noise_topics(n_noisy=3, n_real=4, sigma=0.004, **changes):
+    """Real topics that favour words of their own; the others are the overall frequencies and what noise did to them."""
+    rng = np.random.default_rng(1)
+    base = rng.dirichlet(np.full(80, 2))
+    rows, noise = [], []
+    for topic in range(n_real):
+        own = np.zeros(80)
+        own[topic * 8 : topic * 8 + 8] = 1 / 8
+        rows.append(0.5 * own + 0.5 * base)
+        noise.append(np.full(80, sigma / 5))
+    for _ in range(n_noisy):
+        row = np.maximum(base + rng.normal(0, sigma, 80), 0)
+        rows.append(row / row.sum())
+        noise.append(np.full(80, sigma))
+    order = rng.permutation(len(rows))
+    weight = np.where(np.arange(len(rows)) < n_real, 5.0, 1.0)
+    weight /= weight.sum()
+    topic_word = np.array(rows)[order]
+    settings = {
+        "topic_word_noise": np.array(noise)[order],
+        "topic_weight": weight[order],
+        "word_weight": weight[order] @ topic_word,
+        **changes,
+    }
+    return Release(topic_word, WORDS, Ledger(1.0, 1e-6), **settings), (order >= n_real).tolist()
+
+
+def test_topics_of_noise_are_told_from_others():
+    made, truth = with_noise_topics()
+    assert mostly_noise(made).tolist() == truth
+    assert told(made) == "3 of 7 topics are mostly noise"
+    assert told(with_noise_topics(n_noisy=1)[0]) == "1 of 5 topics is mostly noise"
+    assert told(with_noise_topics(n_noisy=0)[0]) is None
+
+
+def test_the_share_is_the_expected_difference_of_noise_over_the_one_there_is():
+    made, _ = with_noise_topics()
+    apart = [
+        sum(max(p - q, 0) for p, q in zip(row, made.word_weight, strict=True)) for row in made.topic_word
+    ]
+    rng = np.random.default_rng(0)
+    drawn = np.maximum(rng.normal(0, made.topic_word_noise, (4000, *made.topic_word.shape)), 0).sum(2).mean(0)
+    np.testing.assert_allclose(noise_share(made), drawn / apart, rtol=0.02)
+
+
+def test_where_noise_is_not_told_nothing_is_said_of_it():
+    assert noise_share(release(noise=None)) is None
+    assert not mostly_noise(release(noise=None)).any()
+    assert not mostly_noise(release(noise=0.0)).any()
+    assert not mostly_noise(release(n_topics=1, noise=9.0)).any()  # one topic is all there is
+
+
+def test_overall_frequencies_follow_from_topics_where_they_are_not_told():
+    made, truth = with_noise_topics(word_weight=None)
+    assert mostly_noise(made).tolist() == truth
+
+
+def test_the_page_folds_them_away_and_says_so():
+    made, truth = with_noise_topics()
+    page = report(made)
+    text = text_of(page)
+    assert text.count("3 of 7 topics are mostly noise") >= 3  # head, plain words, fold
+    fold = page[page.index('id="noise"') :]
+    folded = [int(number) for number in re.findall(r'<article class="card noisy" id="topic-(\d+)"', fold)]
+    assert folded == np.flatnonzero(truth).tolist()
+    shown = re.findall(r'<article class="card" id="topic-(\d+)"', page[: page.index('id="noise"')])
+    assert [int(number) for number in shown] == np.flatnonzero(~np.array(truth)).tolist()
+    names = [topic["name"] for topic in data_of(page)["topics"]]
+    assert [name == "mostly noise" for name in names] == truth
+    assert " open" not in re.search(r'<details class="folded"[^>]*>', page)[0]
+    named = report(made.with_topic_names(dict.fromkeys(range(7), "Wards")))
+    assert {topic["name"] for topic in data_of(named)["topics"]} == {"Wards", "Wards, mostly noise"}
+
+
+def test_a_page_of_nothing_but_noise_is_not_empty():
+    made, _ = with_noise_topics(n_noisy=4, n_real=0)
+    assert told(made) == "4 of 4 topics are mostly noise"
+    assert re.search(r'<details class="folded" id="noise" open>', report(made))
+
+
+@pytest.mark.parametrize("width", [24, 34, 80])
+def test_the_terminal_lists_them_last_and_breaks_no_word(width):
+    made, truth = with_noise_topics()
+    long = {"waa": "haemoglobin", "wbb": "inflammation"}
+    out = io.StringIO()
+    print_topics(
+        made.with_word_names(long), 20, Console(file=out, width=width, force_terminal=True, color_system=None)
+    )
+    said = out.getvalue()
+    assert max(map(len, said.splitlines())) <= width
+    assert said.count("(mostly") == 3
+    assert "3 of 7 topics are mostly noise" in " ".join(said.split())
+    first = [int(line.split()[0]) for line in said.splitlines() if line.strip()[:1].isdigit() and "%" in line]
+    assert [truth[topic] for topic in first] == sorted(truth)
+    words = {word for row in made.with_word_names(long).top_words(20) for word in row}
+    assert words <= set(said.split())
+    assert "haemoglobin" in words
+
+
+def test_lines_break_between_words_on_a_terminal_and_nowhere_in_a_pipe():
+    sentence = "one sentence of several words that does not fit into a line of thirty columns"
+    for terminal in (True, False):
+        out = io.StringIO()
+        whole_words(Console(file=out, width=30, force_terminal=terminal, color_system=None)).print(sentence)
+        lines = out.getvalue().splitlines()
+        assert (len(lines) > 1) == terminal
+        assert " ".join(" ".join(lines).split()) == sentence
+
+
+def test_in_a_pipe_each_topic_stays_on_one_line():
+    out = io.StringIO()
+    print_topics(release(), 30, whole_words(Console(file=out, width=40)))
+    lines = [line for line in out.getvalue().splitlines() if "word000" in line]
+    assert len(lines) == 5
+
+
+def test_each_word_stands_beside_its_overall_frequency():
+    made = release()
+    page = report(made)
+    assert page.count('class="overall"') == 5 * 10 + 1  # and one in the legend
+    assert text_of(page).count("over all topics") >= 50
+    assert 'class="overall"' not in report(release(weights=False))
+
+
+@pytest.mark.parametrize(
+    ("change", "question", "answer"),
+    [
+        ({}, "Who is protected?", "Each document, one at a time"),
+        ({}, "Who made it, and when?", "Nobody said"),
+        ({}, "What was reviewed?", "names and numbers that many documents share"),
+        ({}, "Is this epsilon usual?", "between 1 and 10"),
+        ({"epsilon": np.inf}, "May it be published?", "No. It was fitted without privacy"),
+        ({"epsilon": np.inf}, "Who is protected?", "Nobody."),
+        ({"reproducible": True}, "May it be published?", "No. The noise came from a seed"),
+        ({"noise": None}, "Can one rely on the topics?", "does not say how large its noise is"),
+    ],
+)
+def test_a_privacy_officer_is_answered(change, question, answer):
+    made = release(**change)
+    assert answer in dict(questions(made))[question]
+    assert answer in text_of(report(made))
+
+
+def test_answers_come_from_what_was_written_down():
+    made = release().with_details(
+        owner="Quality office",
+        date="2026-03-01",
+        period="2025",
+        contact="q@x.example",
+        other_spending="epsilon 1",
+    )
+    told_of = dict(questions(made.with_review("Roe")))
+    assert told_of["Who made it, and when?"] == (
+        "Made by Quality office, on 2026-03-01, from texts of 2025. Questions: q@x.example."
+    )
+    assert "Outside this ledger: epsilon 1." in told_of["What was spent?"]
+    assert told_of["What was reviewed?"] == "Reviewed by Roe: nothing changed."
+
+
+def test_topics_that_are_alike_stand_together():
+    rows = np.random.default_rng(0).dirichlet(np.full(30, 0.3), 3)
+    rows = np.vstack([rows, 0.95 * rows[0] + 0.05 * rows[1]])
+    svg = similarity_svg(rows, [4, 5, 6, 7], ["a", "b", "<c>", "d" * 40])
+    leaves = re.findall(r'leaf-number">(\d)', svg)
+    assert abs(leaves.index("4") - leaves.index("7")) == 1
+    assert svg.count('class="branch"') == 3
+    assert svg.count("<rect") == 16
+    assert "&lt;c&gt;" in svg
+    assert "<c>" not in svg
+    assert similarity_svg(rows[:2], [0, 1], ["a", "b"]) == ""
+    many = np.random.default_rng(0).dirichlet(np.ones(5), MOST_TOPICS + 1)
+    assert similarity_svg(many, range(len(many)), ["x"] * len(many)) == ""
+    assert "<rect" not in similarity_svg(many[:70], range(70), ["x"] * 70)
+
+
+def test_the_share_of_text_is_told_where_it_was_released():
+    assert "make up" not in text_of(report(release()))
+    assert "The words make up about 84 % (a noisy number)" in text_of(
+        report(release(settings={"text_covered": 0.842}))
+    )
