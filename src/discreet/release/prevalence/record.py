@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,12 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
 from discreet.release import json_file
 from discreet.release.prevalence.changes import Differences, Trend, differences, sampling_error, trend
-from discreet.release.prevalence.shares import Shares, Sums, group_sizes, projected, raw, shrunk
+from discreet.release.prevalence.response import correction, response
+from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
 from discreet.release.tables import frame
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
 
 __all__ = ["PrevalenceRelease"]
 
@@ -143,6 +147,31 @@ class PrevalenceRelease:
         if kind not in _KINDS:
             raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {kind!r}.")
         return _KINDS[kind](self.sums, _level(level))
+
+    def corrected(
+        self, topics: "Release", document_length: float, *, ridge: float = 0.1, level: float = 0.95
+    ) -> Shares:
+        """Return shares corrected for what fold-in does to short documents; costs nothing.
+
+        Parameters
+        ----------
+        topics : Release
+            The topics that these are shares of.
+        document_length : float
+            Words a document, on average: a public number, which must not be taken from the texts.
+        ridge : float, default 0.1
+            From 0, all of the correction, to 1, none of it.
+        level : float, default 0.95
+            Intervals hold the noise, and nothing of how well the correction fits: see
+            :mod:`discreet.release.prevalence.response`.
+        """
+        if len(topics.topic_word) != len(self.topics):
+            raise ParameterError(
+                f"these are shares of {len(self.topics)} topics, but the release has {len(topics.topic_word)}; give "
+                "the one that the shares were found with."
+            )
+        undo = correction(response(topics, document_length), ridge)
+        return corrected(self.sums, undo, _level(level))
 
     @property
     def n_units(self) -> Floats:

@@ -11,7 +11,7 @@ A share is the ratio :math:`S_{gk} / \hat n_g`. Numerator and denominator have k
 covariance :math:`w s^2`, so its interval is Fieller's: all p that the released numbers do not speak against, exact
 for Gaussian noise whatever the size of the group; and [0, 1] where the group may be empty.
 
-Three estimates of the shares:
+Estimates of the shares:
 
 * ``raw``: the ratio; unbiased but for the denominator, may be negative.
 * ``projected``: the nearest point of the simplex.
@@ -19,6 +19,7 @@ Three estimates of the shares:
   found from all released cells together (nonparametric maximum likelihood on a grid), so rows that noise moves
   apart are drawn together and those that differ stand. Its intervals are those of the posterior: of all cells, about
   the stated part is held, not of each.
+* ``corrected``: for what fold-in does to short documents, see :mod:`discreet.release.prevalence.response`.
 
 References
 ----------
@@ -33,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-__all__ = ["Shares", "Sums", "group_sizes", "projected", "raw", "shrunk"]
+__all__ = ["Shares", "Sums", "corrected", "group_sizes", "projected", "raw", "shrunk"]
 
 Floats = NDArray[np.float64]
 #: Lifts of a share over the topic's overall share: none, and from a thirtieth to thirty-fold.
@@ -92,16 +93,40 @@ def raw(sums: Sums, level: float = 0.95) -> Shares:
 
     Where a group's number of units is not positive, its shares are those of all groups together.
     """
+    n_topics = sums.topics.shape[1]
+    return _ratios(sums, sums.topics, np.ones(n_topics), np.ones(n_topics), level)
+
+
+def corrected(sums: Sums, undo: Floats, level: float = 0.95) -> Shares:
+    """Return shares corrected by a linear map of the totals, on the simplex, with Fieller's intervals cut to [0, 1].
+
+    Parameters
+    ----------
+    sums : Sums
+    undo : array of shape (n_topics, n_topics)
+        Rows sum to 1: see :func:`discreet.release.prevalence.response.correction`.
+    level : float, default 0.95
+    """
+    found = _ratios(sums, sums.topics @ undo, (undo**2).sum(0), undo.sum(0), level)
+    return found._replace(share=_on_simplex(found.share))
+
+
+def _ratios(sums: Sums, totals: Floats, spread: Floats, common: Floats, level: float) -> Shares:
+    """Return ratios of totals and sizes, with Fieller's intervals.
+
+    ``spread`` is the variance of each topic's totals in parts of that of the noise, ``common`` their covariance with a
+    row's sum.
+    """
     sizes, error = group_sizes(sums)
     safe = np.where(sizes > 0, sizes, np.inf)[:, None]
-    share = np.where(sizes[:, None] > 0, sums.topics / safe, overall(sums))
-    weight, s2 = _row_weight(sums), sums.noise**2
-    variance = np.maximum(s2 * (1 - 2 * share * weight) + (share * error) ** 2, 0.0)
+    share = np.where(sizes[:, None] > 0, totals / safe, overall(sums))
+    weight, s2 = _row_weight(sums) * common, sums.noise**2
+    variance = np.maximum(s2 * (spread - 2 * share * weight) + (share * error) ** 2, 0.0)
     deviation = np.where(sizes[:, None] > 0, np.sqrt(variance) / safe, np.inf)
     z2 = float(ndtri((1 + level) / 2)) ** 2
     a = (sizes**2 - z2 * error**2)[:, None]
-    b = sums.topics * sizes[:, None] - z2 * weight * s2
-    root = np.sqrt(np.maximum(b**2 - a * (sums.topics**2 - z2 * s2), 0.0))
+    b = totals * sizes[:, None] - z2 * weight * s2
+    root = np.sqrt(np.maximum(b**2 - a * (totals**2 - z2 * s2 * spread), 0.0))
     known = (a > 0) & (sizes[:, None] > 0)
     divisor = np.where(known, a, 1.0)
     low = np.where(known, (b - root) / divisor, 0.0)
