@@ -1,9 +1,10 @@
-"""One gate before anything becomes an array of numbers: what holds text is refused, and never shown.
+"""One gate before anything becomes an array: text where numbers are expected is refused, and nothing is shown.
 
 NumPy's own errors show what they could not convert, and that may be a whole note. So no foreign value is
 converted before its kind is known, and no foreign exception goes on: it may hold the text, too.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 
-__all__ = ["COUNT_THE_WORDS", "as_numbers"]
+__all__ = ["COUNT_THE_WORDS", "as_array", "as_labels", "as_numbers", "as_texts"]
 
 #: What to do with text where counts of words were expected.
 COUNT_THE_WORDS = (
@@ -47,16 +48,7 @@ def as_numbers(values: Any, what: str = "X", advice: str = COUNT_THE_WORDS) -> N
     """
     if _is_text(values):
         raise _text(what, advice)
-    fault: str | None = None
-    array = np.zeros(0)
-    try:
-        array = np.asarray(values)
-        if np.ma.isMaskedArray(values) and bool(np.ma.getmaskarray(values).any()):
-            fault = "has masked entries, which are no numbers: fill them, or drop their rows"
-    except Exception as error:  # whatever a foreign object raises may hold what the object holds
-        fault = f"cannot become an array of numbers ({type(error).__name__}): are its rows of one length?"
-    if fault is not None:
-        raise CorpusError(f"{what} {fault}.")
+    array = as_array(values, what)
     if array.dtype.kind == "O":
         return _of_objects(array, what, advice)
     if array.dtype.kind in "US":
@@ -64,6 +56,42 @@ def as_numbers(values: Any, what: str = "X", advice: str = COUNT_THE_WORDS) -> N
     if array.dtype.kind in "MmV":
         raise CorpusError(f"{what} holds {_KINDS[array.dtype.kind]}, but numbers are expected.")
     return array
+
+
+def as_array(values: Any, what: str) -> NDArray[Any]:
+    """Return an array of whatever kind; ``CorpusError``, which shows nothing, where it cannot become one."""
+    fault: str | None = None
+    try:
+        array = np.asarray(values)
+        if not (np.ma.isMaskedArray(values) and bool(np.ma.getmaskarray(values).any())):
+            return array
+        fault = "has masked entries, which are no numbers: fill them, or drop their rows"
+    except Exception as error:  # whatever a foreign object raises may hold what the object holds
+        fault = f"cannot become an array of numbers ({type(error).__name__}): are its rows of one length?"
+    raise CorpusError(f"{what} {fault}.")
+
+
+def as_labels(values: Any, what: str) -> NDArray[Any]:
+    """Return labels, all of them text or all of them numbers; ``CorpusError``, which shows none of them, otherwise."""
+    array = as_array(values, what)
+    if array.dtype.kind == "O":
+        text = {isinstance(value, str) for value in array.ravel()}
+        if text == {True}:
+            return array.astype(str)
+        if len(text) > 1 or not all(isinstance(value, _NUMBERS) for value in array.ravel()):
+            raise CorpusError(f"{what} must be all text or all numbers, but are not.")
+    if array.dtype.kind in "MmV":
+        raise CorpusError(f"{what} must be text or numbers, but are {_KINDS[array.dtype.kind]}.")
+    return array
+
+
+def as_texts(values: Iterable[Any], what: str) -> tuple[str, ...]:
+    """Return each value written as text; ``CorpusError``, which shows nothing, where one cannot be."""
+    try:
+        return tuple(str(value) for value in values)
+    except Exception as error:
+        fault = type(error).__name__
+    raise CorpusError(f"{what} must be text, but something there cannot be written as text ({fault}).")
 
 
 def _of_objects(array: NDArray[Any], what: str, advice: str) -> NDArray[Any]:

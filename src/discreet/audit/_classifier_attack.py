@@ -26,8 +26,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_labels
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
+from discreet._validate import shown
 from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport
 from discreet.corpus import check_counts
@@ -126,7 +128,7 @@ def classifier_attack(
     check_promise(epsilon, delta)
     check_seed(random_state)
     counts = check_counts(corpus)
-    names, classes = np.unique(np.asarray(labels), return_inverse=True)
+    names, classes = np.unique(as_labels(labels, "labels"), return_inverse=True)
     n_documents = counts.shape[0]
     if classes.shape != (n_documents,) or len(names) < 2:
         raise ParameterError(
@@ -135,7 +137,7 @@ def classifier_attack(
         )
     check_whole("n_shadows", n_shadows, 1)
     if vector not in ("classwise", "sorted"):
-        raise ParameterError(f"vector must be 'classwise' or 'sorted', but got {vector!r}.")
+        raise ParameterError(f"vector must be 'classwise' or 'sorted', but got {shown(vector)}.")
     side, coins, halves, seeds, attack_seed = Seeds(random_state).spawn(5)
     shuffled = np.random.default_rng(side).permutation(n_documents)
     ours, theirs = np.sort(shuffled[: n_documents // 2]), np.sort(shuffled[n_documents // 2 :])
@@ -230,7 +232,7 @@ def _make(classifier: Any, seed: int) -> Any:
         return RandomForestClassifier(random_state=seed)
     if isinstance(classifier, str) or not hasattr(classifier, "predict_proba"):
         raise ParameterError(
-            f"classifier must be 'linear', 'forest' or an estimator with predict_proba, but got {classifier!r}."
+            f"classifier must be 'linear', 'forest' or an estimator with predict_proba, but got {shown(classifier)}."
         )
     made: Any = clone(classifier)
     free = [

@@ -27,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm, rankdata
 
+from discreet._numbers import as_array, as_numbers
+from discreet._validate import shown
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.audit.one_run import one_run_bound
-from discreet.errors import ParameterError
+from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["AuditReport"]
 
@@ -75,23 +77,23 @@ class AuditReport:
 
     def __post_init__(self) -> None:
         try:
-            scores = np.atleast_2d(np.array(self.scores, dtype=np.float64))
-        except (TypeError, ValueError):
+            scores = np.atleast_2d(np.array(as_numbers(self.scores, "scores", ""), dtype=np.float64))
+        except (CorpusError, TypeError):
             raise ParameterError("scores must be numbers, one a target and document.") from None
-        members = np.atleast_2d(np.array(self.members))
+        members = np.atleast_2d(np.array(as_array(self.members, "members")))
         if scores.shape != members.shape or scores.ndim != 2:
             raise ParameterError(
                 f"scores and members must have one shape, (targets, documents), but got {scores.shape} and "
                 f"{members.shape}."
             )
         if members.dtype != np.bool_:
-            raise ParameterError(f"members must be booleans, but got {members.dtype}.")
+            raise ParameterError(f"members must be booleans, but got {members.dtype.name}.")
         if not np.isfinite(scores).all():
             raise ParameterError("scores must be finite numbers, but some are not.")
         if members.all() or not members.any():
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
         if self.coins not in get_args(Coins):
-            raise ParameterError(f"coins must be one of {get_args(Coins)}, but got {self.coins!r}.")
+            raise ParameterError(f"coins must be one of {get_args(Coins)}, but got {shown(self.coins)}.")
         check_promise(self.epsilon, self.delta)
         if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
             raise ParameterError("attack must be a text and meta a dict.")

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
+from discreet._validate import shown
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
@@ -59,7 +60,7 @@ def make_canaries(
     counts = check_counts(corpus)
     n_words = counts.shape[1]
     if kind not in get_args(Kind):
-        raise ParameterError(f"kind must be one of {get_args(Kind)}, but got {kind!r}.")
+        raise ParameterError(f"kind must be one of {get_args(Kind)}, but got {shown(kind)}.")
     if length is None:
         length = max(8, round(counts.sum() / max(1, counts.shape[0])))
     if n_canaries < 1 or length < 1:

@@ -26,7 +26,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_array, as_numbers
 from discreet._progress import Callback
+from discreet._validate import shown
 from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
@@ -74,6 +76,9 @@ def likelihood_ratio_scores(
         If shapes do not fit, a statistic is not finite, or a document has fewer than 2 shadows on a side needed.
     """
     _check_spread(spread)
+    statistics = as_numbers(statistics, "statistics", "")
+    shadow_statistics = as_numbers(shadow_statistics, "shadow_statistics", "")
+    shadow_members = as_array(shadow_members, "shadow_members")
     shape, documents = np.shape(shadow_statistics), np.shape(statistics)[-1:]
     if len(shape) != 2 or np.shape(shadow_members) != shape or documents != shape[1:]:
         raise ParameterError(
@@ -82,7 +87,6 @@ def likelihood_ratio_scores(
         )
     if not (np.isfinite(statistics).all() and np.isfinite(shadow_statistics).all()):
         raise ParameterError("statistics must be finite numbers, but some are not.")
-    shadow_members = np.asarray(shadow_members)
     if shadow_members.dtype != np.bool_:
         raise ParameterError(f"shadow_members must be booleans, but got {shadow_members.dtype}.")
     mean_out, spread_out = _normal(shadow_statistics, ~shadow_members, spread)
@@ -96,7 +100,9 @@ def likelihood_ratio_scores(
 
 def _check_spread(spread: str) -> None:
     if spread not in get_args(Spread):
-        raise ParameterError(Parameter("spread"), f" must be one of {get_args(Spread)}, but got {spread!r}.")
+        raise ParameterError(
+            Parameter("spread"), f" must be one of {get_args(Spread)}, but got {shown(spread)}."
+        )
 
 
 def _normal(
@@ -232,7 +238,7 @@ def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bo
         topic_word, members = target
     except (TypeError, ValueError):
         raise ParameterError("target must be None, 'pool' or a pair (topic_word, members).") from None
-    members = np.asarray(members)
+    members = as_array(members, "the target's members")
     if members.shape != (counts.shape[0],) or members.dtype != np.bool_:
         raise ParameterError(
             f"the target's members must be {counts.shape[0]} booleans, one a document of the corpus."

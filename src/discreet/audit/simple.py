@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
+from discreet._numbers import as_array
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.errors import ParameterError
 from discreet.lda import fold_in
@@ -52,7 +53,7 @@ def simple_attacks(
         "max", "std" and "entropy".
     """
     theta = np.asarray(fold_in(topic_word, corpus, n_jobs=n_jobs))
-    members = np.asarray(members)
+    members = as_array(members, "members")
     if members.shape != (len(theta),):
         raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
     scores = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}

@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._numbers import as_numbers
 from discreet.corpus.owners import number_owners
 from discreet.corpus.words import UNKNOWN, WordOrigin
-from discreet.errors import ParameterError
+from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["WordCounts"]
 
@@ -58,7 +59,17 @@ class WordCounts(sp.csr_matrix):
         if isinstance(vocabulary, tuple) and vocabulary and not isinstance(vocabulary[0], str):
             options.setdefault("shape", vocabulary)  # csr_matrix takes the shape as its second argument, too
             vocabulary = None
-        super().__init__(counts, **options)
+        if not sp.issparse(counts) and not isinstance(counts, tuple):
+            counts = as_numbers(counts, "the matrix of counts")
+        fault: str | None = None
+        try:
+            super().__init__(counts, **options)
+        except Exception as error:  # scipy's own errors show what they were given
+            fault = type(error).__name__
+        if fault is not None:
+            raise CorpusError(
+                f"the counts must be a matrix, or what scipy makes one of, but are not ({fault})."
+            )
         self._carried: dict[str, Any] = {}
         for name, value, axis in (
             ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),

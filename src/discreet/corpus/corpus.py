@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.files import first_few
 from discreet.corpus.owners import number_owners
@@ -214,7 +215,7 @@ class Corpus:
         -------
         Corpus
         """
-        chosen = np.asarray(rows)
+        chosen = as_array(rows, "the rows")
         if chosen.size == 0:
             chosen = np.zeros(0, np.int64)
         if chosen.dtype.kind == "b":
@@ -318,7 +319,7 @@ def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) ->
         return None
     given: Any = labels
     # As objects, because np.asarray would turn ["a", 1] into text without a word.
-    values: NDArray[Any] = given if isinstance(given, np.ndarray) else np.array(list(given), object)
+    values: NDArray[Any] = given if isinstance(given, np.ndarray) else _as_objects(given)
     if values.dtype.kind == "O" and all(
         isinstance(x, int | np.integer) and not isinstance(x, bool) for x in values
     ):
@@ -333,6 +334,14 @@ def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) ->
     result = np.empty(len(listed), object)  # as objects: one long label must not widen all the others
     result[:] = listed
     return result
+
+
+def _as_objects(labels: Iterable[Any]) -> NDArray[Any]:
+    listed = list(labels)
+    values = np.empty(len(listed), object)
+    for row, label in enumerate(listed):  # one by one: nothing is asked to become an array
+        values[row] = label
+    return values
 
 
 def _check_length(values: NDArray[Any], n_documents: int, name: str) -> None:

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from discreet._validate import shown
 from discreet.corpus.stop_words import english_stop_words
 from discreet.errors import Parameter, ParameterError
 
@@ -185,7 +186,7 @@ def _check_stop_words(stop_words: str | Iterable[str] | None, lowercase: bool) -
         if stop_words != "english":
             raise ParameterError(
                 Parameter("stop_words"),
-                f' must be "english", a list of words or None, got the text {stop_words!r}.',
+                f' must be "english", a list of words or None, got the text {shown(stop_words)}.',
             )
         return english_stop_words()
     words: list[Any] = list(stop_words) if isinstance(stop_words, Iterable) else [None]

@@ -266,7 +266,7 @@ def _matrix(array: Any, what: str) -> NDArray[Any]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not 1 <= matrix.shape[1] <= MOST_DIMENSIONS:
         raise ParameterError(
             f"{what} must be numbers of shape (n_words, 1 to {MOST_DIMENSIONS}), but have shape {matrix.shape} and "
-            f"type {matrix.dtype}."
+            f"type {matrix.dtype.name}."
         )
     return matrix
 

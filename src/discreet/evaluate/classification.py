@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import as_labels
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in
@@ -79,7 +80,9 @@ def classification_report(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    known, asked = np.asarray(train_labels), np.asarray(test_labels)
+    known, asked = as_labels(train_labels, "train_labels"), as_labels(test_labels, "test_labels")
+    if (known.dtype.kind in "US") != (asked.dtype.kind in "US"):
+        raise CorpusError("train_labels and test_labels must both be text or both be numbers.")
     proportions: list[NDArray[np.float64]] = []
     for which, counts, labels in (("train", train_counts, known), ("test", test_counts, asked)):
         documents = check_counts(counts)

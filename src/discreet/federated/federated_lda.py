@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._numbers import as_array
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet._word_order import column_words
@@ -338,7 +339,8 @@ def make_release(
 
 
 def _width(part: Any) -> int:
-    shape = part.counts.shape if hasattr(part, "counts") else getattr(part, "shape", None) or np.shape(part)
+    shape = part.counts.shape if hasattr(part, "counts") else getattr(part, "shape", None)
+    shape = as_array(part, "a part").shape if shape is None else shape
     if len(shape) != 2:
         raise CorpusError(f"each part must be a matrix of counts, but one has shape {tuple(shape)}.")
     return int(shape[1])

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.bernoulli import bernoulli
 from discreet.privacy.noise.stream import SecureStream
@@ -61,10 +62,10 @@ def response_probability(epsilon: float, q_min: float) -> float:
         In (0, 1]. For the exact rational that is used see :attr:`PairResponse.eta`.
     """
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon of a report must be positive and finite, but is {epsilon!r}.")
+        raise PrivacyError(f"epsilon of a report must be positive and finite, but is {shown(epsilon)}.")
     if not 0 < q_min <= 1:
         raise ParameterError(
-            f"q_min must be above 0 and at most 1, but is {q_min!r}: noise must be able to give every cell."
+            f"q_min must be above 0 and at most 1, but is {shown(q_min)}: noise must be able to give every cell."
         )
     return 1 / (1 + q_min * math.expm1(min(epsilon, 600.0)))
 
@@ -85,7 +86,7 @@ def public_noise(topic_word: ArrayLike, *, even: float = 0.5) -> NDArray[np.floa
     """
     phi = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if not 0 < even <= 1:
-        raise ParameterError(f"even must be above 0 and at most 1, but is {even!r}.")
+        raise ParameterError(f"even must be above 0 and at most 1, but is {shown(even)}.")
     row = (1 - even) * phi.mean(0) + even / phi.shape[1]
     noise = np.tile(row / phi.shape[0], phi.shape[0])
     return noise / noise.sum()

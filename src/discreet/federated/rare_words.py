@@ -38,6 +38,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._validate import shown
 from discreet.errors import ParameterError
 from discreet.federated.randomised_response import PairResponse
 from discreet.privacy.noise.stream import SecureStream
@@ -57,7 +58,7 @@ def zipf_edge(delta: float, gamma: float) -> float:
     """
     if not 0 < delta < 1 or not (math.isfinite(gamma) and gamma > 0):
         raise ParameterError(
-            f"delta must lie between 0 and 1 and gamma be positive, but are {delta!r}, {gamma!r}."
+            f"delta must lie between 0 and 1 and gamma be positive, but are {shown(delta)}, {shown(gamma)}."
         )
     return delta - (delta ** (-1 / gamma) + 1) ** (-gamma)
 
@@ -76,7 +77,7 @@ def tail(probability: ArrayLike, delta: float) -> NDArray[np.bool_]:
     if p.ndim != 1 or len(p) < 2 or not (np.isfinite(p).all() and (p >= 0).all() and p.sum() > 0):
         raise ParameterError("probability must be one row of at least two probabilities.")
     if not 0 <= delta < 1:
-        raise ParameterError(f"delta must be at least 0 and below 1, but is {delta!r}.")
+        raise ParameterError(f"delta must be at least 0 and below 1, but is {shown(delta)}.")
     order = np.argsort(-p, kind="stable")[::-1]
     rare = np.zeros(len(p), bool)
     rare[order[np.cumsum(p[order]) <= delta * p.sum()]] = True
@@ -174,9 +175,11 @@ def make_response(
         Of "exclude": largest total probability of the tail.
     """
     if rare_words not in ("include", "exclude"):
-        raise ParameterError(f'rare_words must be "include" or "exclude", but is {rare_words!r}.')
+        raise ParameterError(f'rare_words must be "include" or "exclude", but is {shown(rare_words)}.')
     if rare_words == "include":
         if delta:
-            raise ParameterError(f'delta belongs to rare_words="exclude", but is {delta!r}; leave it out.')
+            raise ParameterError(
+                f'delta belongs to rare_words="exclude", but is {shown(delta)}; leave it out.'
+            )
         return PairResponse(noise, epsilon)
     return RareWordResponse(noise, epsilon, delta)

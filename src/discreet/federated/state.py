@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import FLAG, Rule, choice, collect, faults_of, is_number, number, refuse, rules, whole
+from discreet._validate import (
+    FLAG,
+    Rule,
+    choice,
+    collect,
+    faults_of,
+    is_number,
+    number,
+    refuse,
+    rules,
+    shown,
+    whole,
+)
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.secure_aggregation.shared_noise import check_tolerated
@@ -152,7 +164,7 @@ def check_terms(values: Mapping[str, Any]) -> None:
     faults: list[DiscreetError] = faults_of(values, RULES)
     epsilon, delta = values["epsilon"], values["delta"]
     if not is_number(epsilon) or not epsilon > 0:
-        faults.append(PrivacyError(f"epsilon must be positive, but is {epsilon!r}."))
+        faults.append(PrivacyError(f"epsilon must be positive, but is {shown(epsilon)}."))
     if not faults:
         mechanism, of_silos = values["mechanism"], (values["n_clients"], values["tolerated"])
         faults += faults_together(mechanism, delta, values["n_rounds"], values["reports_per_token"])

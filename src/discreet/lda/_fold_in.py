@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
 from discreet._threads import count_threads, pieces, share_out
+from discreet._validate import shown
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
 from discreet.lda.mode import find_modes
@@ -85,7 +86,7 @@ def fold_in(
     topics = check_topics(topic_word)
     if method not in _METHODS:
         raise ParameterError(
-            Parameter("method"), f" must be one of {', '.join(_METHODS)}, but is {method!r}."
+            Parameter("method"), f" must be one of {', '.join(_METHODS)}, but is {shown(method)}."
         )
     _check_stop(max_iter, tol)
     documents = read_documents(counts, topics.shape[1])

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
-from discreet._validate import collect, whole
+from discreet._validate import collect, shown, whole
 from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
@@ -142,7 +142,7 @@ def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float6
             Parameter(name), f" must be a number or {n_topics} numbers, but has shape {values.shape}."
         )
     if not np.isfinite(values).all() or not (values > 0).all():
-        raise ParameterError(Parameter(name), f" must be positive and finite, but is {prior!r}.")
+        raise ParameterError(Parameter(name), f" must be positive and finite, but is {shown(prior)}.")
     return np.ascontiguousarray(np.broadcast_to(values, (n_topics,)))
 
 

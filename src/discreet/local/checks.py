@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
+from discreet._numbers import as_array, as_texts
 from discreet._validate import CALLBACK, FLAG, RANDOM, THREADS, Rule, choice, number, rules, whole
 from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.errors import CorpusError
@@ -47,7 +46,7 @@ def words_of_reports(X: Any, vocabulary: Any, *, packed: bool) -> tuple[Any, tup
         By default the names of the columns, or numbers.
     packed : bool
     """
-    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    shape = X.shape if hasattr(X, "shape") else as_array(X, "the reports").shape
     if len(shape) != 2:
         raise CorpusError(f"reports must be rows of bits, but have shape {tuple(shape)}.")
     if shape[1] == 0:
@@ -56,7 +55,7 @@ def words_of_reports(X: Any, vocabulary: Any, *, packed: bool) -> tuple[Any, tup
         if packed:
             raise CorpusError("packed reports do not tell how many words they have; pass vocabulary=.")
         vocabulary = names_of(X) or column_words(shape[1])
-    words = tuple(str(word) for word in vocabulary)
+    words = as_texts(vocabulary, "the vocabulary")
     width = -(-len(words) // 8) if packed else len(words)
     if width != shape[1]:
         raise CorpusError(

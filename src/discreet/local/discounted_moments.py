@@ -8,6 +8,7 @@ of which a batches came after, and :math:`\sum w` and :math:`\sum w^2` over repo
 
 import numpy as np
 
+from discreet._validate import shown
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Estimates, estimates
 from discreet.lda.moments.moments import Moments
@@ -48,7 +49,7 @@ class DiscountedMoments:
         """Take away a batch after which ``age`` batches came; exact up to rounding."""
         if isinstance(age, bool) or not isinstance(age, int | np.integer) or age < 0:
             raise ParameterError(
-                f"age must say how many batches came after the one to delete (0, 1, ...), but is {age!r}."
+                f"age must say how many batches came after the one to delete (0, 1, ...), but is {shown(age)}."
             )
         weight = self.forgetting ** int(age)
         left = self.second - weight * batch.second

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from discreet._validate import shown
 from discreet.errors import ParameterError
 from discreet.privacy.units import check_delta
 
@@ -119,10 +120,11 @@ def amplify_by_shuffling(epsilon_0: float, n_reports: int, delta: float) -> floa
     """
     if not _is_real(epsilon_0) or not 0 < epsilon_0 <= _LARGEST_LOSS:
         raise ParameterError(
-            f"epsilon_0 must be the loss of one report, positive and at most {_LARGEST_LOSS:g}, but is {epsilon_0!r}."
+            f"epsilon_0 must be the loss of one report, positive and at most {_LARGEST_LOSS:g}, but is "
+            f"{shown(epsilon_0)}."
         )
     if isinstance(n_reports, bool) or not isinstance(n_reports, int | np.integer) or n_reports < 1:
-        raise ParameterError(f"n_reports must be a positive whole number, but is {n_reports!r}.")
+        raise ParameterError(f"n_reports must be a positive whole number, but is {shown(n_reports)}.")
     check_delta(delta)
 
     def within(epsilon: float) -> bool:

@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._numbers import as_array
+from discreet._validate import shown
 from discreet.errors import ParameterError
 from discreet.privacy.bit_guarantees import BitGuarantees, log_up, losses_of_bits, one_bit, one_bit_each_way
 from discreet.privacy.noise.stream import SecureStream
@@ -60,14 +62,16 @@ class BitChannel:
     def __post_init__(self) -> None:
         for name in ("p_threshold", "q_threshold"):
             if not isinstance(getattr(self, name), int) or isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name} must be a whole number, but is {getattr(self, name)!r}.")
+                raise ParameterError(f"{name} must be a whole number, but is {shown(getattr(self, name))}.")
         if not 0 < self.q_threshold < self.p_threshold < _ONE:
             raise ParameterError(
                 "a channel needs 0 < q < p < 1, on multiples of 2^-32, but has "
                 f"p = {self.p_threshold} / 2^32, q = {self.q_threshold} / 2^32; give another epsilon."
             )
         if self.limit is not None and (isinstance(self.limit, bool) or not 1 <= self.limit < 2**31):
-            raise ParameterError(f"limit must be None or a number of words from 1, but is {self.limit!r}.")
+            raise ParameterError(
+                f"limit must be None or a number of words from 1, but is {shown(self.limit)}."
+            )
 
     @property
     def p(self) -> Fraction:
@@ -102,7 +106,7 @@ class BitChannel:
         epsilon = _finite(epsilon)
         if not 0 < density < 1:
             raise ParameterError(
-                f"density must lie between 0 and 1, but is {density!r}; give mean words / n_words."
+                f"density must lie between 0 and 1, but is {shown(density)}; give mean words / n_words."
             )
 
         def rates(logit: float) -> tuple[float, float]:
@@ -130,7 +134,7 @@ class BitChannel:
         """
         if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit < n_words:
             raise ParameterError(
-                f"limit must be a number of words from 1 to below {n_words}, but is {limit!r}."
+                f"limit must be a number of words from 1 to below {n_words}, but is {shown(limit)}."
             )
         return cls.for_replacement(_finite(epsilon) / limit, limit / n_words, limit=limit)
 
@@ -148,7 +152,7 @@ class BitChannel:
             p, q = p - 1, q + 1
         if q >= p:
             raise ParameterError(
-                f"epsilon = {epsilon!r} for a bit is below what 32-bit coins can tell apart; give a larger one."
+                f"epsilon = {shown(epsilon)} for a bit is below what 32-bit coins can tell apart; give a larger one."
             )
         return cls(p, q, limit)
 
@@ -203,7 +207,7 @@ class BitChannel:
         -------
         array of shape (n_documents, n_words), uint8
         """
-        rows = counts.tocsr() if hasattr(counts, "tocsr") else np.asarray(counts)
+        rows = counts.tocsr() if hasattr(counts, "tocsr") else as_array(counts, "the counts")
         out = np.empty(rows.shape, np.uint8)
         for d in range(rows.shape[0]):
             row = rows[d].toarray()[0] if hasattr(rows, "tocsr") else rows[d]
@@ -236,14 +240,15 @@ def _below(n: int, read: ReadWords) -> int:
 
 def _presence(words_or_row: Any, n_words: int | None) -> NDArray[np.bool_]:
     if n_words is None:
-        row = np.asarray(words_or_row.toarray()[0] if hasattr(words_or_row, "toarray") else words_or_row)
+        row = words_or_row.toarray()[0] if hasattr(words_or_row, "toarray") else words_or_row
+        row = as_array(row, "the row")
         if row.ndim != 1 or row.dtype.kind not in "biuf" or not np.isfinite(row).all() or (row < 0).any():
             raise ParameterError(
                 "expected one row of counts, none of them negative; for numbers of words give n_words= as well."
             )
         return row > 0
     numbers: Iterable[Any] = list(words_or_row)
-    words = np.asarray(numbers)
+    words = as_array(numbers, "the numbers of words")
     if words.size and (
         words.dtype.kind not in "iu" or words.ndim != 1 or not 0 <= words.min() <= words.max() < n_words
     ):

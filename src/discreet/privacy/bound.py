@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
 from discreet._numbers import as_numbers
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.units import check_unit
 
@@ -174,7 +175,7 @@ class Bound:
 
     def __post_init__(self) -> None:
         if self.norm not in ("l2", "l1"):
-            raise ParameterError(f'norm must be "l2" or "l1", but is {self.norm!r}.')
+            raise ParameterError(f'norm must be "l2" or "l1", but is {shown(self.norm)}.')
         if not 1 <= self.bits <= MAX_BITS:
             raise ParameterError(f"bits must be from 1 to {MAX_BITS}, but is {self.bits}.")
         if not (np.isfinite(self.contribution_bound) and self.contribution_bound > 0):

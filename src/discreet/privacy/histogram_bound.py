@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.bound import Bound
 from discreet.privacy.units import check_unit
@@ -52,7 +53,7 @@ class OneCellBound(Bound):
 
     def __post_init__(self) -> None:
         if self.norm not in ("l2", "l1"):
-            raise ParameterError(f'norm must be "l2" or "l1", but is {self.norm!r}.')
+            raise ParameterError(f'norm must be "l2" or "l1", but is {shown(self.norm)}.')
         if self.bits or self.contribution_bound != 1.0:
             raise ParameterError("a table of counts has bits=0 and contribution_bound=1: one unit adds one.")
         check_unit(self.privacy_unit, self.neighboring)

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet._numbers import as_numbers
+from discreet._sparse import inside_its_shape
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
 from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
@@ -49,6 +51,7 @@ def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | 
     >>> sum_rows(np.eye(3), Bound(bits=4)).values
     array([16, 16, 16])
     """
+    rows = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
     matrix: Any = sp.csr_matrix(rows, dtype=np.float64)
     if matrix.shape != np.shape(rows):
         raise PrivacyError(

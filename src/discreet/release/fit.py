@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
@@ -73,7 +74,7 @@ class FitRelease:
         for name in ("gain_total", "unit_count", "noise", "count_weight", "bound"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise ReleaseError(f"{name} must be a finite number, but is {value!r}.")
+                raise ReleaseError(f"{name} must be a finite number, but is {shown(value)}.")
             object.__setattr__(self, name, float(value))
         if self.noise < 0 or self.count_weight <= 0 or self.bound <= 0:
             raise ReleaseError("noise must not be negative, and count_weight and bound must be positive.")
@@ -117,7 +118,7 @@ class FitRelease:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval that holds the exact mean gain of these documents with probability ``level``."""
         if not (isinstance(level, int | float) and 0 < level < 1):
-            raise ParameterError(f"level must be between 0 and 1, but is {level!r}.")
+            raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
         reach = float(ndtri((1 + level) / 2)) ** 2 * self.noise**2
         n = self.n_units
         a = n * n - reach / self.count_weight**2

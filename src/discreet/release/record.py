@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._presenter import presenter
+from discreet._validate import shown
 from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -168,7 +169,7 @@ class Release:
         if n < 1:
             raise ReleaseError(f"the number of words must be at least 1, but is {n}.")
         if by not in ("probability", "lift"):
-            raise ReleaseError(f'by must be "probability" or "lift", but is {by!r}.')
+            raise ReleaseError(f'by must be "probability" or "lift", but is {shown(by)}.')
         rank = self.topic_word
         if by == "lift":
             if self.word_weight is None:
@@ -278,13 +279,15 @@ def _same(mine: Any, yours: Any) -> bool:
 
 
 def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
+    array = None
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "fiu":
-            raise TypeError
-        array = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.") from None
+        if given.dtype.kind in "fiu":
+            array = np.array(given, dtype=np.float64, order="C")
+    except Exception:  # of a foreign object: may show what it holds, and must not go on
+        pass
+    if array is None:
+        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.")
     if shape is not None and array.shape != shape:
         raise ReleaseError(f"{name} must have shape {shape}, but has {array.shape}.")
     if not np.isfinite(array).all() or (array < 0).any():

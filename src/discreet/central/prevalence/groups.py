@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._numbers import as_texts
+from discreet._validate import shown
+from discreet.corpus.files import first_few
 from discreet.errors import CorpusError, Parameter, ParameterError
 
 __all__ = [
@@ -32,7 +35,6 @@ __all__ = [
 #: Name of the group of all labels that are not listed, where one is asked for.
 OTHER = "other"
 FREQUENCIES = ("decade", "year", "quarter", "month", "week", "day")
-_SHOWN = 5
 _MOST_PERIODS = 100_000
 _MISSING = {"", "nan", "NaN", "None", "NaT", "<NA>"}
 
@@ -57,8 +59,8 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
     first, last = _date(start), _date(end)
     if first is None or last is None:
         raise ParameterError(
-            f"expected two dates as 2024-01-31 or 2024-01, but got {start!r} and {end!r}; give the first and the "
-            "last."
+            f"expected two dates as 2024-01-31 or 2024-01, but got {shown(start)} and {shown(end)}; "
+            "give the first and the last."
         )
     if last < first:
         raise ParameterError(f"the range ends ({last}) before it begins ({first}); swap them.")
@@ -102,7 +104,7 @@ def place_in_groups(
     Raises
     ------
     CorpusError
-        Where there is not one label for each document, or some are not listed; names a few of those.
+        Where there is not one label for each document, or some are not listed; tells the rows of a few of those.
     """
     values = _values(by, n_documents)
     name: Callable[[Any], str | None] = _text
@@ -126,11 +128,11 @@ def place_in_groups(
                 known[key] = code
         out[row] = code
     if strange:
-        shown = ", ".join(f"{label[:40]!r} (row {row})" for label, row in list(strange.items())[:_SHOWN])
-        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        # Labels of documents are private: an error tells where to look, and shows none.
+        where = first_few(list(strange.values()))
         raise CorpusError(
-            f"{len(strange)} labels are not among the {len(groups)} groups: {shown}{more}. Add them to the public "
-            'list, or choose unlisted="other" or unlisted="leave_out".'
+            f"{len(strange)} labels are not among the {len(groups)} groups (first seen in rows {where}). Add them to "
+            'the public list, or choose unlisted="other" or unlisted="leave_out".'
         )
     return out
 
@@ -184,10 +186,10 @@ def public_groups(groups: Any, freq: str | None, start: Any, end: Any, *, other:
     elif start is not None or end is not None:
         raise ParameterError(Parameter("groups"), " and a range of dates are two lists of groups; give one.")
     elif freq is None and is_crossed(groups):
-        rows, columns = (tuple(str(name) for name in part) for part in groups)
+        rows, columns = (as_texts(part, "groups") for part in groups)
         names = cross_names(rows, columns)
     else:
-        names = tuple(str(name) for name in groups)
+        names = as_texts(groups, "groups")
     if not names or not all(names) or len(set(names)) != len(names):
         raise ParameterError(Parameter("groups"), " must be distinct names that are not empty, one or more.")
     if not other:
@@ -234,7 +236,7 @@ def _text(value: Any) -> str | None:
             return None
         written = str(int(value)) if float(value).is_integer() else str(value)
     else:
-        written = str(value)
+        (written,) = as_texts([value], "by")
     return None if written in _MISSING else written
 
 
@@ -275,7 +277,9 @@ def _date(value: Any) -> datetime.date | None:
 
 def _check_frequency(freq: Any) -> None:
     if freq not in FREQUENCIES:
-        raise ParameterError(Parameter("freq"), f" must be one of {', '.join(FREQUENCIES)}, but is {freq!r}.")
+        raise ParameterError(
+            Parameter("freq"), f" must be one of {', '.join(FREQUENCIES)}, but is {shown(freq)}."
+        )
 
 
 def _week(day: datetime.date) -> str:

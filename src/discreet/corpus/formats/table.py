@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from discreet._validate import shown
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [
@@ -141,14 +142,16 @@ def find_writable_format(target: Path) -> str:
 def reader_of(name: str) -> Format:
     """Return the row of a format to read."""
     if name not in FORMATS:
-        raise CorpusError(f"format {name!r} is not known; choose one of {listed()}.")
+        raise CorpusError(f"format {shown(name)} is not known; choose one of {listed()}.")
     return FORMATS[name]
 
 
 def writer_of(name: str) -> Format:
     """Return the row of a format to write."""
     if name not in WRITABLE_FORMATS:
-        raise CorpusError(f"format {name!r} cannot be written; choose one of {listed(WRITABLE_FORMATS)}.")
+        raise CorpusError(
+            f"format {shown(name)} cannot be written; choose one of {listed(WRITABLE_FORMATS)}."
+        )
     return FORMATS[name]
 
 

@@ -22,6 +22,7 @@ non-interactive verifiable secret sharing", FOCS 1987, doi:10.1109/SFCS.1987.4.
 
 from collections.abc import Mapping, Sequence
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.public_points import (
     ORDER,
@@ -51,7 +52,7 @@ SHARE_BYTES = 32
 def new_polynomial(threshold: int, stream: SecureStream) -> list[int]:
     """Return ``threshold`` random coefficients; the first is the secret."""
     if threshold < 1:
-        raise ParameterError(f"threshold must be at least 1, but is {threshold!r}.")
+        raise ParameterError(f"threshold must be at least 1, but is {shown(threshold)}.")
     return [_uniform(stream) for _ in range(threshold)]
 
 

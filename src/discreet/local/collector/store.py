@@ -19,6 +19,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from discreet._validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.open_tables import open_tables
@@ -107,7 +108,9 @@ class ReportStore:
         keep_days: int | None = None,
     ) -> None:
         if keep_days is not None and keep_days < 1:
-            raise ParameterError(f"keep_days must be a number of days from 1, or None, but is {keep_days!r}.")
+            raise ParameterError(
+                f"keep_days must be a number of days from 1, or None, but is {shown(keep_days)}."
+            )
         self.words, self.channel = tuple(words), channel
         self._most_waiting, self._save_every = most_waiting, save_every
         self._keep_days, self._expired = keep_days, 0

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 from dp_accounting import dp_event as dp
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = [
@@ -90,7 +91,7 @@ def laplace(epsilon: float) -> Event:
 def discrete_laplace(epsilon: float, sensitivity: int) -> Event:
     """Discrete Laplace noise of scale ``sensitivity / epsilon`` on integers of that L1 sensitivity."""
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-        raise ParameterError(f"sensitivity must be a positive whole number, but is {sensitivity!r}.")
+        raise ParameterError(f"sensitivity must be a positive whole number, but is {shown(sensitivity)}.")
     return dp.DiscreteLaplaceDpEvent(_positive(epsilon, "epsilon") / sensitivity, sensitivity)
 
 
@@ -141,7 +142,7 @@ def together(*parts: Event) -> Event:
 def with_delta(event: Event, delta: float) -> Event:
     """``event``, which may besides fail outright with probability ``delta``."""
     if not _positive(delta, "delta") < 1:
-        raise ParameterError(f"delta must be below 1, but is {delta!r}.")
+        raise ParameterError(f"delta must be below 1, but is {shown(delta)}.")
     return dp.ComposedDpEvent([event, FailureDpEvent(float(delta))])
 
 
@@ -243,7 +244,7 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
     elif type(event) is dp.SelfComposedDpEvent:
         if type(event.count) is not int or not 1 <= event.count <= _MOST_REPETITIONS:
             raise PrivacyError(
-                f"an event must be repeated a whole number of times, from 1 to 2^53, but is {event.count!r} times."
+                f"an event must be repeated a whole number of times, from 1 to 2^53, but is {shown(event.count)} times."
             )
         yield from leaves(event.event, count * event.count)
     elif type(event) is dp.NoOpDpEvent:
@@ -254,7 +255,7 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
         _check_numbers(event.event)
         if not (_is_positive(event.sampling_probability) and event.sampling_probability <= 1):
             raise PrivacyError(
-                f"a sampling rate must be above 0 and at most 1, but is {event.sampling_probability!r}."
+                f"a sampling rate must be above 0 and at most 1, but is {shown(event.sampling_probability)}."
             )
         yield Leaf(event, count)
     elif type(event) in _KINDS:
@@ -286,7 +287,7 @@ def _check_numbers(event: Event) -> None:
         whole = type(value) is int or field != "sensitivity"
         if not (_is_positive(value) and whole and (field != "delta" or value < 1)):
             raise PrivacyError(
-                f"an event ({name}) must have a {field} that is positive and finite, but {value!r} is not."
+                f"an event ({name}) must have a {field} that is positive and finite, but {shown(value)} is not."
             )
 
 
@@ -382,4 +383,4 @@ def _is_positive(value: Any) -> bool:
 def _positive(value: Any, name: str) -> float:
     if _is_positive(value):
         return float(value)
-    raise ParameterError(f"{name} must be positive and finite, but is {value!r}.")
+    raise ParameterError(f"{name} must be positive and finite, but is {shown(value)}.")

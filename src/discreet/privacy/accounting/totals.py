@@ -27,6 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.curves import Totals, pure_epsilon, rdp_epsilon, root_up, sort_events
@@ -89,7 +90,9 @@ def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = 
         ``epsilon`` is ``inf`` where nothing can be proved at this delta. The name says which accountant won.
     """
     if neighboring not in NEIGHBORING:
-        raise PrivacyError(f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {neighboring!r}.")
+        raise PrivacyError(
+            f"neighboring must be one of {', '.join(NEIGHBORING)}, but is {shown(neighboring)}."
+        )
     return cost_of(sort_events(events, neighboring), float(delta))
 
 
@@ -219,7 +222,7 @@ def epsilon_for(
     delta = check_delta(delta)
     _check_run(sampling_rate, n_rounds, accountant)
     if not (isinstance(noise_multiplier, int | float) and noise_multiplier >= 0):
-        raise ParameterError(f"noise_multiplier must not be negative, but is {noise_multiplier!r}.")
+        raise ParameterError(f"noise_multiplier must not be negative, but is {shown(noise_multiplier)}.")
     if noise_multiplier == 0:
         return math.inf
     return _epsilon_for(float(noise_multiplier), delta, float(sampling_rate), n_rounds, accountant)
@@ -304,8 +307,10 @@ def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: i
 
 def _check_run(sampling_rate: float, n_rounds: int, accountant: str) -> None:
     if not (isinstance(sampling_rate, int | float) and 0 < sampling_rate <= 1):
-        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {sampling_rate!r}.")
+        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {shown(sampling_rate)}.")
     if isinstance(n_rounds, bool) or not isinstance(n_rounds, int) or n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a positive whole number, but is {n_rounds!r}.")
+        raise ParameterError(f"n_rounds must be a positive whole number, but is {shown(n_rounds)}.")
     if accountant not in ACCOUNTANTS:
-        raise ParameterError(f"accountant must be one of {', '.join(ACCOUNTANTS)}, but is {accountant!r}.")
+        raise ParameterError(
+            f"accountant must be one of {', '.join(ACCOUNTANTS)}, but is {shown(accountant)}."
+        )

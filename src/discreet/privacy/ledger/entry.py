@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet._validate import shown
 from discreet.errors import PrivacyError
 
 if TYPE_CHECKING:
@@ -31,4 +32,4 @@ class Entry:
 def check_purpose(purpose: Any) -> None:
     """Raise ``PrivacyError`` unless ``purpose`` is text."""
     if not isinstance(purpose, str) or not purpose.strip():
-        raise PrivacyError(f"purpose must say in a few words what is booked, but is {purpose!r}.")
+        raise PrivacyError(f"purpose must say in a few words what is booked, but is {shown(purpose)}.")

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
@@ -179,5 +180,5 @@ def _check_share(share: Any) -> float | None:
     if share is None:
         return None
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {share!r}.")
+        raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {shown(share)}.")
     return float(share)

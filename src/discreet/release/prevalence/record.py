@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._presenter import presenter
+from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
@@ -92,7 +93,9 @@ class PrevalenceRelease:
         for name, least in (("noise", 0.0), ("count_weight", 1e-9)):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value >= least):
-                raise ReleaseError(f"{name} must be a finite number of at least {least:g}, but is {value!r}.")
+                raise ReleaseError(
+                    f"{name} must be a finite number of at least {least:g}, but is {shown(value)}."
+                )
             object.__setattr__(self, name, float(value))
         if not isinstance(self.ledger, Ledger):
             raise ReleaseError("a release needs the ledger that its cost was booked on.")
@@ -145,7 +148,7 @@ class PrevalenceRelease:
         level : float, default 0.95
         """
         if kind not in _KINDS:
-            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {kind!r}.")
+            raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {shown(kind)}.")
         return _KINDS[kind](self.sums, _level(level))
 
     def corrected(
@@ -250,13 +253,15 @@ class PrevalenceRelease:
 
     def _index(self, group: str) -> int:
         if group not in self.groups:
-            raise ParameterError(f"there is no group {group!r}; choose among {', '.join(self.groups[:10])}.")
+            raise ParameterError(
+                f"there is no group {shown(group)}; choose among {', '.join(self.groups[:10])}."
+            )
         return self.groups.index(group)
 
 
 def _level(level: float) -> float:
     if not (isinstance(level, int | float) and 0 < level < 1):
-        raise ParameterError(f"level must be between 0 and 1, but is {level!r}.")
+        raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
     return float(level)
 
 
