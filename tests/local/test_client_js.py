@@ -51,6 +51,15 @@ async function check(client, vectors) {
   if (hex(await again.report("cough")) === report) failed.push("another document");
   const named = hex(await again.report("cough", "diary"));
   if (hex(await again.report("bone", "diary")) !== named) failed.push("named");
+  const nfc = hex(await again.report("cough", "Zo\u00e9"));
+  if (hex(await again.report("cough", "Zoe\u0301")) !== nfc) failed.push("two spellings of one name");
+  for (const name of [null, "", 7]) {
+    try { await again.report("cough", name); failed.push("name " + name); } catch (e) {
+      if (!(e instanceof RangeError) || !e.message.includes("name")) failed.push("name " + name + ": " + e);
+    }
+  }
+  const unlimited = await client.create({channel: {...channel, limit: null}, vocabulary});
+  if (unlimited.guarantees().document !== null) failed.push("a limit of null");
   if (JSON.stringify([...kept]).includes("fever")) failed.push("storage shows words");
   // Another channel, or other words, ask for coins of their own: once is all that a document gives, unless told.
   const refused = async (what, name, make, ask) => {

@@ -374,6 +374,31 @@ def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkey
         store.close()
 
 
+def test_a_store_named_by_a_link_is_the_file_it_leads_to(tmp_path, monkeypatch):
+    """SQLite's log lies beside the file, not beside the link: whoever looks beside the link misses its end."""
+    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "store.db", tmp_path / "link.db"
+    link.symlink_to(real)
+    store = ReportStore(link, WORDS, CHANNEL)
+    assert store.add(rows(make_reports(3))).result(10) == (3, 0)
+    real.with_name("store.db-wal").unlink()
+    with pytest.raises(StoreFailedError):
+        store.add(rows(make_reports(2, 1))).result(10)
+    with pytest.raises(StoreFailedError):
+        store.close()
+
+
+def test_a_store_with_two_names_is_refused(tmp_path):
+    ReportStore(tmp_path / "one.db", WORDS, CHANNEL).close()
+    (tmp_path / "two.db").hardlink_to(tmp_path / "one.db")
+    for name in ("one.db", "two.db"):
+        with pytest.raises(CorpusError, match="hard link"):
+            ReportStore(tmp_path / name, WORDS, CHANNEL)
+    (tmp_path / "one.db").unlink()
+    ReportStore(tmp_path / "two.db", WORDS, CHANNEL).close()
+
+
 def test_a_store_removed_between_a_commit_and_its_answer(store, tmp_path):
     tables = store._tables
     plain = type(tables).check

@@ -20,12 +20,12 @@
   function fail(message) { throw new RangeError("discreet: " + message); }
 
   function checkChannel(channel) {
-    const {p, q, limit = 0} = channel || {};
+    const {p, q} = channel || {}, limit = (channel && channel.limit) ?? 0;  // a collector's status tells null for "all"
     const whole = (x) => Number.isInteger(x);
     if (!whole(p) || !whole(q) || !(0 < q && q < p && p < ONE)) {
       fail("a channel needs whole numbers 0 < q < p < 2^32, but has p = " + p + ", q = " + q + ".");
     }
-    if (!whole(limit) || limit < 0 || limit >= 2147483648) fail("limit must be 0 or a number of words.");
+    if (!whole(limit) || limit < 0 || limit >= 2147483648) fail("limit must be 0 or null (all), or a number of words.");
     return {p, q, limit};
   }
 
@@ -118,7 +118,7 @@
 
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
   // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
-  // its first report, so that there is no second one. name: what a document is called, whatever it says by now.
+  // its first report, so that there is no second one. name: a text, what a document is called, whatever it says by now.
   // reproducible: whether somebody else knows the coins; then reports are marked, and not kept.
   async function create({
     channel, vocabulary, storage = null, prefix = "discreet:", budget = null, lowercase = true,
@@ -147,12 +147,21 @@
       const tag = new TextEncoder().encode(JSON.stringify([secret(), ...parts]));
       return prefix + hex(new Uint8Array(await crypto.subtle.digest("SHA-256", tag)));
     }
+    // One at a time, in whatever tab or window: two that ask at once must get the same report.
+    function alone(work) {
+      const locks = storage && typeof navigator === "object" && navigator.locks;
+      return locks ? locks.request(prefix + "one at a time", work) : work();
+    }
     async function reportOfWords(words, name) {
+      return alone(() => makeOrFind(words, name));
+    }
+    async function makeOrFind(words, name) {
+      if (name !== undefined && (typeof name !== "string" || !name)) fail("a document's name must be a text, not empty.");
       for (const word of words) {
         if (!Number.isInteger(word) || word < 0 || word >= vocabulary.length) fail("a word's number is off.");
       }
       const named = name !== undefined;
-      const document = named ? String(name) : Array.from(new Set(words)).sort((a, b) => a - b);
+      const document = named ? name.normalize("NFC") : Array.from(new Set(words)).sort((a, b) => a - b);
       const key = await keyOf(checked.p, checked.q, checked.limit, about, document);
       const account = await keyOf("spent", named ? document : document.map((t) => vocabulary[t]).sort());
       // Nothing is waited for from here on, so that no other call comes between; what cannot be kept is not handed out.

@@ -175,13 +175,13 @@ class LocalLDA(LocalTopics):
                 "fit_moments has no reports to look at: take ",
                 *(Parameter("inference"), '="moments" and ', Parameter("refine"), '="auto" or False.'),
             )
-        if (moments.p, moments.q) != (float(self.channel.p), float(self.channel.q)):
+        expected = Moments(moments.n_words, channel=self.channel, max_bytes=moments.max_bytes)
+        if not expected.same_reports(moments):
             raise ParameterError(
-                f"the moments are of reports with p = {moments.p:.6g}, q = {moments.q:.6g}, but the channel has "
-                f"p = {float(self.channel.p):.6g}, q = {float(self.channel.q):.6g}."
+                f"expected {expected.of_what()} (this channel's), but got {moments.of_what()}."
             )
         _, words = words_of_reports(np.zeros((0, moments.n_words)), vocabulary, packed=False)
-        return self._fit_found(moments, None, words, simulated)
+        return self._fit_found(moments, None, words, simulated or moments.reproducible)
 
     def _fit_found(
         self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local import olp_lda
 from discreet.local.discounted_moments import DiscountedMoments
 
-__all__ = ["ReportStream", "add", "begin", "remove"]
+__all__ = ["ReportStream", "add", "begin", "check_channel", "remove"]
 
 
 @dataclass
@@ -26,6 +27,8 @@ class ReportStream:
     Attributes
     ----------
     words : tuple of str
+    channel : Channel
+        Of all reports: the promise of a release is about the first batch as much as about the last.
     seed : int
         Of the topics' starting point.
     rng : numpy Generator
@@ -42,6 +45,7 @@ class ReportStream:
     """
 
     words: tuple[str, ...]
+    channel: Channel
     seed: int
     rng: np.random.Generator
     public: Moments | None = None
@@ -55,7 +59,7 @@ def begin(model: Any, words: tuple[str, ...]) -> ReportStream:
     """Return a stream without reports, with the parameters of an estimator."""
     public = _public_bits(model.public, len(words))
     seed = new_seed(model.random_state)
-    stream = ReportStream(words, seed, np.random.default_rng(seed))
+    stream = ReportStream(words, model.channel, seed, np.random.default_rng(seed))
     if model.inference == "moments":
         plain = Moments(len(words), channel=model.channel)
         stream.moments = plain if model.forgetting == 1 else DiscountedMoments(plain, model.forgetting)
@@ -75,6 +79,7 @@ def add(
     stream: ReportStream | None, model: Any, X: Any, words: tuple[str, ...], packed: bool
 ) -> ReportStream:
     """Take in a batch, and return the stream; None begins one."""
+    marked = bool(getattr(model.channel, "reproducible", False))
     if stream is not None:
         _check_same(stream, model, words)
     if model.inference == "moments":
@@ -83,6 +88,7 @@ def add(
         assert stream.moments is not None
         stream.moments.merge(batch)
         stream.n_reports += batch.n
+        stream.simulated |= marked
         return stream
     rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])
     if not len(rows):
@@ -91,6 +97,7 @@ def add(
     assert stream.state is not None
     stream.state = olp_lda.step(stream.state, rows, _settings(model), stream.rng)
     stream.n_reports += len(rows)
+    stream.simulated |= marked
     return stream
 
 
@@ -98,6 +105,7 @@ def remove(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> 
     """Take a batch away again (moments only); ``age``: how many batches came after it."""
     if stream.moments is None:
         raise ParameterError('only inference="moments" can take a batch away again: start the stream anew.')
+    check_channel(stream, model)
     batch = _moments_of(X, model, len(stream.words), packed)
     if isinstance(stream.moments, DiscountedMoments):
         stream.moments.subtract(batch, age)
@@ -106,9 +114,23 @@ def remove(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> 
     stream.n_reports -= batch.n
 
 
+def check_channel(stream: ReportStream, model: Any) -> None:
+    """Refuse another channel than that of the reports so far: their writers were told what it promises."""
+    then, now = ((c.p, c.q, getattr(c, "limit", None)) for c in (stream.channel, model.channel))
+    if then != now:
+        raise ParameterError(
+            *(
+                Parameter("channel"),
+                " changed within the stream, whose reports keep what theirs promised: set it back, ",
+            ),
+            "or call fit to begin anew.",
+        )
+
+
 def _check_same(stream: ReportStream, model: Any, words: tuple[str, ...]) -> None:
     if words != stream.words:
         raise CorpusError("this batch has other words than the ones before, or another order of them.")
+    check_channel(stream, model)
     if (stream.moments is not None) != (model.inference == "moments"):
         raise ParameterError(Parameter("inference"), " changed within the stream; call fit to begin anew.")
     if stream.state is not None and len(stream.state.prior) != model.n_topics:

@@ -241,6 +241,7 @@ class StreamingLocalLDA(LocalTopics):
 
     def _update(self, *, warn: bool) -> None:
         stream, settings = self._stream, dict[str, Any]()
+        report_stream.check_channel(stream, self)
         if stream.state is not None:
             names = ("learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps")
             topic_word, weight = stream.state.topic_word, stream.state.topic_weight

@@ -1,13 +1,13 @@
-"""Moments in one file: an npz archive of five plain arrays, no pickles, written whole or not at all.
+"""Moments in one file: an npz archive of seven plain arrays, no pickles, written whole or not at all.
 
-``version`` (1), ``n``, ``channel`` (p, q), ``n_words`` and ``upper``: the upper triangle of the table of pairs, row by
-row, int64.
+``version`` (2), ``n``, ``channel`` (p, q), ``limit`` (words of a document that a writer keeps; 0: all), ``reproducible``
+(1 where coins came from a seed), ``n_words`` and ``upper``: the upper triangle of the table of pairs, row by row, int64.
 """
 
 import math
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,21 +19,25 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-_VERSION = 1
+_VERSION = 2
 _FORMS = {
     "version": ("<i8", 0),
     "n": ("<i8", 0),
     "n_words": ("<i8", 0),
     "channel": ("<f8", 1),
+    "limit": ("<i8", 0),
+    "reproducible": ("<i8", 0),
     "upper": ("<i8", 1),
 }
 #: Bytes that numpy's header may add to an array.
 _HEADER = 4096
 
 
-class _Channel:
-    def __init__(self, p: float, q: float) -> None:
-        self.p, self.q = p, q
+class _Channel(NamedTuple):
+    p: float
+    q: float
+    limit: int | None
+    reproducible: bool
 
 
 def save(moments: "Moments", path: Path) -> None:
@@ -43,6 +47,8 @@ def save(moments: "Moments", path: Path) -> None:
         "n": np.int64(moments.n),
         "n_words": np.int64(moments.n_words),
         "channel": np.array([moments.p, moments.q]),
+        "limit": np.int64(moments.limit or 0),
+        "reproducible": np.int64(moments.reproducible),
         "upper": moments.second[np.triu_indices(moments.n_words)],
     }
     write_file(path, lambda file: np.savez(file, **fields))
@@ -93,7 +99,10 @@ def _made(fields: dict[str, Any], kind: "type[Moments]", max_bytes: int) -> "Mom
     p, q = fields["channel"].tolist()
     if not (math.isfinite(p) and math.isfinite(q)):
         raise ValueError("channel")
-    made = kind(n_words, channel=_Channel(p, q), max_bytes=max_bytes)
+    limit, reproducible = int(fields["limit"]), int(fields["reproducible"])
+    if limit < 0 or reproducible not in (0, 1):
+        raise ValueError("channel")
+    made = kind(n_words, channel=_Channel(p, q, limit or None, bool(reproducible)), max_bytes=max_bytes)
     upper = np.zeros((n_words, n_words), np.int64)
     upper[np.triu_indices(n_words)] = fields["upper"]
     made.restore(n, upper)

@@ -49,8 +49,9 @@ class Moments:
     n_words : int
         Number of bits in a report.
     channel : object with ``p`` and ``q``, optional
-        How the bits were randomised; by default not at all (p = 1, q = 0), as for a public corpus. Only moments
-        of equal channels can be merged.
+        How the bits were randomised; by default not at all (p = 1, q = 0), as for a public corpus. Its ``limit`` (words
+        of a document that a writer keeps) and its mark ``reproducible`` (coins from a seed) are kept where it has
+        them. Only moments of equal channels can be merged; one marked part marks the whole.
     max_bytes : int, default 2**31
         Refuse to make the table of pairs (8 n_words^2 bytes) above this size.
 
@@ -89,6 +90,8 @@ class Moments:
             raise ParameterError(
                 f"a channel must have 0 <= q < p <= 1, but has p = {self.p} and q = {self.q}."
             )
+        self.limit: int | None = getattr(channel, "limit", None)
+        self.reproducible = bool(getattr(channel, "reproducible", False))
         self.n = 0
         self.max_bytes = int(max_bytes)
         # Only the upper triangle is kept up to date.
@@ -144,6 +147,7 @@ class Moments:
         self._check_other(other)
         self._upper += other._upper
         self.n += other.n
+        self.reproducible |= other.reproducible
         return self
 
     def subtract(self, other: "Moments") -> "Moments":
@@ -221,18 +225,22 @@ class Moments:
         return made
 
     def _check_other(self, other: "Moments") -> None:
-        mine, yours = (self.n_words, self.p, self.q), (other.n_words, other.p, other.q)
-        if mine != yours:
-            raise CorpusError(
-                f"moments of {mine[0]} words (p = {mine[1]:.4g}, q = {mine[2]:.4g}) cannot go together with ones of "
-                f"{yours[0]} words (p = {yours[1]:.4g}, q = {yours[2]:.4g})."
-            )
+        if not self.same_reports(other):
+            raise CorpusError(f"{self.of_what()} cannot go together with {other.of_what()}.")
+
+    def same_reports(self, other: "Moments") -> bool:
+        """Tell whether both are of reports about equally many words, through equal channels."""
+        return (self.n_words, self.p, self.q, self.limit) == (other.n_words, other.p, other.q, other.limit)
+
+    def of_what(self) -> str:
+        """Return, for messages, what the reports are like."""
+        kept = "all words" if self.limit is None else f"at most {self.limit} words of a document"
+        return f"moments of {self.n_words} words (p = {self.p:.6g}, q = {self.q:.6g}, {kept} kept)"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments):
             return NotImplemented
-        same = (self.n, self.p, self.q) == (other.n, other.p, other.q)
-        return same and np.array_equal(self._upper, other._upper)
+        return self.n == other.n and self.same_reports(other) and np.array_equal(self._upper, other._upper)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from discreet.errors import CorpusError
 from discreet.local.collector.tables import Tables
 from discreet.privacy.bit_channel import BitChannel
 
@@ -33,6 +34,8 @@ WITH RECURSIVE place (i) AS (
 )
 SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
 """
+#: In place of the numbers of a file that is not there.
+_GONE = (0, 0)
 
 
 class SqliteTables(Tables):
@@ -42,12 +45,23 @@ class SqliteTables(Tables):
     _mark, _begin = "?", "BEGIN IMMEDIATE"
 
     def __init__(self, path: Path, words: Sequence[str], channel: BitChannel) -> None:
-        self._path = path
+        # SQLite keeps its log beside the file that a link leads to.
+        self._path = path.resolve()
+        if self._path.exists() and self._path.stat().st_nlink > 1:
+            raise CorpusError(
+                f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
+                "to a file of its own, and give that."
+            )
         width = -(-len(words) // 8)
         self._insert_all = _INSERT.format(stride=16 + width, bits=width)
         self._identity: list[tuple[int, int]] = []
         super().__init__(str(path), words, channel)
         self._identity = self._look()
+        if _GONE in self._identity:
+            self.close()
+            raise CorpusError(
+                f"the store {path} has no file or no log of its name; it was moved or removed meanwhile."
+            )
 
     def _connect(self) -> sqlite3.Connection:
         if not self._path.exists():
@@ -88,7 +102,7 @@ class SqliteTables(Tables):
             try:
                 there = path.stat()
             except OSError:
-                found.append((0, 0))
+                found.append(_GONE)
             else:
                 found.append((there.st_dev, there.st_ino))
         return found
