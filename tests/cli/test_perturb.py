@@ -63,6 +63,31 @@ def test_the_same_document_gets_the_same_report(folder):
     assert (folder / "reports.bin").read_bytes() != first
 
 
+def test_a_named_document_keeps_its_report_whatever_it_says_by_now(folder, capsys):
+    lines = [
+        {"id": f"entry {i}", "kind": "note", "body": text} for i, text in enumerate(("fever", "cold", "rash"))
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    how = ("--text", "body", "--epsilon", "0.1", "--per", "word", "--memory", str(folder / "kept.json"))
+    assert perturb(folder, *how, "--name", "id") == 0
+    first = (folder / "reports.bin").read_bytes()
+    changed = [{**line, "body": "cough"} for line in lines]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+    assert perturb(folder, *how, "--name", "id") == 0
+    assert (folder / "reports.bin").read_bytes() == first
+    (folder / "words.txt").write_text("fever\ncough\n")  # a collector that asks about other words
+    capsys.readouterr()
+    assert perturb(folder, *how) == 2
+    assert "another vocabulary" in capsys.readouterr().err
+    assert perturb(folder, *how, "--name", "id") == 2
+    assert "budget" in capsys.readouterr().err
+    assert perturb(folder, *how, "--name", "kind") == 2
+    assert "1 names stand for 3 documents" in " ".join(capsys.readouterr().err.split())
+    assert perturb(folder, *how[:-2], "--name", "id") == 2
+    assert "--memory" in capsys.readouterr().err
+    assert (folder / "reports.bin").read_bytes() == first
+
+
 def test_seeds_are_labelled(folder, capsys):
     assert perturb(folder, "--epsilon", "1", "--per", "word", "--seed", "1") == 0
     first = (folder / "reports.bin").read_bytes()

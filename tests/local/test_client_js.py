@@ -72,8 +72,12 @@ async function check(client, vectors) {
   await refused("another channel", "diary", {channel: near, vocabulary, storage}, diary);
   await refused("another limit", "diary", {channel: {...channel, limit: 2}, vocabulary, storage}, diary);
   await refused("another vocabulary", "diary", {channel, vocabulary: fewer, storage}, diary);
-  const more = {channel, vocabulary: [...vocabulary, "nothing"], storage};
-  await refused("a word more that nobody uses", null, more, (c) => c.report("Cold fever"));
+  for (const words of [[...vocabulary, "nothing"], fewer]) {
+    const other = await client.create({channel, vocabulary: words, storage});
+    try { await other.report("Cold fever"); failed.push("other words without a name"); } catch (e) {
+      if (!(e instanceof RangeError) || !e.message.includes("another vocabulary")) failed.push("other words: " + e);
+    }
+  }
   await refused("no name", null, {channel: near, vocabulary, storage}, (c) => c.report("Cold fever"));
   const once = first.guarantees().document, wider = {channel: near, vocabulary, storage, budget: 2 * once + .001};
   await diary(await client.create(wider));

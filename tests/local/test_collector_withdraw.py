@@ -401,6 +401,23 @@ def test_a_store_of_before_is_taken_over(tmp_path):
         assert store.moments() == moments_of(reports[1:])
 
 
+def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
+    """Each round writes all moments while nobody else can write; one request after the other must not fill the day."""
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.01)
+    reports = make_reports(6)
+    with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
+        opened.add(rows(reports)).result(10)
+        assert opened.withdraw(numbers(reports[:1])).result(10) == (1, 0, 0)
+        assert opened.withdraw(numbers(reports[1:2])).result(10) == (1, 0, 0)
+        monkeypatch.setattr("discreet.local.collector.store._SHARE", 1e-9)
+        assert opened.withdraw(numbers(reports[2:3])).result(10) == (1, 0, 0)
+        waiting = [opened.withdraw(numbers(reports[i : i + 1])) for i in (3, 4)]
+        time.sleep(0.3)
+        assert not any(one.done() for one in waiting)
+        assert opened.add(rows(make_reports(1, 9))).result(10) == (1, 0)
+    assert [one.result(0) for one in waiting] == [(1, 0, 0)] * 2  # before it closes
+
+
 def test_withdrawing_over_http(store):
     from discreet.local.collector.admission import Tokens
 

@@ -7,6 +7,7 @@ import os
 import stat
 from base64 import b64encode
 
+import numpy as np
 import pytest
 
 from discreet.cli.app import run
@@ -92,15 +93,67 @@ def test_another_channel_or_vocabulary_gets_no_second_report_of_a_document(tmp_p
         with pytest.raises(BudgetExceeded, match="above its budget of 20:") as refused:
             memo.report(channel, [3], words, stream, name="diary")
         assert "diary" not in str(refused.value)
-    for channel, words in ((near, WORDS), (CHANNEL, [*WORDS, "nothing"]), (CHANNEL, ["nothing", *WORDS[1:]])):
-        with pytest.raises(BudgetExceeded):
-            memo.report(channel, [2, 1], words, stream)
+    with pytest.raises(BudgetExceeded):
+        memo.report(near, [2, 1], WORDS, stream)
+    for words in ([*WORDS, "nothing"], ["nothing", *WORDS[1:]], WORDS[:30]):
+        with pytest.raises(PrivacyError, match="another vocabulary"):
+            memo.report(CHANNEL, [2, 1], words, stream)
     assert len(memo) == 2
     memo.save()
     memo = ReportMemo(path)
     assert memo.report(CHANNEL, [9], WORDS, stream, name="diary").to_bytes() == first
     assert memo.report(CHANNEL, [1, 2], WORDS, stream).to_bytes() == plain
     memo.report(near, [3], WORDS, stream, name="another diary")  # of which nothing was told yet
+
+
+def test_other_words_each_day_read_no_unnamed_document_out(tmp_path):
+    """A collector that leaves some words out each day made each document another one, with coins of its own."""
+    rng, path = np.random.default_rng(0), tmp_path / "kept.json"
+    answered = 0
+    for _ in range(14):
+        words = [word for word in WORDS if rng.random() < 0.8]
+        memo = ReportMemo(path)
+        present = [words.index(word) for word in WORDS[:8] if word in words]
+        try:
+            memo.report(CHANNEL, present, words, SecureStream())
+        except PrivacyError:
+            continue
+        memo.save()
+        answered += 1
+    assert answered == 1
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+def test_a_link_is_no_second_memory(tmp_path, link):
+    real, other = tmp_path / "real.json", tmp_path / "other.json"
+    memo = ReportMemo(real)
+    memo.report(CHANNEL, [1], WORDS, SecureStream(), name="letter")
+    memo.save()
+    if link == "hard":
+        waiting = ReportMemo(real)
+        waiting.report(CHANNEL, [1], WORDS, SecureStream(), name="diary")
+        other.hardlink_to(real)
+        with pytest.raises(PrivacyError, match="hard link"):
+            ReportMemo(other)
+        with pytest.raises(PrivacyError, match="hard link"):
+            waiting.save()
+        return
+    other.symlink_to(real)
+    memo = ReportMemo(other)
+    report = memo.report(CHANNEL, [1], WORDS, SecureStream(), name="diary").to_bytes()
+    memo.save()
+    assert other.is_symlink()
+    assert ReportMemo(real).report(CHANNEL, [1], WORDS, SecureStream(), name="diary").to_bytes() == report
+
+
+def test_names_are_texts_and_spelt_one_way():
+    memo = ReportMemo()
+    first = memo.report(CHANNEL, [1], WORDS, SecureStream(), name="Zo\u00e9").to_bytes()
+    assert memo.report(CHANNEL, [2], WORDS, SecureStream(), name="Zoe\u0301").to_bytes() == first
+    for name in (7, "", b"diary", ["diary"]):
+        with pytest.raises(ParameterError, match="a document's name must be a text") as refused:
+            memo.report(CHANNEL, [1], WORDS, SecureStream(), name=name)
+        assert "diary" not in str(refused.value)
 
 
 def test_files_of_before_there_were_budgets_count(tmp_path):

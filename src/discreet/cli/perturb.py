@@ -10,6 +10,7 @@ from discreet.cli.options import Encoding, FileFormat, Force, Quiet, Seed, Text,
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
+    from discreet.corpus import Corpus
     from discreet.privacy import BitChannel
 
 __all__ = ["Per", "make_channel", "perturb"]
@@ -47,6 +48,13 @@ def perturb(
             help="Loss that --memory lets each document spend, over all channels; by default its first report's."
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Field that says what each document is called: a text that changes, or a collector that asks about "
+            "other words, then gets no second report."
+        ),
+    ] = None,
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
@@ -66,20 +74,23 @@ def perturb(
 
     check_output_file(out, force=force)
     known = load_vocabulary(vocabulary)
-    options: dict[str, Any] = {"text": text, "encoding": encoding, "vocabulary": known}
+    options: dict[str, Any] = {"text": text, "encoding": encoding, "vocabulary": known, "label": name}
     corpus = read_corpus(
         documents, file_format, **{key: value for key, value in options.items() if value is not None}
     )
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
+    names = _names(corpus, name)
     channel = make_channel(epsilon, per, words, len(known))
+    if name is not None and memory is None:
+        raise ParameterError("--name tells documents apart for --memory; give a file for it.")
     if budget is not None and memory is None:
         raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
     memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
     counts = corpus.counts
     reports = [
         (memo if memory else ReportMemo()).report(
-            channel, counts.indices[counts.indptr[d] : counts.indptr[d + 1]], known, stream
+            channel, counts.indices[counts.indptr[d] : counts.indptr[d + 1]], known, stream, name=names[d]
         )
         for d in range(corpus.n_documents)
     ]
@@ -99,6 +110,19 @@ def perturb(
         say.print("Losses are per report: who writes several documents adds them up.")
     if seed is not None:
         say.print("Made with a seed: reproducible, not for release.")
+
+
+def _names(corpus: "Corpus", field: str | None) -> list[str | None]:
+    """Return what the documents are called, each otherwise; None where they have no names."""
+    if field is None:
+        return [None] * corpus.n_documents
+    names = [] if corpus.labels is None else [str(label) for label in corpus.labels]
+    if not all(names) or len(set(names)) != corpus.n_documents:
+        raise CorpusError(
+            f'the field "{field}" must call each document otherwise, but {len(set(names) - {""})} names stand for '
+            f"{corpus.n_documents} documents; give another field."
+        )
+    return list[str | None](names)
 
 
 def make_channel(epsilon: float, per: Per, words: int | None, n_words: int) -> "BitChannel":

@@ -164,6 +164,11 @@
       const document = named ? name.normalize("NFC") : Array.from(new Set(words)).sort((a, b) => a - b);
       const key = await keyOf(checked.p, checked.q, checked.limit, about, document);
       const account = await keyOf("spent", named ? document : document.map((t) => vocabulary[t]).sort());
+      // Without a name nothing tells which documents reports about other words are of.
+      const abouts = JSON.parse(place.getItem(prefix + "vocabularies") || "[]");
+      if (!named && abouts.some((other) => other !== about)) {
+        fail("this storage holds reports about another vocabulary: give each document its name.");
+      }
       // Nothing is waited for from here on, so that no other call comes between; what cannot be kept is not handed out.
       const spent = JSON.parse(place.getItem(account) || "{}");
       let kept = place.getItem(key);
@@ -172,6 +177,7 @@
         const bits = randomise(checked, words, vocabulary.length, numbersFrom(randomBytes));
         const raw = pack(checked, identity, randomBytes(16), bits, reproducible);
         kept = btoa(Array.from(raw, (byte) => String.fromCharCode(byte)).join(""));
+        if (!abouts.includes(about)) place.setItem(prefix + "vocabularies", JSON.stringify([...abouts, about]));
         place.setItem(key, kept);
       }
       if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: loss}));

@@ -9,8 +9,9 @@ behind two: for such documents give ``name``, and the first report stands for al
 
 A collector that publishes another channel, or another vocabulary, asks for another report, with fresh coins: one that
 moves p by :math:`2^{-32}` each day would read the document out. So each document has an account with a budget over all
-of its reports, by default what the first one loses. A document without a name is known by its words: a vocabulary
-that has other words of it makes it another document.
+of its reports, by default what the first one loses. A document without a name is known by its words, and a vocabulary
+that has other words of it would make it another document: one that leaves out other words each day would read it out
+as well. So a memory that holds reports about one vocabulary makes reports about another one of named documents only.
 
 Two programs that use one file at the same time cannot both make the first report of a document: the second one to
 save is refused, and has nothing that it may send.
@@ -21,6 +22,7 @@ import json
 import math
 import os
 import secrets
+import unicodedata
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet._files import lock_beside, write_file
+from discreet._validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
@@ -70,14 +73,17 @@ class ReportMemo:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, budget: float | None = None) -> None:
-        self.path = None if path is None else Path(path)
+        # A link is one more name of a memory, not one more memory.
+        self.path = None if path is None else Path(path).resolve()
         self.budget = None if budget is None else check_epsilon(budget)
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
         self._accounts = dict[str, list[str]]()
         # Of reports that no account has: those of a file from before there were any.
         self._forms = set[_Form]()
+        self._vocabularies = set[bytes]()
         self._found: bytes | None = None
         if self.path is not None and self.path.exists():
+            _refuse_second_name(self.path)
             self._read(self.path)
 
     def __len__(self) -> int:
@@ -105,7 +111,8 @@ class ReportMemo:
         stream : SecureStream
             Source of randomness.
         name : str, optional
-            What the document is called; by default its words tell it from others.
+            What the document is called, not empty; by default its words tell it from others. Ways to write a letter
+            with a mark are one (NFC).
 
         Raises
         ------
@@ -113,8 +120,11 @@ class ReportMemo:
             Where the document was reported before in another form, and one report more would exceed the budget.
         PrivacyError
             Where reports are kept in a file and ``stream`` was made from a seed: they would be sent some day as if
-            nobody could draw their coins again.
+            nobody could draw their coins again. Also for a document without a name, about another vocabulary than a
+            report that is kept.
         """
+        if name is not None and (not isinstance(name, str) or not name):
+            raise ParameterError(f"a document's name must be a text that is not empty, but is {shown(name)}.")
         if self.path is not None and stream.reproducible:
             raise PrivacyError(
                 f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
@@ -125,7 +135,13 @@ class ReportMemo:
             raise ParameterError(
                 f"expected numbers of words from 0 to {len(vocabulary) - 1}, but one is not."
             )
-        about = ["words", columns] if name is None else ["name", name]
+        about = ["words", columns] if name is None else ["name", unicodedata.normalize("NFC", name)]
+        if name is None and not self._vocabularies <= {form.vocabulary}:
+            raise PrivacyError(
+                "this memory holds reports about another vocabulary, and without a name nothing tells which documents "
+                "they are of: one could be reported twice. Give each document its name, or keep a memory for each "
+                "collector's documents."
+            )
         mark = self._mark(form, about)
         who = about if name is not None else ["words", sorted(vocabulary[column] for column in columns)]
         marks = self._account(form, about, who)
@@ -136,6 +152,7 @@ class ReportMemo:
             number = stream.spawn("number").words(2).tobytes()
             made = Report(channel, form.vocabulary, number, bits)
             self._kept[mark] = b64encode(made.to_bytes()).decode()
+            self._vocabularies.add(form.vocabulary)
         if mark not in marks:
             marks.append(mark)
         return self._report(mark)
@@ -188,6 +205,7 @@ class ReportMemo:
         if self.path is None:
             return
         with lock_beside(self.path):
+            _refuse_second_name(self.path)
             if _digest(self.path) != self._found:
                 raise PrivacyError(
                     f"another program kept reports in {self.path} meanwhile; send nothing, and run this one again."
@@ -216,6 +234,7 @@ class ReportMemo:
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
             forms = {mark: _Form.of(self._report(mark)) for mark in self._kept}
+            self._vocabularies = {form.vocabulary for form in forms.values()}
             accounts = content["accounts"] if content["schema"] == _SCHEMA else {}
             self._accounts = {str(who): [str(mark) for mark in marks] for who, marks in accounts.items()}
             known = {mark for marks in self._accounts.values() for mark in marks}
@@ -227,6 +246,15 @@ class ReportMemo:
         if len(self._key) != 32:
             raise refused
         self._found = sha256(raw).digest()
+
+
+def _refuse_second_name(path: Path) -> None:
+    """Refuse a file with hard links: writing it anew would leave the other name with what was kept before."""
+    if path.exists() and path.stat().st_nlink > 1:
+        raise PrivacyError(
+            f"{path} has another name (a hard link), which would miss what is kept from now on; send nothing, and "
+            "remove one of the two names."
+        )
 
 
 def _digest(path: Path) -> bytes | None:

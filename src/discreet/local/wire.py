@@ -154,7 +154,7 @@ def read_reports(
     -------
     channel : BitChannel
         ``reproducible`` where one of the reports was made with a seed: a release made of them is then marked as not
-        for release.
+        for release. So give the estimator this channel, not an equal one of your own.
     bits : array of shape (n_reports, n_words), uint8
         Repeated reports (same number) count once. What :meth:`discreet.LocalLDA.fit` takes.
 

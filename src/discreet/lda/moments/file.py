@@ -1,7 +1,8 @@
 """Moments in one file: an npz archive of seven plain arrays, no pickles, written whole or not at all.
 
-``version`` (2), ``n``, ``channel`` (p, q), ``limit`` (words of a document that a writer keeps; 0: all), ``reproducible``
-(1 where coins came from a seed), ``n_words`` and ``upper``: the upper triangle of the table of pairs, row by row, int64.
+``version`` (2), ``n``, ``channel`` (p, q), ``limit`` (words of a document that a writer keeps; 0: all),
+``reproducible`` (1 where coins came from a seed), ``n_words`` and ``upper``: the upper triangle of the table of pairs,
+row by row, int64.
 """
 
 import math

@@ -52,8 +52,9 @@ _DAY = 86_400
 _FIRST_DAY = 20_089
 #: Requests to withdraw that may wait.
 _MOST_FAREWELLS = 1_000
-#: Seconds between two rounds of keeping house: a withdrawal writes all moments, so many share one round.
-_ROUND = 0.5
+#: Seconds between two rounds of keeping house: a withdrawal writes all moments, so many share one round. With many
+#: words that takes long, and nobody can write meanwhile: withdrawals get that share of the time at most.
+_ROUND, _SHARE = 0.5, 0.1
 #: Seconds between two looks at the store, and at the calendar.
 _LOOK, _CALENDAR = 2.0, 60.0
 #: Seconds for which a failure to write is told to health checks; then only whoever sends can find out.
@@ -130,7 +131,7 @@ class ReportStore:
         self._trouble: str | None = None
         self._failed = -math.inf
         self._looked = time.monotonic()
-        self._look_due = self._calendar_due = 0.0
+        self._look_due = self._calendar_due = self._farewell_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._farewells: queue.SimpleQueue[_Farewell] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
@@ -326,7 +327,9 @@ class ReportStore:
             self._look_due = time.monotonic() + _LOOK
 
     def _see_off(self) -> None:
-        """Take away what was withdrawn, all that waits in one transaction."""
+        """Take away what was withdrawn, all that waits in one transaction; not sooner than its share of time allows."""
+        if time.monotonic() < self._farewell_due and not self._closed:
+            return
         leaving: list[_Farewell] = []
         while sum(len(farewell.numbers) for farewell in leaving) < TOGETHER:
             try:
@@ -335,6 +338,7 @@ class ReportStore:
                 break
         if not leaving:
             return
+        began = time.monotonic()
         try:
             told = self._sums.withdraw([farewell.numbers for farewell in leaving])
         except BaseException as error:
@@ -344,6 +348,8 @@ class ReportStore:
                         StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again.")
                     )
             raise
+        finally:
+            self._farewell_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
         self._fewer(sum(found.withdrawn for found in told))
         for farewell, found in zip(leaving, told, strict=True):
             if farewell.answer.set_running_or_notify_cancel():
