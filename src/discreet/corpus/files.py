@@ -1,37 +1,38 @@
-"""Opening what may be broken: gzip or not, text or not, and errors that name the file and the line.
+"""Opening what may be broken: packed or not, text or not, and errors that name the file and the line.
 
 Messages hold names of files and fields and numbers of lines, never a piece of the text: the text is private,
 and messages end up in logs.
 """
 
 import codecs
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
+from discreet.corpus.unpack import LONGEST_MAGIC, kind_of, unpacked
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [
     "PathLike",
     "Problems",
     "Source",
+    "as_text",
     "decoded",
     "first_few",
     "open_source",
     "open_text",
     "read_lines",
     "read_text",
+    "refuse_emptiness_of",
 ]
 
 PathLike = str | os.PathLike[str]
-_GZIP_MAGIC = b"\x1f\x8b"
 _SHOWN = 5
 _MOST_PROBLEMS = 100
+_PEEKED = 4096
 
 
 def first_few(items: Iterable[object], shown: int = _SHOWN) -> str:
@@ -73,7 +74,7 @@ class Problems:
 
 @contextmanager
 def _reading(path: PathLike) -> Generator[None]:
-    """Turn errors of the system and of gzip into one of ours, with the file's name."""
+    """Turn errors of the system into one of ours, with the file's name."""
     name = os.fspath(path)
     what: str | None = None
     try:
@@ -84,10 +85,6 @@ def _reading(path: PathLike) -> Generator[None]:
         what = 'is a folder, expected a file; a folder of .txt files is read with format="txt"'
     except PermissionError:
         what = "may not be read; check its permissions"
-    except EOFError:
-        what = "is cut short: the gzip data end too early; copy or download it again"
-    except (gzip.BadGzipFile, zlib.error):
-        what = "is damaged: its gzip data do not decompress; copy or download it again"
     except OSError as error:
         what = f"cannot be read: {error.strerror or type(error).__name__}"
     if what is not None:
@@ -95,7 +92,7 @@ def _reading(path: PathLike) -> Generator[None]:
 
 
 class Source(NamedTuple):
-    """An open file, and how far it has been read (bytes on disk, so compressed ones for gzip)."""
+    """An open file, and how far it has been read (bytes on disk, so compressed ones)."""
 
     raw: IO[bytes]
     progress: Callable[[], tuple[int, int]]
@@ -103,36 +100,20 @@ class Source(NamedTuple):
 
 @contextmanager
 def open_source(path: PathLike) -> Generator[Source]:
-    """Open a file for reading bytes; gzip is recognised by its content, not its name."""
+    """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
     with _reading(path), Path(path).open("rb") as raw:
         size = os.fstat(raw.fileno()).st_size
-        zipped = raw.read(2) == _GZIP_MAGIC
+        kind = kind_of(raw.read(LONGEST_MAGIC))
         raw.seek(0)
 
         def progress() -> tuple[int, int]:
             return min(raw.tell(), size), size
 
-        if zipped:
-            with (
-                gzip.GzipFile(fileobj=raw) as unzipped,
-                io.BufferedReader(_Unzipped(unzipped), 1 << 18) as buffered,
-            ):
-                yield Source(buffered, progress)
-        else:
+        if kind is None:
             yield Source(raw, progress)
-
-
-class _Unzipped(io.RawIOBase):
-    """Hands a gzip stream to a larger buffer than its own, which makes reading lines faster."""
-
-    def __init__(self, source: gzip.GzipFile) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        return self._source.readinto(buffer)
+        else:
+            with unpacked(raw, os.fspath(path), kind, size) as stream:
+                yield Source(stream, progress)
 
 
 @contextmanager
@@ -153,13 +134,7 @@ def decoded(
         As in ``open``; lines end at ``"\n"`` only by default, so that line numbers are those of the file.
     """
     codec = _codec(encoding)
-    if b"\0" in _peek(source.raw) and not codec.startswith(("utf-16", "utf-32")):
-        raise CorpusError(
-            f"{os.fspath(path)} looks like a binary file (it holds zero bytes), expected text; "
-            "check the path and ",
-            Proposal("format"),
-            ".",
-        )
+    _refuse_binary(_peek(source.raw), os.fspath(path), codec)
     codec = "utf-8-sig" if codec == "utf-8" else codec
     text = io.TextIOWrapper(source.raw, encoding=codec, errors="strict", newline=newline)
     failed = False
@@ -190,8 +165,17 @@ def _codec(encoding: str) -> str:
     )
 
 
-def _peek(raw: IO[bytes], size: int = 4096) -> bytes:
-    return raw.peek(size)[:size] if isinstance(raw, io.BufferedReader) else b""
+def _refuse_binary(start: bytes, name: str, codec: str) -> None:
+    if b"\0" in start and not codec.startswith(("utf-16", "utf-32")):
+        raise CorpusError(
+            f"{name} looks like a binary file (it holds zero bytes), expected text; check the path and ",
+            Proposal("format"),
+            ".",
+        )
+
+
+def _peek(raw: IO[bytes]) -> bytes:
+    return raw.peek(_PEEKED)[:_PEEKED] if isinstance(raw, io.BufferedReader) else b""
 
 
 def _undecodable(path: PathLike, codec: str) -> CorpusError:
@@ -214,10 +198,26 @@ def _undecodable(path: PathLike, codec: str) -> CorpusError:
             held = len(decoder.getstate()[0])
             offset += len(block)
             lines += block.count(b"\n")
+    return _not_in(codec, f"{os.fspath(path)}, line {lines}", offset)
+
+
+def _not_in(codec: str, where: str, offset: int) -> CorpusError:
     name = codec.removesuffix("-sig")
     others = '"latin-1" or "cp1252"' if name == "utf-8" else '"utf-8"'
-    said = f"{os.fspath(path)}, line {lines}: not {name} text at byte {offset}; give "
+    said = f"{where}: not {name} text at byte {offset}; give "
     return CorpusError(said, Proposal("encoding"), f", for example {others}.")
+
+
+def as_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:
+    """Return bytes as text, by the rules of :func:`decoded`."""
+    codec = _codec(encoding)
+    _refuse_binary(raw[:_PEEKED], name, codec)
+    offset = 0
+    try:
+        return raw.decode("utf-8-sig" if codec == "utf-8" else codec)
+    except UnicodeError as error:
+        offset = error.start if isinstance(error, UnicodeDecodeError) else 0
+    raise _not_in(codec, f"{name}, line {1 + raw.count(10, 0, offset)}", offset)
 
 
 def read_lines(path: PathLike, encoding: str = "utf-8") -> list[str]:
@@ -230,3 +230,14 @@ def read_text(path: PathLike, encoding: str = "utf-8") -> str:
     """Read a whole text file."""
     with open_text(path, encoding) as file:
         return file.read()
+
+
+def refuse_emptiness_of(path: PathLike, expected: str) -> None:
+    """Refuse a file without a byte, or none; for formats whose own libraries read them."""
+    with _reading(path):
+        if Path(path).is_dir():
+            raise IsADirectoryError
+        if Path(path).stat().st_size:
+            with Path(path).open("rb"):
+                return
+    raise CorpusError(f"{os.fspath(path)} is empty: expected {expected}.")

@@ -51,7 +51,8 @@ def read_corpus(
     Parameters
     ----------
     path : path
-        The file; gzip is recognised by content. Or a folder of ``.txt`` files.
+        The file; gzip, bzip2, xz, Zstandard (needs pyarrow) and zip are recognised by content. Or a folder of texts,
+        or an archive of them.
     format : str, optional
         Raw text: "jsonl", "csv", "parquet", "txt" (a folder), "lines" (a document a line), "mallet".
         Counts: "uci", "npz", "ldac", "mtx", "svmlight", "csv-counts", "parquet-counts".

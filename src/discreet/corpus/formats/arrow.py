@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.corpus.files import PathLike, open_source
+from discreet.corpus.files import PathLike, refuse_emptiness_of
 from discreet.errors import CorpusError, Proposal
 
 __all__ = ["batches", "open_parquet", "pyarrow"]
@@ -26,9 +26,7 @@ def open_parquet(path: PathLike) -> Any:
     """Open a Parquet file; one that is none is an error of ours."""
     pa, pq = pyarrow()
     name = os.fspath(path)
-    with open_source(path) as source:
-        if not source.raw.read(1):
-            raise CorpusError(f"{name} is empty: expected a Parquet file.")
+    refuse_emptiness_of(path, "a Parquet file")
     try:
         file = pq.ParquetFile(path)
         _ = file.schema_arrow.names

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, open_source
+from discreet.corpus.files import PathLike, refuse_emptiness_of
 from discreet.corpus.formats.counted import Counted, CountReading
 from discreet.corpus.vocabulary import check_words
 from discreet.corpus.words import WordOrigin
@@ -51,9 +51,7 @@ def read(path: PathLike, told: CountReading) -> Counted:
     del told
     name = os.fspath(path)
     fault: str | None = None
-    with open_source(path) as source:
-        if not source.raw.read(1):
-            raise CorpusError(f"{name} is empty: expected a sparse matrix of scipy.sparse.save_npz.")
+    refuse_emptiness_of(path, "a sparse matrix of scipy.sparse.save_npz")
     try:
         with Path(path).open("rb") as raw:  # ours to close: numpy leaves it open where the archive is damaged
             with np.load(raw, allow_pickle=False) as file:

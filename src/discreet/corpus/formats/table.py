@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from discreet._validate import shown
+from discreet.corpus.unpack import archive_members, without_packing
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [
@@ -68,7 +69,7 @@ class Format(NamedTuple):
         return import_module(f"discreet.corpus.formats.{self.module}")
 
     def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
-        """Whether a file of this name, without ``.gz``, is of this format by its ending or beginning."""
+        """Whether a file of this name, without ``.gz`` and the like, is of this format by its ending or beginning."""
         if endings is None:
             return False
         return file.endswith(endings) or (self.begins is not None and file.startswith(self.begins))
@@ -116,10 +117,12 @@ def find_format(path: str | os.PathLike[str]) -> str:
     if file.is_dir():
         return next(row.name for row in _ROWS if row.folder)
     for row in _ROWS:
-        if row.names(_without_gz(file), row.read_as):
+        if row.names(without_packing(file.name), row.read_as):
             return row.name
     if not file.exists():
         raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
+    if file.name.lower().endswith(".zip"):
+        return _format_in_archive(file)
     raise CorpusError(
         f"{os.fspath(path)}: its name does not say what it is; give ",
         Proposal("format"),
@@ -130,7 +133,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
 def find_writable_format(target: Path) -> str:
     """Return the format that can be written that a file's name stands for."""
     for row in _ROWS:
-        if row.names(_without_gz(target), row.written_as):
+        if row.names(target.name.lower().removesuffix(".gz"), row.written_as):
             return row.name
     raise CorpusError(
         f"{target}: its name does not say a format; give ",
@@ -155,5 +158,12 @@ def writer_of(name: str) -> Format:
     return FORMATS[name]
 
 
-def _without_gz(file: Path) -> str:
-    return file.name.lower().removesuffix(".gz")
+def _format_in_archive(file: Path) -> str:
+    """Return what the one file of an archive is by its name, or a folder of texts."""
+    with file.open("rb") as raw:
+        members = archive_members(raw, os.fspath(file))
+    if len(members) == 1:
+        for row in _ROWS:
+            if row.names(without_packing(members[0].filename.rpartition("/")[2]), row.read_as):
+                return row.name
+    return next(row.name for row in _ROWS if row.folder)

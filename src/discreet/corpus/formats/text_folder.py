@@ -1,24 +1,47 @@
-"""A folder of .txt files, one document each."""
+"""A folder, or a zip archive, of texts: one document a file."""
 
+import io
 import os
-from collections.abc import Iterator
-from pathlib import Path
+import zipfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, Problems, read_text
+from discreet.corpus.files import PathLike, Problems, as_text, read_text
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
+from discreet.corpus.unpack import archive_members, kind_of, open_member
 from discreet.errors import CorpusError
 
-__all__ = ["read"]
+__all__ = ["field_names", "read"]
+
+_FIELDS = ("text", "file", "folder")
+_KNOWN = (".txt", ".txt.gz")
+
+
+class _Texts(NamedTuple):
+    """Names of the documents, below the folder, and what reads the one of a number."""
+
+    names: list[str]
+    text: Callable[[int], str]
+
+
+def field_names(path: PathLike, encoding: str) -> list[str]:
+    """Return the fields that a file has."""
+    del path, encoding
+    return list(_FIELDS)
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read every ``.txt`` and ``.txt.gz`` file below a folder as one document, in the order of their paths.
+    """Read every ``.txt`` and ``.txt.gz`` file of a folder, or of an archive, in the order of their paths.
+
+    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside.
 
     Parameters
     ----------
     path : path
-        The folder.
+        The folder, or a zip archive, which is not unpacked to the disk.
     reading : Reading
         The fields of a file are ``text``, ``file`` (its path below the folder) and ``folder`` (the folder it
         lies in, below ``path``), so that ``author="folder"`` is a folder for each author.
@@ -32,45 +55,77 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     CorpusError
         Names the file that is not text.
     """
-    root = Path(path)
     name = os.fspath(path)
-    if not root.exists():
+    if not Path(path).exists():
         raise CorpusError(f"{name} does not exist; check the path.")
-    if not root.is_dir():
-        raise CorpusError(
-            f'{name} is a file; format="txt" reads a folder of .txt files, format="lines" a document a line.'
+    choose_fields(reading, _FIELDS, name)
+    with _texts(Path(path), reading.encoding) as texts:
+        names = texts.names
+        if not names:
+            raise CorpusError(f"{name} holds no .txt file, nor any other; expected one document a file.")
+        done = [0]
+
+        def records() -> Iterator[Record]:
+            for number, file in enumerate(names):
+                folder = PurePosixPath(file).parent.as_posix()
+                values = {
+                    "text": texts.text(number),
+                    "file": file,
+                    "folder": "" if folder == "." else folder,
+                }
+                done[0] = number
+                text, owner, label = reading.fields
+                yield Record(
+                    number,
+                    values[text],
+                    None if owner is None else values[owner],
+                    None if label is None else values[label],
+                )
+
+        return gather(
+            records(),
+            reading,
+            Problems(name),
+            place=lambda number: names[number],
+            progress=lambda: (done[0], len(names)),
         )
-    choose_fields(reading, ["text", "file", "folder"], name)
-    files = sorted(
-        (file for pattern in ("*.txt", "*.txt.gz") for file in root.rglob(pattern) if file.is_file()),
-        key=lambda file: file.relative_to(root).as_posix(),
-    )
-    if not files:
-        raise CorpusError(f"{name} holds no .txt file; expected one document a file.")
-    done = [0]
 
-    def records() -> Iterator[Record]:
-        for number, file in enumerate(files):
-            below = file.relative_to(root)
-            folder = below.parent.as_posix()
-            values = {
-                "text": read_text(file, reading.encoding),
-                "file": below.as_posix(),
-                "folder": "" if folder == "." else folder,
-            }
-            done[0] = number
-            text, owner, label = reading.fields
-            yield Record(
-                number,
-                values[text],
-                None if owner is None else values[owner],
-                None if label is None else values[label],
+
+@contextmanager
+def _texts(path: Path, encoding: str) -> Generator[_Texts]:
+    if path.is_dir():
+        below = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+        names = _documents(below)
+
+        def text_of(number: int) -> str:
+            return read_text(below[names[number]], encoding)
+
+        yield _Texts(names, text_of)
+        return
+    with path.open("rb") as raw:
+        if kind_of(raw.read(4)) != "zip":
+            raise CorpusError(
+                f'{path} is a file; format="txt" reads a folder of .txt files, format="lines" a document a line.'
             )
+        size = path.stat().st_size
+        members = {member.filename: member for member in archive_members(raw, os.fspath(path))}
+        names = _documents(members)
+        with zipfile.ZipFile(raw) as archive:
 
-    return gather(
-        records(),
-        reading,
-        Problems(name),
-        place=lambda number: files[number].relative_to(root).as_posix(),
-        progress=lambda: (done[0], len(files)),
-    )
+            def text(number: int) -> str:
+                where = f"{path}, {names[number]}"
+                with open_member(archive, members[names[number]], where, size) as stream:
+                    content = io.BytesIO()
+                    while block := stream.read(1 << 20):
+                        content.write(block)
+                return as_text(content.getvalue(), where, encoding)
+
+            yield _Texts(names, text)
+
+
+def _documents(names: Iterable[str]) -> list[str]:
+    found = sorted(names)
+    texts = [name for name in found if name.endswith(_KNOWN)]
+    if texts:
+        return texts
+    return [name for name in found if not any(part.startswith(".") for part in name.split("/"))]

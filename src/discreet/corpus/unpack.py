@@ -1,0 +1,236 @@
+"""Compressed files as streams: gzip, bzip2, xz, Zstandard and zip, recognised by their first bytes and never by name.
+
+What is packed may be hostile: a small file can hold an endless text, or ask for gigabytes before the first byte. So
+streams are read piece by piece, nothing is unpacked to the disk, and a file that grows to much more than texts and
+counts do is refused.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from discreet.errors import CorpusError
+
+__all__ = ["LONGEST_MAGIC", "archive_members", "kind_of", "open_member", "unpacked", "without_packing"]
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\x03\x04": "zip",
+}
+LONGEST_MAGIC = max(map(len, _MAGIC))
+_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_BUFFER = 1 << 18
+#: What may come of a file: this much in any case, and beyond that so many times its size. Text packs to a fifth or a
+#: tenth, counts to a thirtieth.
+_FREE, _MOST_TIMES = 256 * 2**20, 250
+_MOST_XZ_MEMORY = 256 * 2**20
+
+
+def without_packing(name: str) -> str:
+    """Return a file's name in lower case without the ending of a compressed file."""
+    lower = name.lower()
+    return next((lower.removesuffix(ending) for ending in _ENDINGS if lower.endswith(ending)), lower)
+
+
+def kind_of(head: bytes) -> str | None:
+    """Return how a file is compressed, from its first bytes."""
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def unpacked(raw: IO[bytes], name: str, kind: str, size: int) -> Generator[IO[bytes]]:
+    """Yield a compressed file's content as a stream.
+
+    Parameters
+    ----------
+    raw : binary file
+        At its start.
+    name : str
+        For errors.
+    kind : str
+        What :func:`kind_of` says.
+    size : int
+        Bytes of the compressed file.
+    """
+    if kind == "zip":
+        members = archive_members(raw, name)
+        if len(members) != 1:
+            raise CorpusError(
+                f"{name} is an archive of {len(members)} files, expected one; unpack it and name the file. "
+                'An archive of texts, a document a file, is read with format="txt".'
+            )
+        with zipfile.ZipFile(raw) as archive, open_member(archive, members[0], name, size) as stream:
+            yield stream
+        return
+    with _limited(_stream(raw, kind, name), name, kind, size) as stream:
+        yield stream
+
+
+def _stream(raw: IO[bytes], kind: str, name: str) -> Any:
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=raw)
+    if kind == "bzip2":
+        return _Decompressed(raw, bz2.BZ2Decompressor)
+    if kind == "xz":
+        return _Decompressed(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ_MEMORY))
+    try:
+        from compression import zstd  # pyright: ignore  (Python 3.14)
+    except ImportError:
+        pass
+    else:
+        return zstd.ZstdFile(raw)  # pyright: ignore
+    try:
+        import pyarrow as pa
+    except ImportError:
+        pass
+    else:
+        if not _ends_whole(raw):  # pyarrow takes one that was cut off for a shorter one
+            raise CorpusError(
+                f"{name} is cut short: the {kind} data end too early; copy or download it again."
+            )
+        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
+    raise CorpusError(
+        f"{name} is compressed with Zstandard, which needs pyarrow: pip install 'discreet[parquet]', or unpack it."
+    )
+
+
+def _ends_whole(raw: IO[bytes]) -> bool:
+    """Whether a Zstandard file ends where its last frame does (RFC 8878); goes back to its start."""
+    ends = raw.seek(0, io.SEEK_END)
+    place, whole = 0, True
+    while whole and place < ends:
+        raw.seek(place)
+        head = raw.read(18).ljust(18, b"\0")
+        if head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5:  # to be skipped
+            place += 8 + int.from_bytes(head[4:8], "little")
+            continue
+        mark = head[4]
+        single = mark >> 5 & 1
+        size_bytes = (single, 2, 4, 8)[mark >> 6]
+        place += 5 + (1 - single) + (0, 1, 2, 4)[mark & 3] + size_bytes
+        last = False
+        while not last and place < ends:
+            raw.seek(place)
+            block = int.from_bytes(raw.read(3).ljust(3, b"\0"), "little")
+            last, repeats = bool(block & 1), block >> 1 & 3 == 1
+            place += 3 + (1 if repeats else block >> 3)
+        whole = last
+        place += 4 * (mark >> 2 & 1)
+    raw.seek(0)
+    return whole and place == ends
+
+
+class _Decompressed(io.RawIOBase):
+    """One compressed stream after another, as ``bz2`` and ``xz`` write them; the module's own takes no limit."""
+
+    def __init__(self, raw: IO[bytes], make: Any) -> None:
+        self._raw, self._make, self._decompressor, self._held = raw, make, make(), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while True:
+            if self._decompressor.eof:
+                self._held = (self._decompressor.unused_data or self._raw.read(_BUFFER)).lstrip(b"\0")
+                if not self._held:
+                    return 0
+                self._decompressor = self._make()
+            elif self._decompressor.needs_input:
+                self._held = self._raw.read(_BUFFER)
+                if not self._held:
+                    raise EOFError
+            data = self._decompressor.decompress(self._held, len(buffer))
+            self._held = b""
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends in an error of ours where it is damaged, or grows as no text does."""
+
+    def __init__(self, source: Any, name: str, kind: str, size: int) -> None:
+        self._source, self._name, self._kind = source, name, kind
+        self._left = max(_FREE, _MOST_TIMES * size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        fault = f"is damaged: its {self._kind} data do not decompress"
+        read = -1
+        try:
+            read = self._source.readinto(buffer)
+        except EOFError:
+            fault = f"is cut short: the {self._kind} data end too early"
+        except OSError as error:
+            if error.errno is not None and not isinstance(error, gzip.BadGzipFile):
+                raise  # the disk's, not the data's
+        except (zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError, NotImplementedError):
+            pass
+        except RuntimeError:
+            fault = "is encrypted; unpack it"
+        if read < 0:
+            raise CorpusError(f"{self._name} {fault}; copy or download it again.")
+        self._left -= read
+        if self._left < 0:
+            raise CorpusError(
+                f"{self._name} grows to over {_MOST_TIMES} times its size when it is unpacked: this is no text. "
+                "Unpack it yourself if it is."
+            )
+        return read
+
+
+@contextmanager
+def _limited(source: Any, name: str, kind: str, size: int) -> Generator[IO[bytes]]:
+    # A larger buffer than the streams' own makes reading lines faster.
+    with source, io.BufferedReader(_Limited(source, name, kind, size), _BUFFER) as buffered:
+        yield buffered
+
+
+def archive_members(raw: IO[bytes], name: str) -> list[zipfile.ZipInfo]:
+    """Return the files in a zip archive in the order of their names; hidden ones and those of macOS aside."""
+    fault = False
+    members: list[zipfile.ZipInfo] = []
+    try:
+        with zipfile.ZipFile(raw) as archive:
+            members = sorted(archive.infolist(), key=lambda member: member.filename)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, UnicodeDecodeError):
+        fault = True
+    if fault:
+        raise CorpusError(f"{name} is damaged: its zip data do not decompress; copy or download it again.")
+    return [
+        member
+        for member in members
+        if not member.is_dir()
+        and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
+    ]
+
+
+@contextmanager
+def open_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, size: int
+) -> Generator[IO[bytes]]:
+    """Yield the content of a file in an archive as a stream."""
+    source: Any = None
+    fault = "is damaged: its zip data do not decompress"
+    try:
+        source = archive.open(member)
+    except RuntimeError:
+        fault = "is encrypted; unpack it"
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
+        pass
+    if source is None:
+        raise CorpusError(f"{name} {fault}; copy or download it again.")
+    with _limited(source, name, "zip", size) as stream:
+        yield stream

@@ -1,0 +1,183 @@
+"""Compressed files of every kind, archives and folders as they ship; damaged and hostile ones."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+from discreet import CorpusError
+from discreet.corpus import find_format, read_corpus, unpack
+
+TEXTS = ["nurse bed nurse", "", "ward nurse ward ward", "pain bed ward"]
+LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
+
+
+def zstd(content: bytes) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as out:
+        out.write(content)
+    return sink.getvalue().to_pybytes()
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+PACKED = {
+    "gz": lambda content: gzip.compress(content, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstd,
+    "zip": lambda content: zipped({"notes.jsonl": content}),
+}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+@pytest.mark.parametrize("given", [None, "jsonl"])
+def test_every_packing(tmp_path, ending, given):
+    name = f"notes.jsonl.{ending}" if given is None else "renamed.bin"
+    (tmp_path / name).write_bytes(PACKED[ending](LINES))
+    (tmp_path / "notes.jsonl").write_bytes(LINES)
+    plain = read_corpus(tmp_path / "notes.jsonl")
+    packed = read_corpus(tmp_path / name, given)
+    assert packed.vocabulary == plain.vocabulary
+    assert np.array_equal(packed.counts.toarray(), plain.counts.toarray())
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+def test_streams_one_after_the_other(tmp_path, ending):
+    pack = PACKED[ending]
+    (tmp_path / "a.jsonl").write_bytes(pack(LINES) + pack(LINES))
+    assert read_corpus(tmp_path / "a.jsonl").n_documents == 2 * len(TEXTS)
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_damage_is_told_with_the_file_and_never_with_text(tmp_path, ending):
+    rng = np.random.default_rng(3)
+    words = ["secretword" + str(i) for i in rng.integers(0, 10**9, 4000)]
+    content = b"".join(json.dumps({"text": word}).encode() + b"\n" for word in words)
+    whole = PACKED[ending](content)
+    path = tmp_path / "a.jsonl"
+    injured = [whole[: len(whole) // 2], whole[:-7], whole[:200] + b"\0" * 50 + whole[250:]]
+    for broken in injured[:2] if ending == "zst" else injured:  # pyarrow writes no checksums
+        path.write_bytes(broken)
+        with pytest.raises(
+            CorpusError, match=r"a\.jsonl.* (cut short|damaged|looks like|broken|not utf-8)"
+        ) as found:
+            read_corpus(path, "jsonl")
+        assert "secretword" not in str(found.value)
+        assert found.value.__context__ is None
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst", "zip"])
+def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
+    monkeypatch.setattr(unpack, "_MOST_TIMES", 20)
+    line = json.dumps({"text": "ward " * 200}).encode() + b"\n"
+    (tmp_path / "bomb").write_bytes(PACKED[ending](line * 20_000))  # 20 MB of a few KB
+    with pytest.raises(CorpusError, match="grows to over 20 times its size"):
+        read_corpus(tmp_path / "bomb", "jsonl")
+    monkeypatch.setattr(unpack, "_MOST_TIMES", 10**6)  # the planted fault: no limit
+    assert read_corpus(tmp_path / "bomb", "jsonl").n_documents == 20_000
+
+
+def test_xz_that_asks_for_gigabytes(tmp_path):
+    small = lzma.compress(LINES, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
+    place = small.index(b"\x21\x01") + 2
+    header = bytearray(small[12 : 12 + (small[12] + 1) * 4])
+    header[place - 12] = 38  # 2 GiB
+    header[-4:] = zlib.crc32(bytes(header[:-4])).to_bytes(4, "little")
+    (tmp_path / "a.jsonl").write_bytes(small[:12] + bytes(header) + small[12 + len(header) :])
+    with pytest.raises(CorpusError, match="damaged: its xz data"):
+        read_corpus(tmp_path / "a.jsonl")
+
+
+def test_an_archive_of_several_files_is_no_file(tmp_path):
+    (tmp_path / "two.jsonl.zip").write_bytes(zipped({"a.jsonl": LINES, "b.jsonl": LINES}))
+    with pytest.raises(CorpusError, match=r"archive of 2 files, expected one.*format=\"txt\""):
+        read_corpus(tmp_path / "two.jsonl.zip")
+    (tmp_path / "none.jsonl.zip").write_bytes(zipped({"__MACOSX/x": b"1", ".hidden": b"2"}))
+    with pytest.raises(CorpusError, match=r"archive of 0 files"):
+        read_corpus(tmp_path / "none.jsonl.zip", "jsonl")
+    (tmp_path / "fine.zip").write_bytes(zipped({"below/a.jsonl": LINES, "__MACOSX/x": b"1"}))
+    assert find_format(tmp_path / "fine.zip") == "jsonl"
+    assert read_corpus(tmp_path / "fine.zip").n_documents == 4
+
+
+def test_an_encrypted_archive(tmp_path):
+    whole = bytearray(zipped({"a.jsonl": LINES}))
+    for magic, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        whole[whole.index(magic) + place] |= 1  # the mark of encryption
+    (tmp_path / "a.jsonl.zip").write_bytes(whole)
+    with pytest.raises(CorpusError, match="is encrypted"):
+        read_corpus(tmp_path / "a.jsonl.zip")
+
+
+GROUPS = {
+    "alt.atheism/49960": "From: somebody\n\nnurse bed",
+    "alt.atheism/51060": "ward ward",
+    "sci.med/1": "pain bed",
+}
+
+
+def groups(tmp_path, where):
+    if where == "folder":
+        for name, text in GROUPS.items():
+            (tmp_path / "news" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "news" / name).write_text(text)
+        return tmp_path / "news"
+    (tmp_path / "news.zip").write_bytes(zipped({name: text.encode() for name, text in GROUPS.items()}))
+    return tmp_path / "news.zip"
+
+
+@pytest.mark.parametrize("where", ["folder", "archive"])
+def test_newsgroups_as_they_ship(tmp_path, where):
+    path = groups(tmp_path, where)
+    assert find_format(path) == "txt"
+    corpus = read_corpus(path, label="folder", author="file")
+    assert corpus.labels.tolist() == ["alt.atheism", "alt.atheism", "sci.med"]
+    assert corpus.n_units == 3
+    assert corpus.n_tokens == 3 + 2 + 2 + 1
+    with pytest.raises(CorpusError, match="no field for label='group'"):
+        read_corpus(path, label="group")
+
+
+def test_txt_files_are_the_documents_where_there_are_any(tmp_path):
+    path = groups(tmp_path, "folder")
+    (path / "a.txt").write_text("only this")
+    (path / ".hidden").write_text("not this")
+    assert read_corpus(path).n_documents == 1
+    (path / "a.txt").unlink()
+    assert read_corpus(path).n_documents == 3
+
+
+@pytest.mark.parametrize("where", ["folder", "archive"])
+def test_a_document_in_another_encoding_is_named(tmp_path, where):
+    path = groups(tmp_path, "folder")
+    (path / "sci.med" / "2").write_bytes("\nsecretword Ärzte".encode("latin-1"))
+    if where == "archive":
+        members = {f.relative_to(path).as_posix(): f.read_bytes() for f in path.rglob("*") if f.is_file()}
+        path = tmp_path / "news.zip"
+        path.write_bytes(zipped(members))
+    with pytest.raises(
+        CorpusError, match=r"sci.med/2, line 2: not utf-8 text at byte 12; give encoding="
+    ) as found:
+        read_corpus(path)
+    assert "secretword" not in str(found.value)
+    assert read_corpus(path, encoding="latin-1").n_documents == 4
+    binary = tmp_path / "pictures"
+    binary.mkdir()
+    (binary / "x.png").write_bytes(b"\x89PNG\0\0")
+    with pytest.raises(CorpusError, match=r"x\.png looks like a binary file"):
+        read_corpus(binary)
