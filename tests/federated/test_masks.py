@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
+from discreet.federated.secure_aggregation.hellos import read_hello
 from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key, read_hello, unmask
+from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key, unmask
 from discreet.federated.secure_aggregation.secret_shares import join
 from discreet.privacy import SecureStream
 
 TERMS = b"what was agreed"
+
+
+def masker(client, threshold, seed, terms=TERMS):
+    return Masker(client, threshold, SecureStream(seed), terms=terms, ledger=seed.to_bytes(16))
 
 
 class Party:
@@ -19,12 +24,12 @@ class Party:
 
     def __init__(self, n, threshold):
         self.threshold = threshold
-        self.silos = {c: Masker(c, threshold, SecureStream(c)) for c in range(n)}
+        self.silos = {c: masker(c, threshold, c) for c in range(n)}
         self.hellos = {c: silo.hello() for c, silo in self.silos.items()}
 
     def share(self, lost=(), **how):
         self.boxes = {
-            c: silo.share_out(TERMS, self.hellos, **how) for c, silo in self.silos.items() if c not in lost
+            c: silo.share_out(self.hellos, **how) for c, silo in self.silos.items() if c not in lost
         }
         return self
 
@@ -123,7 +128,7 @@ def test_each_message_is_given_once_and_in_order():
         party.silos[0].check({})
     party.share()
     with pytest.raises(PrivacyError, match="wrong time or twice"):
-        party.silos[0].share_out(TERMS, party.hellos)
+        party.silos[0].share_out(party.hellos)
     party.check()
     with pytest.raises(PrivacyError, match="second list of members"):
         party.silos[0].go_on_with([0, 1])
@@ -158,7 +163,7 @@ def test_rosters_that_are_wrong_are_refused():
         party = Party(3, 2)
         hellos = dict(party.hellos)
         if spoil == "own":
-            hellos[0] = Masker(0, 2, SecureStream(9)).hello()
+            hellos[0] = masker(0, 2, 9).hello()
         elif spoil == "twin":
             hellos[2] = hellos[1]
         elif spoil == "short":
@@ -166,7 +171,7 @@ def test_rosters_that_are_wrong_are_refused():
         else:
             hellos[2] = hellos[2][:40] + bytes(len(hellos[2]) - 40)
         with pytest.raises(PrivacyError, match="list of keys"):
-            party.silos[0].share_out(TERMS, hellos)
+            party.silos[0].share_out(hellos)
 
 
 def test_values_out_of_range_are_refused():
@@ -180,9 +185,15 @@ def test_values_out_of_range_are_refused():
 def test_silos_with_other_terms_or_another_roster_find_no_share_right():
     """Keys are bound to what was agreed and to who takes part: who was told otherwise is found before any vector."""
     party = Party(3, 2)
-    party.boxes = {
-        c: party.silos[c].share_out(b"others" if c == 2 else TERMS, party.hellos) for c in range(3)
-    }
+    party.silos[2] = masker(2, 2, 2, b"others")
+    told = {c: dict(party.hellos) for c in range(3)}
+    told[2][2] = party.silos[2].hello()
+    with pytest.raises(PrivacyError, match="silo 0 does not prove"):
+        party.silos[2].share_out(told[2])
+    party.silos[2]._terms = TERMS  # as if it had not looked: what it computes fits nothing of the others
+    told[2] |= {0: masker(0, 2, 20).hello()}
+    party.silos[2]._announced = told[2][2] = party.hellos[2]
+    party.boxes = {c: party.silos[c].share_out(told[c]) for c in range(3)}
     assert party.silos[0].check(party.for_silo(0)) == {0, 1}
     assert party.silos[2].check(party.for_silo(2)) == {2}
     assert party.silos[0].roster == party.silos[1].roster != party.silos[2].roster
@@ -202,9 +213,9 @@ def test_wrong_shares_are_found_by_those_who_hold_them():
 def test_a_dealer_of_shares_that_do_not_fit_together_is_found():
     """Well sealed, of the right length, and of another polynomial than the one announced."""
     party = Party(4, 3)
-    liar = Masker(3, 3, SecureStream(77))
+    liar = masker(3, 3, 77)
     party.silos[3]._mask = liar._mask[:1] + [x + 1 for x in liar._mask[1:]]
-    party.hellos[3] = Masker(3, 3, SecureStream(3)).hello()
+    party.hellos[3] = masker(3, 3, 3).hello()
     party.silos[3].hello = lambda: party.hellos[3]
     party.share()
     assert all(party.silos[c].check(party.for_silo(c)) == {0, 1, 2} for c in range(3))
@@ -234,21 +245,19 @@ def test_the_keys_of_a_drop_out_open_no_box():
     np.testing.assert_array_equal(party.total(), sum(vectors[:4]))
     together = join({giver: party.shares[giver][4] for giver in range(3)}, 3)
     assert together == party.silos[4]._mask[0]
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
     from discreet.federated.secure_aggregation.channels import agreed_key, open_box, roster_digest
 
     roster = roster_digest(TERMS, party.hellos)
-    public = party.hellos[2][:32]
+    two, four = (read_hello(party.hellos[c], 3) for c in (2, 4))
 
-    def opened(private):
-        key = agreed_key(private, public, "shares 2 to 4", roster)
-        return open_box(key, party.boxes[2][4])
+    def opened(secret, point):
+        return open_box(
+            agreed_key(secret, (4, point), (2, two.channel), "shares 2 to 4", roster), party.boxes[2][4]
+        )
 
-    for order in ("little", "big"):
-        assert opened(X25519PrivateKey.from_private_bytes(together.to_bytes(32, order))) is None
+    assert opened(together, four.channel) is opened(together, four.mask[0]) is None
     # With its channel key, which nobody has, it would be one share more:
-    box = opened(X25519PrivateKey.from_private_bytes(party.silos[4]._channel))
+    box = opened(party.silos[4]._channel, four.channel)
     held = {4: box[:32], **{c: party.silos[c]._held[2][0] for c in (0, 1)}}
     assert join(held, 3) == party.silos[2]._mask[0]
     with pytest.raises(PrivacyError, match="3 shares"):
@@ -257,14 +266,13 @@ def test_the_keys_of_a_drop_out_open_no_box():
 
 def _uncover(party, victim, told_members, own, pairs):
     """What a server computes that knows b of the victim and s of all whom it went on with."""
-    roster_of = party.roster
-    plain = party.vectors[victim].view(np.uint64) - expand(
-        own_key(own, roster_of), len(party.vectors[victim])
-    )
-    point = read_hello(party.hellos[victim], party.threshold).mask[0]
+    plain = party.vectors[victim].view(np.uint64)
+    plain = plain - expand(own_key(own, victim, party.roster), len(plain))
+    points = {c: read_hello(hello, party.threshold).mask[0] for c, hello in party.hellos.items()}
     for other in told_members:
         if other != victim:
-            mask = expand(pair_key(pairs[other], point, roster_of), len(plain))
+            key = pair_key(pairs[other], (other, points[other]), (victim, points[victim]), party.roster)
+            mask = expand(key, len(plain))
             plain = plain - mask if other > victim else plain + mask
     return plain.view(np.int64)
 
@@ -333,9 +341,9 @@ def test_who_was_told_other_members_vouches_for_something_else():
 def test_a_silo_with_a_number_beyond_the_range_gets_no_share(number):
     """Shares are values at number + 1: that of silo -1 would be the secret itself."""
     party = Party(3, 2)
-    party.hellos[number] = Masker(7, 2, SecureStream(7)).hello()
+    party.hellos[number] = masker(7, 2, 7).hello()
     with pytest.raises(PrivacyError, match="list of keys"):
-        party.silos[0].share_out(TERMS, party.hellos)
+        party.silos[0].share_out(party.hellos)
 
 
 def test_two_lists_of_senders_cannot_both_find_enough_silos():

@@ -1,5 +1,6 @@
 """Slow, obvious twins of the federated room."""
 
+import hashlib
 import itertools
 import math
 
@@ -140,3 +141,56 @@ def slow_join(shares, order):
             if other != place:
                 rows[other] = [(a - row[place] * b) % order for a, b in zip(row, rows[place], strict=True)]
     return rows[0][-1]
+
+
+PRIME = 2**256 - 2**224 + 2**192 + 2**96 - 1
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+BASE = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+
+
+def slow_add(one, other):
+    """Add points of P-256 by chord and tangent; None is the neutral one."""
+    if one is None:
+        return other
+    if other is None:
+        return one
+    if one[0] == other[0] and one[1] != other[1]:
+        return None
+    above = 3 * one[0] ** 2 - 3 if one == other else other[1] - one[1]
+    below = 2 * one[1] if one == other else other[0] - one[0]
+    slope = above * pow(below, -1, PRIME) % PRIME
+    x = (slope**2 - one[0] - other[0]) % PRIME
+    return x, (slope * (one[0] - x) - one[1]) % PRIME
+
+
+def slow_times(number, point):
+    """Return number * point, from the lowest bit up."""
+    found = None
+    while number:
+        if number % 2:
+            found = slow_add(found, point)
+        point, number = slow_add(point, point), number // 2
+    return found
+
+
+def compressed(point):
+    return bytes([2 + point[1] % 2]) + point[0].to_bytes(32, "big")
+
+
+def slow_challenge(point, commitment, statement):
+    """The number that a proof answers: a hash of hashes of its four parts."""
+    digests = b""
+    for part in (b"discreet secure aggregation, proof", point, commitment, statement):
+        digests += hashlib.sha256(part).digest()
+    return int(hashlib.sha512(digests).hexdigest(), 16) % ORDER
+
+
+def slow_is_proved(point, statement, proof):
+    """z G = R + c P, with R in the form that it was sent in."""
+    z = int.from_bytes(proof[33:], "big")
+    c = slow_challenge(compressed(point), proof[:33], statement)
+    minus = slow_times(ORDER - c, point)
+    return 0 < z < ORDER and compressed(slow_add(slow_times(z, BASE), minus)) == proof[:33]

@@ -87,6 +87,7 @@ def serve(
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key)
 
 
-def _ask(digits: str) -> bool:
-    typer.echo(f"The roster: {digits}", err=True)
-    return typer.confirm("Do all silos read the same digits?", default=False, err=True)
+def _ask(digits: str, client: int, n_clients: int) -> bool:
+    typer.echo(f"This silo is number {client + 1} of {n_clients}. The roster: {digits}", err=True)
+    question = f"Do all read the same digits, and is each number from 1 to {n_clients} another silo?"
+    return typer.confirm(question, default=False, err=True)

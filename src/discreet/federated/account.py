@@ -8,6 +8,7 @@ server that asks twice for a round, or for more rounds, is booked like any other
 """
 
 import hashlib
+import hmac
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.federated.secure_aggregation.hellos import LEDGER_BYTES
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
@@ -90,8 +92,9 @@ class Account:
         :func:`vocabulary_digest`), because how much noise is enough hangs on them; ``silos_see_result`` is True where
         it is left out.
     confirm : callable, optional
-        "aggregate": ``confirm(digest)`` is called before anything is booked, with 40 digits that must be the same in
-        all silos; False stops. Only who compares them knows that the server did not make the other silos up.
+        "aggregate": ``confirm(digits, client, n_clients)`` is called before anything is booked, with 40 digits that
+        must be the same in all silos, and this silo's number among theirs, from 0; False stops. Only who compares both
+        knows that the server did not make the other silos up, or ask one of them twice.
 
     Attributes
     ----------
@@ -115,7 +118,7 @@ class Account:
         ledger: Ledger,
         *,
         expected: Mapping[str, Any] | None = None,
-        confirm: Callable[[str], bool] | None = None,
+        confirm: Callable[[str, int, int], bool] | None = None,
     ) -> None:
         self.client = client
         self.ledger = ledger
@@ -174,10 +177,24 @@ class Account:
         if not self.ledger.closed:
             self.ledger.rehearsal().reserve(event, "a rehearsal")
 
-    def book(self, event: events.Event, number: int, what: str, *, reproducible: bool) -> Reservation:
-        """Reserve a round's event on the ledger."""
+    def ledger_name(self, terms: bytes) -> bytes:
+        """Return a public name of the ledger in sums under these terms: the same for all who book on it.
+
+        It tells whether two silos book on one ledger, and nothing else.
+        """
+        if not self.ledger.identity:
+            raise PrivacyError(
+                "this ledger was made by an older version and has no identity yet, by which the other silos see that "
+                "it takes part once; make a new one for what is left of the budget."
+            )
+        return hmac.digest(self.ledger.identity.encode(), b"discreet ledger" + terms, "sha256")[:LEDGER_BYTES]
+
+    def book(
+        self, event: events.Event, number: int, what: str, *, reproducible: bool, once: str | None = None
+    ) -> Reservation:
+        """Reserve a round's event on the ledger; with ``once``, only where no booking has that text yet."""
         seeded = ", reproducible, not for release" if reproducible else ""
-        reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}")
+        reservation = self.ledger.reserve(event, f"round {number}: {what}{seeded}", once=once)
         self.rounds.append((number, what))
         return reservation
 

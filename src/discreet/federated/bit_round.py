@@ -61,8 +61,9 @@ def _randomised(present: NDArray[np.bool_], channel: BitChannel, stream: SecureS
     return numbers < np.where(present, np.uint32(channel.p_threshold), np.uint32(channel.q_threshold))
 
 
-def fault(state: State, values: NDArray[Any]) -> str | None:
+def fault(state: State, update: Any) -> str | None:
     """Return what is wrong with an update, or None."""
+    values: NDArray[Any] = update.values
     width = -(-state.n_words // 8)
     if values.ndim != 2 or values.shape[1] != width or values.dtype != np.uint8:
         return "not packed reports"

@@ -58,7 +58,7 @@ def make_client_app(
     open_ledger: Callable[[Any, State], Ledger],
     *,
     expected: Mapping[str, Any] | None = None,
-    confirm: Callable[[str], bool] | None = None,
+    confirm: Callable[[str, int, int], bool] | None = None,
 ) -> Any:
     """Return a ClientApp that answers each round.
 

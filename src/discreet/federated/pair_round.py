@@ -106,8 +106,9 @@ def _draw(
     return drawn
 
 
-def fault(state: State, values: NDArray[Any]) -> str | None:
+def fault(state: State, update: Any) -> str | None:
     """Return what is wrong with an update, or None."""
+    values: NDArray[Any] = update.values
     if values.ndim != 1 or values.dtype != np.int64:
         return "not a row of int64"
     if len(values) > state.most_reports:

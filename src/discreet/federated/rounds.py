@@ -161,7 +161,7 @@ def server_step(
     refusals: list[Refusal] = []
     received = 0
     for update in updates:
-        reason = _fault(state, update, taken) or part.fault(state, update.values)
+        reason = _fault(state, update, taken) or part.fault(state, update)
         if reason:
             refusals.append(Refusal(getattr(update, "client", None), state.round, reason))
         else:

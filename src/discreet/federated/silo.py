@@ -80,7 +80,7 @@ class Silo:
         ledger: Ledger,
         tasks: Sequence[Mapping[str, Any]],
         *,
-        confirm: Callable[[str], bool] | None = None,
+        confirm: Callable[[str, int, int], bool] | None = None,
     ) -> None:
         self._counts = check_silo(corpus, corpus.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm

@@ -19,6 +19,13 @@ numbers. *Event*: one Gaussian event of noise multiplier z, of whose precision t
 :mod:`~discreet.federated.secure_aggregation.shared_noise`). A server that lies decides who is missing: against it,
 one silo in league, or none without ``silos_see_result`` (proof in
 :mod:`~discreet.federated.secure_aggregation.masks`). Where each silo brings all the noise: against everyone.
+
+*Once in a sum*: all this holds for n different silos. Were one silo several of them, a document in it would be in the
+sum as often, and its noise counted on as often, while each booking takes it for once. So a first message
+names the ledger (by a keyed hash that tells which are the same in this sum, and nothing else), the name is part of
+what is proved, and a silo goes on with no list that has a ledger twice; and the ledger books one roster once, under its
+lock, so that no two processes, and none that was started anew, give two vectors under one set of keys. Nobody can see
+from outside that somebody keeps two ledgers for one text, or brings one text into two silos.
 """
 
 import math
@@ -112,7 +119,11 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     event, noise = sum_event(state.epsilon, state.delta), noise_multiplier(state.epsilon, state.delta)
     if state.round == 0:
         account.afford(event)  # who cannot pay should not find it out when the others have paid
-        account.masker = Masker(account.client, state.n_clients - state.tolerated, stream)
+        terms = terms_bytes(state)
+        ledger = None if stream.reproducible else account.ledger_name(terms)
+        account.masker = Masker(
+            account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
+        )
     masker, shown = account.masker, _shown(state, account.client)
     if masker is None or (state.round == 1 and account.client not in shown.content):
         raise PrivacyError(
@@ -121,13 +132,14 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     if state.round != messages.VECTOR:
         if state.round == 1 and not set(shown.content) <= set(range(state.n_clients)):
             raise PrivacyError("the server shows more silos than were agreed; nothing is sent.")
-        return messages.answer(
-            masker, state.round, shown, terms_bytes(state), noise_in_each=counted_on(state) == 1
-        )
+        return messages.answer(masker, state.round, shown, noise_in_each=counted_on(state) == 1)
     masker.go_on_with(shown.silos)
-    if account.confirm is not None and not account.confirm(masker.roster):
+    if account.confirm is not None and not account.confirm(masker.roster, account.client, state.n_clients):
         raise PrivacyError("the roster was not confirmed; nothing is booked, and nothing is sent.")
-    reservation = account.book(event, state.round, "masked sum of moments", reproducible=stream.reproducible)
+    what, roster = "masked sum of moments", f"roster {masker.roster}"
+    reservation = account.book(
+        event, state.round, f"{what}, {roster}", reproducible=stream.reproducible, once=roster
+    )
     shared = SharedGaussian(reservation, noise, "document", stream, None)
     values, place = contributions(read_corpus_now(corpus)), 0
     for part, size in _sizes(state.n_words).items():
@@ -146,10 +158,11 @@ def _shown(state: State, client: int) -> messages.Shown:
     return messages.shown_to(client, state.round, state.sums)
 
 
-def fault(state: State, values: NDArray[Any]) -> str | None:
+def fault(state: State, update: Any) -> str | None:
     """Return what is wrong with a message, or None."""
-    threshold = state.n_clients - state.tolerated
-    return messages.fault(state.round, values, state.sums, threshold, sum(_sizes(state.n_words).values()))
+    threshold, size = state.n_clients - state.tolerated, sum(_sizes(state.n_words).values())
+    sender = int(update.client), terms_bytes(state)
+    return messages.fault(state.round, update.values, state.sums, threshold, size, sender)
 
 
 def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:

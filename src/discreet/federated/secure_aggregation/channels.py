@@ -1,8 +1,9 @@
 """What two silos say to each other through a server that cannot read it, and the digest of who takes part.
 
 Each silo has a key pair for this and for nothing else: the key under which shares are sealed is never itself shared
-out, so that nobody who puts a drop-out's other key together can open a box. Keys are agreed by X25519 and HKDF, one
-for each direction and purpose, bound to the digest of who takes part in which sum; each seals one message only.
+out, so that nobody who puts a drop-out's other key together can open a box. Keys are agreed on the curve P-256 and by
+HKDF, one for each direction and purpose, bound to the numbers and points of the two silos and to the digest of who
+takes part in which sum; each seals one message only.
 """
 
 import hashlib
@@ -10,19 +11,17 @@ import hmac
 from collections.abc import Mapping
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from discreet.errors import PrivacyError
+from discreet.federated.secure_aggregation.public_points import Point, exchange, write_point
 
 __all__ = [
-    "CHANNEL_KEY_BYTES",
     "TAG_BYTES",
     "VOUCHER_BYTES",
+    "Owner",
     "agreed_key",
-    "is_channel_key",
     "open_box",
     "readable",
     "roster_digest",
@@ -30,10 +29,12 @@ __all__ = [
     "voucher",
 ]
 
-CHANNEL_KEY_BYTES = 32
 TAG_BYTES = 16
 VOUCHER_BYTES = 32
 _DIGITS = 40
+
+#: A silo's number, and one of its points.
+Owner = tuple[int, Point]
 
 
 def roster_digest(terms: bytes, hellos: Mapping[int, bytes]) -> bytes:
@@ -53,22 +54,25 @@ def readable(digest: bytes) -> str:
     return " ".join(digits[i : i + 4] for i in range(0, _DIGITS, 4))
 
 
-def is_channel_key(public: bytes) -> bool:
-    """Return whether honest silos can agree on a key with whoever announced this one."""
-    try:
-        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
-    except ValueError:
-        return False
-    return True
+def agreed_key(secret: int, mine: Owner, theirs: Owner, purpose: str, roster: bytes) -> bytes:
+    """Return the key of 32 bytes that two silos have in common for one purpose in one sum.
 
+    Numbers and points of both are part of what it is derived from: no two pairs of silos have the same key, whatever
+    points were announced.
 
-def agreed_key(private: X25519PrivateKey, public: bytes, purpose: str, roster: bytes) -> bytes:
-    """Return a key of 32 bytes that only the two silos know, for one purpose in one sum."""
-    try:
-        secret = private.exchange(X25519PublicKey.from_public_bytes(public))
-    except ValueError as fault:
-        raise PrivacyError("a silo announced a key that is none; start the sum anew without it.") from fault
-    return HKDF(SHA256(), 32, roster, b"discreet secure aggregation, " + purpose.encode()).derive(secret)
+    Parameters
+    ----------
+    secret : int
+        Of ``mine``.
+    mine, theirs : (int, point)
+        The two silos' numbers and points; the other silo gives them the other way round.
+    purpose : str
+    roster : bytes
+    """
+    ordered = sorted([mine, theirs], key=lambda owner: owner[0])
+    pair = b"".join(number.to_bytes(4) + write_point(point) for number, point in ordered)
+    context = b"discreet secure aggregation, " + pair + purpose.encode()
+    return HKDF(SHA256(), 32, roster, context).derive(exchange(secret, theirs[1]))
 
 
 def seal(key: bytes, plain: bytes) -> bytes:

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.channels import (
-    CHANNEL_KEY_BYTES,
     TAG_BYTES,
     agreed_key,
     open_box,
@@ -18,13 +16,20 @@ from discreet.federated.secure_aggregation.channels import (
     seal,
     voucher,
 )
-from discreet.federated.secure_aggregation.masks import Hello, Sums, expand, own_key, pair_key, read_hello
+from discreet.federated.secure_aggregation.hellos import (
+    LEDGER_BYTES,
+    Hello,
+    fault_of,
+    read_hello,
+    write_hello,
+)
+from discreet.federated.secure_aggregation.masks import Sums, expand, own_key, pair_key
 from discreet.federated.secure_aggregation.secret_shares import (
     SHARE_BYTES,
     is_share,
     new_polynomial,
     share,
-    write_commitments,
+    uniform,
 )
 from discreet.privacy.noise.stream import SecureStream
 
@@ -48,13 +53,24 @@ class Masker:
         How many silos it takes to remove masks.
     stream : SecureStream
         Of its secrets.
+    terms : bytes
+        What all agreed on; its proofs are about that, and all keys hang on it.
+    ledger : bytes or None
+        A name of the ledger that it books on, the same for all who book on it, of ``LEDGER_BYTES`` bytes. None: drawn
+        from the stream, for a seeded run, which is the same each time and not for release.
     """
 
-    def __init__(self, client: int, threshold: int, stream: SecureStream) -> None:
-        self.client, self.threshold = client, threshold
+    def __init__(
+        self, client: int, threshold: int, stream: SecureStream, *, terms: bytes, ledger: bytes | None
+    ) -> None:
+        if not 0 <= client < _MOST_SILOS:
+            raise ParameterError(f"client must be from 0 to {_MOST_SILOS - 1}, but is {client!r}.")
+        self.client, self.threshold, self._terms = client, threshold, terms
         own = stream.spawn("masks")
-        self._channel = own.words(4).tobytes()
+        self._channel = uniform(own)
         self._mask, self._own = new_polynomial(threshold, own), new_polynomial(threshold, own)
+        ledger = own.words(LEDGER_BYTES // 8).tobytes() if ledger is None else ledger
+        self._announced = write_hello(terms, client, self._channel, self._mask, self._own, ledger, own)
         self._step = "keys"
         self._roster = b""
         self._hellos: dict[int, bytes] = {}
@@ -67,7 +83,9 @@ class Masker:
         return {
             "client": self.client,
             "threshold": self.threshold,
-            "channel": self._channel.hex(),
+            "terms": self._terms.hex(),
+            "announced": self._announced.hex(),
+            "channel": hex(self._channel),
             "mask": [hex(number) for number in self._mask],
             "own": [hex(number) for number in self._own],
             "step": self._step,
@@ -83,7 +101,8 @@ class Masker:
         """Return the masker that was written."""
         masker = cls.__new__(cls)
         masker.client, masker.threshold = int(value["client"]), int(value["threshold"])
-        masker._channel = bytes.fromhex(value["channel"])
+        masker._terms, masker._announced = bytes.fromhex(value["terms"]), bytes.fromhex(value["announced"])
+        masker._channel = int(value["channel"], 16)
         masker._mask = [int(number, 16) for number in value["mask"]]
         masker._own = [int(number, 16) for number in value["own"]]
         masker._step, masker._roster = _STEPS[_STEPS.index(value["step"])], bytes.fromhex(value["roster"])
@@ -96,9 +115,8 @@ class Masker:
         return masker
 
     def hello(self) -> bytes:
-        """First message: this silo's key and points."""
-        public = X25519PrivateKey.from_private_bytes(self._channel).public_key().public_bytes_raw()
-        return public + write_commitments(self._mask) + write_commitments(self._own)
+        """First message: this silo's points, with proofs that it knows their secrets, and its ledger's name."""
+        return self._announced
 
     @property
     def silos(self) -> list[int]:
@@ -112,35 +130,31 @@ class Masker:
             raise PrivacyError("nobody has answered yet: the roster is known with the second message.")
         return readable(self._roster)
 
-    def share_out(
-        self, terms: bytes, hellos: Mapping[int, bytes], *, noise_in_each: bool = False
-    ) -> dict[int, bytes]:
+    def share_out(self, hellos: Mapping[int, bytes], *, noise_in_each: bool = False) -> dict[int, bytes]:
         """Second message: for each other silo its sealed shares.
 
         Parameters
         ----------
-        terms : bytes
-            What all agreed on; part of the roster's digest, to which all keys are bound.
         hellos : mapping of int to bytes
             First messages, this silo's among them.
         noise_in_each : bool
             Whether each vector alone keeps the promise; then the threshold may be half of the silos or less.
         """
         self._expect("keys")
-        read = {silo: read_hello(content, self.threshold) for silo, content in hellos.items()}
-        distinct = {hello.channel for hello in read.values() if hello}
-        if (
-            hellos.get(self.client) != self.hello()
-            or None in read.values()
-            or len(distinct) < len(hellos)
-            or not all(0 <= silo < _MOST_SILOS for silo in hellos)  # the share of silo -1 would be the secret
-        ):
-            raise PrivacyError("the list of keys is wrong; start the sum anew.")
+        if hellos.get(self.client) != self._announced:
+            raise PrivacyError("the list of keys is wrong: it lacks this silo's own; start the sum anew.")
+        if not all(0 <= silo < _MOST_SILOS for silo in hellos):  # the share of silo -1 would be the secret
+            raise PrivacyError(
+                "the list of keys is wrong: it has numbers that no silo has; start the sum anew."
+            )
+        fault = fault_of(hellos, self.threshold, self._terms)
+        if fault:
+            raise PrivacyError(f"the list of keys is wrong: {fault}. Nothing is sent; start the sum anew.")
         if not (0 if noise_in_each else len(hellos) / 2) < self.threshold <= len(hellos):
             raise ParameterError(
                 f"threshold must be above half of {len(hellos)} silos and at most all, but is {self.threshold}."
             )
-        self._hellos, self._roster = dict(hellos), roster_digest(terms, hellos)
+        self._hellos, self._roster = dict(hellos), roster_digest(self._terms, hellos)
         self._held[self.client] = self._shares_of(self.client)
         self._step = "shares"
         return {
@@ -185,10 +199,11 @@ class Masker:
             raise ParameterError("values must be a row of int64 below 2^62 over the number of silos.")
         self._expect("members")
         self._step = "vector"
-        total = values.view(np.uint64) + expand(own_key(self._own[0], self._roster), len(values))
+        total = values.view(np.uint64) + expand(own_key(self._own[0], self.client, self._roster), len(values))
+        mine = self.client, self._hello(self.client).mask[0]
         for other in self._members:
             if other != self.client:
-                key = pair_key(self._mask[0], self._hello(other).mask[0], self._roster)
+                key = pair_key(self._mask[0], mine, (other, self._hello(other).mask[0]), self._roster)
                 mask = expand(key, len(values))
                 total = total + mask if other > self.client else total - mask
         return total.view(np.int64)
@@ -252,9 +267,8 @@ class Masker:
     def _key(self, what: str, sender: int, receiver: int) -> bytes:
         """Key for one message from sender to receiver, of whom this silo is one."""
         other = receiver if sender == self.client else sender
-        private = X25519PrivateKey.from_private_bytes(self._channel)
-        public = self._hellos[other][:CHANNEL_KEY_BYTES]
-        return agreed_key(private, public, f"{what} {sender} to {receiver}", self._roster)
+        mine, theirs = ((silo, self._hello(silo).channel) for silo in (self.client, other))
+        return agreed_key(self._channel, mine, theirs, f"{what} {sender} to {receiver}", self._roster)
 
     def _statement(self) -> bytes:
         return repr((self._members, self._senders)).encode()

@@ -13,13 +13,31 @@ Messages of a silo (:class:`~discreet.federated.secure_aggregation.masker.Masker
 keys, and the points that its shares are checked against; the sealed shares; whose shares are right; its masked vector,
 once it was told who goes on; that it was told these senders; shares that remove masks.
 
+Keys of two honest silos are unknown to all others, whatever these announce
+----------------------------------------------------------------------------
+The key of :math:`s_{uv}` is derived (HKDF, taken as a random oracle) from the numbers of u and v, their two points,
+:math:`s_u s_v G`, and the digest of who takes part; that of :math:`b_u` from u's number, its point and :math:`b_u`;
+keys for sealed messages likewise, with their purpose. So no two keys are derived from the same input. A copied point, a
+negative one or a sum of points gives no key that equals another or cancels one, and an honest silo's key is as good as
+random to whoever never asks the oracle for its very input. To ask it for that of honest u and v is to find
+:math:`s_u s_v G` from :math:`s_u G` and :math:`s_v G`. All else that hangs on :math:`s_u` can be simulated without it:
+fewer than ``threshold`` shares (drawn at random; the points of the coefficients follow from them and
+:math:`s_u G`), proofs, and keys with points that liars announced, for which the oracle's answers have to be consistent
+only: an algorithm that tells right guesses from wrong ones is enough for that (so the assumption is gap
+Diffie-Hellman); and as each liar proved that it knows its secret, that secret would do, too.
+
+Proofs (:mod:`~discreet.federated.secure_aggregation.hellos`) are asked for besides: then nobody announces a
+point whose secret he does not know, for this silo number, these terms and this message. Before there were proofs, and
+keys hung on the points alone, one liar that announced another's point had all silos between the two numbers add and
+take away one and the same mask.
+
 What is promised
 ----------------
 Let n be the number of silos, t the threshold (n less the tolerated), c how many are in league with the server.
 
 * *A server that follows the protocol* learns the sum and nothing else, where c < t.
 * *A server that lies*, in any message, learns one sum of t - c honest silos at least, and nothing else, where
-  2 t > n + c and the keys it shows are those of the silos (compare the roster's digest).
+  2 t > n + c and the keys it shows are those of n different silos (compare the roster's digest and the numbers).
   *Proof.* A silo vouches for one pair only, (M: who goes on, S: who sent), in which it is itself and t others; and it
   gives shares only under a pair for which t silos, itself among them, vouched to it. Two such pairs would take 2 t
   vouchers, and the n - c honest silos give one each, the others two: 2 t > n + c. So all honest silos that give shares
@@ -43,46 +61,21 @@ doi:10.1145/3133956.3133982.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
-from discreet.federated.secure_aggregation.channels import CHANNEL_KEY_BYTES, is_channel_key, roster_digest
-from discreet.federated.secure_aggregation.public_points import CURVE, POINT_BYTES, Point
-from discreet.federated.secure_aggregation.secret_shares import is_share, join, read_commitments
+from discreet.federated.secure_aggregation.channels import Owner, agreed_key, roster_digest
+from discreet.federated.secure_aggregation.hellos import read_hello
+from discreet.federated.secure_aggregation.public_points import point_of, write_point
+from discreet.federated.secure_aggregation.secret_shares import is_share, join
 
-__all__ = ["Hello", "Sums", "expand", "hello_bytes", "own_key", "pair_key", "read_hello", "unmask"]
+__all__ = ["Sums", "expand", "own_key", "pair_key", "unmask"]
 
 Sums = NDArray[np.int64]
-
-
-class Hello(NamedTuple):
-    """What a silo announces: its key for sealed messages, and the points of its two polynomials."""
-
-    channel: bytes
-    mask: list[Point]
-    own: list[Point]
-
-
-def hello_bytes(threshold: int) -> int:
-    """Return the length of a silo's first message."""
-    return CHANNEL_KEY_BYTES + 2 * threshold * POINT_BYTES
-
-
-def read_hello(content: bytes, threshold: int) -> Hello | None:
-    """Return what a silo announced, or None where honest silos could do nothing with it."""
-    if len(content) != hello_bytes(threshold) or not is_channel_key(content[:CHANNEL_KEY_BYTES]):
-        return None
-    try:
-        points = read_commitments(content[CHANNEL_KEY_BYTES:])
-    except ValueError:
-        return None
-    return Hello(content[:CHANNEL_KEY_BYTES], points[:threshold], points[threshold:])
 
 
 def unmask(
@@ -125,29 +118,26 @@ def unmask(
         }
         secret = join(right, threshold)
         if member in vectors:
-            total = total - expand(own_key(secret, roster), len(total))
+            total = total - expand(own_key(secret, member, roster), len(total))
             continue
         for other in vectors:  # what `other` added for `member` is taken back
             theirs = read[other]
             assert theirs is not None
-            mask = expand(pair_key(secret, theirs.mask[0], roster), len(total))
+            key = pair_key(secret, (member, hello.mask[0]), (other, theirs.mask[0]), roster)
+            mask = expand(key, len(total))
             total = total - mask if member > other else total + mask
     return total.view(np.int64)
 
 
-def pair_key(secret: int, point: Point, roster: bytes) -> bytes:
-    """Return the key of the mask between two silos, from one's number and the other's point."""
-    assert point is not None
-    public = ec.EllipticCurvePublicNumbers(*point, CURVE).public_key()
-    shared = ec.derive_private_key(secret, CURVE).exchange(ec.ECDH(), public)
-    return HKDF(SHA256(), 32, roster, b"discreet secure aggregation, mask").derive(shared)
+def pair_key(secret: int, mine: Owner, theirs: Owner, roster: bytes) -> bytes:
+    """Return the key of the mask between two silos, from one's number and both their points."""
+    return agreed_key(secret, mine, theirs, "mask", roster)
 
 
-def own_key(secret: int, roster: bytes) -> bytes:
+def own_key(secret: int, silo: int, roster: bytes) -> bytes:
     """Return the key of a silo's own mask."""
-    return HKDF(SHA256(), 32, roster, b"discreet secure aggregation, own mask").derive(
-        secret.to_bytes(32, "big")
-    )
+    context = b"discreet secure aggregation, own mask" + silo.to_bytes(4) + write_point(point_of(secret))
+    return HKDF(SHA256(), 32, roster, context).derive(secret.to_bytes(32))
 
 
 def expand(key: bytes, n: int) -> NDArray[np.uint64]:

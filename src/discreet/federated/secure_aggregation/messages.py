@@ -3,7 +3,8 @@
 === ============================== ========================== ==========================================
 no. a silo sends                   as                         is shown before
 === ============================== ========================== ==========================================
-0   its key and points             a row of bytes             the terms
+0   its points, with proofs, and   a row of bytes             the terms
+    its ledger's name
 1   sealed shares                  a row for each silo        all keys and points
 2   whose shares are right         a row of 0 and 1           what was sealed for it
 3   its sum with noise, masked     a row of int64             who goes on
@@ -23,8 +24,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import PrivacyError
 from discreet.federated.secure_aggregation.channels import VOUCHER_BYTES
+from discreet.federated.secure_aggregation.hellos import hello_bytes, is_proved_hello, twins
 from discreet.federated.secure_aggregation.masker import BOX_BYTES, Masker
-from discreet.federated.secure_aggregation.masks import hello_bytes, read_hello, unmask
+from discreet.federated.secure_aggregation.masks import unmask
 from discreet.federated.secure_aggregation.secret_shares import SHARE_BYTES
 
 __all__ = ["MESSAGES", "VECTOR", "Shown", "Sum", "answer", "fault", "shown_to", "take"]
@@ -67,12 +69,12 @@ def shown_to(silo: int, message: int, kept: Sum | None) -> Shown:
     return Shown({sender: told[silo] for sender, told in kept.vouchers.items() if silo in told}, ())
 
 
-def answer(masker: Masker, message: int, shown: Shown, terms: bytes, *, noise_in_each: bool) -> Bytes:
+def answer(masker: Masker, message: int, shown: Shown, *, noise_in_each: bool) -> Bytes:
     """Return a silo's message, other than the one that holds its sum."""
     if message == 0:
         return np.frombuffer(masker.hello(), np.uint8)
     if message == 1:
-        boxes = masker.share_out(terms, shown.content, noise_in_each=noise_in_each)
+        boxes = masker.share_out(shown.content, noise_in_each=noise_in_each)
         return _rows({**boxes, masker.client: bytes(BOX_BYTES)}, BOX_BYTES)
     if message == 2:
         right = masker.check(shown.content)
@@ -84,9 +86,17 @@ def answer(masker: Masker, message: int, shown: Shown, terms: bytes, *, noise_in
 
 
 def fault(
-    message: int, values: NDArray[Any], kept: Sum | None, threshold: int, n_integers: int
+    message: int,
+    values: NDArray[Any],
+    kept: Sum | None,
+    threshold: int,
+    n_integers: int,
+    sender: tuple[int, bytes],
 ) -> str | None:
-    """Return what is wrong with a message, or None; whether shares are right is found later."""
+    """Return what is wrong with a message, or None; whether shares are right is found later.
+
+    ``sender`` is its number and the terms, which its proofs must be about.
+    """
     known: dict[str, Any] = kept._asdict() if kept else {"hellos": {}, "members": (), "vectors": {}}
     shape = (
         (hello_bytes(threshold),),
@@ -99,8 +109,8 @@ def fault(
     kind = np.int64 if message == VECTOR else np.uint8
     if values.shape != shape or values.dtype != kind:
         return f"not {shape} of {np.dtype(kind)}"
-    if message == 0 and read_hello(values.tobytes(), threshold) is None:
-        return "keys that no one can agree with"
+    if message == 0 and not is_proved_hello(values.tobytes(), threshold, sender[1], sender[0]):
+        return "keys without a proof that it knows their secrets"
     return None
 
 
@@ -115,8 +125,10 @@ def take(
         Where fewer silos are left than masks can be removed with.
     """
     if kept is None:
-        _enough(taken, threshold, message)
-        return Sum({silo: values.tobytes() for silo, values in taken.items()}, {}, (), {}, {})
+        hellos = {silo: values.tobytes() for silo, values in taken.items()}
+        alike = twins(hellos, threshold)  # honest silos would not go on with any of them
+        _enough(set(hellos) - alike, threshold, message)
+        return Sum({silo: hello for silo, hello in hellos.items() if silo not in alike}, {}, (), {}, {})
     # Who was not in an earlier message has no part in a later one.
     before = (kept.hellos, kept.hellos, kept.boxes, kept.members, kept.vectors, kept.vectors)[message]
     taken = {silo: values for silo, values in taken.items() if silo in before}

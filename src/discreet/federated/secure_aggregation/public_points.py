@@ -18,6 +18,7 @@ __all__ = [
     "POINT_BYTES",
     "Point",
     "add",
+    "exchange",
     "multiple",
     "point_of",
     "read_point",
@@ -38,6 +39,13 @@ def point_of(secret: int) -> tuple[int, int]:
     """Return secret * G; ``secret`` from 1 to ORDER - 1."""
     numbers = ec.derive_private_key(secret, CURVE).public_key().public_numbers()
     return numbers.x, numbers.y
+
+
+def exchange(secret: int, point: Point) -> bytes:
+    """Return what whoever knows ``secret`` and whoever knows that of ``point`` have in common: secret * point."""
+    assert point is not None
+    public = ec.EllipticCurvePublicNumbers(*point, CURVE).public_key()
+    return ec.derive_private_key(secret, CURVE).exchange(ec.ECDH(), public)
 
 
 def write_point(point: Point) -> bytes:

@@ -43,6 +43,7 @@ __all__ = [
     "new_polynomial",
     "read_commitments",
     "share",
+    "uniform",
     "write_commitments",
 ]
 
@@ -53,7 +54,7 @@ def new_polynomial(threshold: int, stream: SecureStream) -> list[int]:
     """Return ``threshold`` random coefficients; the first is the secret."""
     if threshold < 1:
         raise ParameterError(f"threshold must be at least 1, but is {shown(threshold)}.")
-    return [_uniform(stream) for _ in range(threshold)]
+    return [uniform(stream) for _ in range(threshold)]
 
 
 def share(polynomial: Sequence[int], number: int) -> bytes:
@@ -115,7 +116,8 @@ def join(shares: Mapping[int, bytes], threshold: int) -> int:
     return secret
 
 
-def _uniform(stream: SecureStream) -> int:
+def uniform(stream: SecureStream) -> int:
+    """Return a random number from 1 to ORDER - 1: a secret."""
     while True:
         value = int.from_bytes(stream.words(4).tobytes(), "little")
         if 0 < value < ORDER:

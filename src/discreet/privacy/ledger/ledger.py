@@ -142,7 +142,12 @@ class Ledger(Statement):
         return ledger
 
     def reserve(
-        self, event: "Event", purpose: str, *, at_epsilon: Callable[[float], "Event"] | None = None
+        self,
+        event: "Event",
+        purpose: str,
+        *,
+        at_epsilon: Callable[[float], "Event"] | None = None,
+        once: str | None = None,
     ) -> Reservation:
         """Book an event, before the data it will be computed from are read.
 
@@ -156,6 +161,9 @@ class Ledger(Statement):
             What it is for; goes into the ledger, and so into every release. Do not write secrets.
         at_epsilon : callable, optional
             The event that the same release would have at another epsilon: lets a refusal say which would fit.
+        once : str, optional
+            A part of ``purpose`` that no earlier booking may have: what must not be answered twice is then refused, in
+            whichever process, before anything is booked.
 
         Returns
         -------
@@ -166,12 +174,13 @@ class Ledger(Statement):
         BudgetExceeded
             Where the budget does not cover it. Nothing is booked.
         PrivacyError
-            Where the ledger is closed, or the event is of a kind or size that is not accounted for.
+            Where the ledger is closed, or the event is of a kind or size that is not accounted for, or ``once`` stands
+            in an earlier booking.
         """
         self._check_open()
         check_purpose(purpose)
         reservation = Reservation(event, purpose, rehearsed=self._rehearses)
-        self._book([(event, purpose)], at_epsilon)
+        self._book([(event, purpose)], at_epsilon, once)
         return reservation
 
     def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
@@ -246,11 +255,18 @@ class Ledger(Statement):
         return reservations
 
     def _book(
-        self, parts: Sequence[tuple["Event", str]], at_epsilon: Callable[[float], "Event"] | None = None
+        self,
+        parts: Sequence[tuple["Event", str]],
+        at_epsilon: Callable[[float], "Event"] | None = None,
+        once: str | None = None,
     ) -> None:
         storage = self._storage
         with storage.exclusively() as turn:
             self._refresh()
+            if once is not None and any(once in entry.purpose for entry in storage.entries):
+                raise PrivacyError(
+                    f"{once!r} is booked on this ledger already, and must be once; nothing was booked."
+                )
             standing = storage.standing()
             total = standing.after(event for event, _ in parts).cost()
             if not within(total.epsilon, self.epsilon):

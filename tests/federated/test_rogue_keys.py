@@ -1,0 +1,235 @@
+"""Silos that announce points made of others' points, and silos that are asked to be several: what comes of it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet.errors import PrivacyError
+from discreet.federated import Account, Update, client_update, init_server, server_step, vocabulary_digest
+from discreet.federated.secure_aggregation import masker as masker_module
+from discreet.federated.secure_aggregation import messages
+from discreet.federated.secure_aggregation.channels import roster_digest
+from discreet.federated.secure_aggregation.hellos import read_hello, write_hello
+from discreet.federated.secure_aggregation.masker import Masker
+from discreet.federated.secure_aggregation.masks import expand, own_key
+from discreet.federated.secure_aggregation.public_points import (
+    ORDER,
+    POINT_BYTES,
+    add,
+    multiple,
+    point_of,
+    write_point,
+)
+from discreet.federated.secure_aggregation.secret_shares import join
+from discreet.federated.silo import Silo
+from discreet.federated.state import agreed_terms
+from discreet.federated.wire import account_json, read_account, read_values, state_bytes
+from discreet.privacy import Ledger, SecureStream
+
+TERMS = b"what was agreed"
+
+
+def masker(client, threshold, kind=Masker):
+    return kind(client, threshold, SecureStream(client), terms=TERMS, ledger=bytes([client]) * 16)
+
+
+def basis(nodes, k):
+    """Coefficients of the polynomial that is 1 at node k and 0 at the others, modulo the order."""
+    found, below = [1], 1
+    for j, x in enumerate(nodes):
+        if j != k:
+            found = [(a - x * b) % ORDER for a, b in zip([0, *found], [*found, 0], strict=True)]
+            below = below * (nodes[k] - x) % ORDER
+    return [c * pow(below, -1, ORDER) % ORDER for c in found]
+
+
+class Liar(Masker):
+    """Announces a point that it does not know the secret of, with shares for `honest` that pass Feldman's check."""
+
+    def announce(self, point, honest):
+        assert len(honest) == self.threshold - 1
+        self.dealt = {i: 10_000 + 17 * i for i in honest}
+        nodes = [0, *(i + 1 for i in honest)]
+        points = []
+        for power in range(self.threshold):
+            total = multiple(point, basis(nodes, 0)[power])
+            for k, i in enumerate(honest, 1):
+                total = add(total, multiple(point_of(self.dealt[i]), basis(nodes, k)[power]))
+            points.append(total)
+        assert points[0] == point
+        body = self._announced
+        forged = b"".join(write_point(p) for p in points)
+        self._announced = body[:POINT_BYTES] + forged + body[POINT_BYTES + len(forged) :]
+
+    def _shares_of(self, other):
+        mine = super()._shares_of(other)
+        return (self.dealt[other].to_bytes(32), mine[1]) if other in self.dealt else mine
+
+
+def with_liar(n, threshold, made_of):
+    """Silo 0 lies; `made_of(points)` is the point it announces, of the honest ones' by number."""
+    silos = {i: masker(i, threshold, Liar if i == 0 else Masker) for i in range(n)}
+    hellos = {i: silo.hello() for i, silo in silos.items()}
+    points = {i: read_hello(hellos[i], threshold).mask[0] for i in range(1, n)}
+    honest = sorted(range(1, n), reverse=True)[: threshold - 1]
+    silos[0].announce(made_of(points), honest)
+    hellos[0] = silos[0].hello()
+    return silos, hellos, honest
+
+
+MADE = {
+    "a copy of the last one's point": lambda points: points[max(points)],
+    "its negative": lambda points: multiple(points[max(points)], ORDER - 1),
+    "a sum of two": lambda points: add(points[1], points[2]),
+    "twice another": lambda points: multiple(points[1], 2),
+    "another less one's own": lambda points: add(points[1], point_of(5)),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_point_made_of_others_points_is_refused_by_everyone(made):
+    silos, hellos, honest = with_liar(4, 3, MADE[made])
+    for i in honest:
+        with pytest.raises(PrivacyError, match="silo 0 does not prove"):
+            silos[i].share_out(hellos)
+    values = np.frombuffer(hellos[0], np.uint8)
+    assert "without a proof" in messages.fault(0, values, None, 3, 1, (0, TERMS))
+
+
+def attacked(n, threshold, made_of):
+    """Go through all messages with the liar's point; return what the server and it can read, and what is true.
+
+    Each silo between the liar's number and the copied one's would add and take away one mask, if keys hung on points.
+    """
+    silos, hellos, honest = with_liar(n, threshold, made_of)
+    members = [0, *sorted(honest)]
+    boxes = {i: silo.share_out(hellos) for i, silo in silos.items()}
+    for i, silo in silos.items():
+        silo.check({dealer: box[i] for dealer, box in boxes.items() if i in box})
+    for i in honest:
+        silos[i].go_on_with(members)
+    vectors = {i: np.array([1000 * i + 7, -i], np.int64) for i in honest}
+    sent = {i: silos[i].mask(vectors[i]) for i in honest}
+    silos[0]._members, silos[0]._step = tuple(members), "vector"
+    told = {i: silos[i].vouch(members) for i in members}
+    shares = {
+        i: silos[i].reveal({o: voucher[i] for o, voucher in told.items() if i in voucher}) for i in members
+    }
+    some = [i for i in honest if i != max(honest)]
+    total = np.zeros(2, np.uint64)
+    for i in some:
+        secret = join({giver: given[i] for giver, given in shares.items()}, threshold)
+        total += sent[i].view(np.uint64) - expand(own_key(secret, i, roster_digest(TERMS, hellos)), 2)
+    return total.view(np.int64), sum(vectors[i] for i in some)
+
+
+@pytest.mark.parametrize("sign", [1, ORDER - 1])
+@pytest.mark.parametrize(("n", "threshold"), [(3, 3), (5, 5), (5, 4)])
+def test_a_copied_point_takes_no_mask_off_even_where_nobody_asks_for_proofs(n, threshold, sign, monkeypatch):
+    monkeypatch.setattr(masker_module, "fault_of", lambda *_: None)
+    found, true = attacked(n, threshold, lambda points: multiple(points[max(points)], sign))
+    assert (found != true).all()
+
+
+def test_the_attack_is_the_one_that_worked(monkeypatch):
+    """With keys that hang on points only, as they once did, the sum of fewer silos lies open."""
+    from discreet.federated.secure_aggregation.public_points import exchange
+
+    monkeypatch.setattr(masker_module, "fault_of", lambda *_: None)
+    monkeypatch.setattr(
+        masker_module, "pair_key", lambda secret, mine, theirs, roster: exchange(secret, theirs[1])
+    )
+    for n, threshold in ((3, 3), (5, 4)):
+        found, true = attacked(n, threshold, lambda points: points[max(points)])
+        np.testing.assert_array_equal(found, true)
+
+
+def test_a_first_message_of_another_silo_another_number_or_another_sum_is_refused():
+    silos = {i: masker(i, 2) for i in range(3)}
+    hellos = {i: silo.hello() for i, silo in silos.items()}
+    other_terms = Masker(2, 2, SecureStream(2), terms=b"of another sum", ledger=bytes(16)).hello()
+    for wrong in (hellos[1], masker(1, 2).hello(), other_terms, masker(3, 2).hello()):
+        with pytest.raises(PrivacyError, match="silo 2 does not prove"):
+            masker(0, 2).share_out({**hellos, 2: wrong})
+
+
+def test_whoever_knows_one_secret_takes_part_once():
+    """Two numbers with one secret, each proved: whether by one silo or two in league."""
+    silos = {i: masker(i, 2) for i in range(3)}
+    hellos = {i: silo.hello() for i, silo in silos.items()}
+    twin = silos[2]
+    for mask in (silos[1]._mask, [ORDER - silos[1]._mask[0], 5]):
+        content = write_hello(TERMS, 2, twin._channel, mask, twin._own, b"another ledger..", SecureStream(9))
+        with pytest.raises(PrivacyError, match="silos 1, 2 book on one ledger or have one key"):
+            masker(0, 2).share_out({**hellos, 2: content})
+
+
+# One silo, several numbers.
+WORDS = [f"w{i}" for i in range(6)]
+TASK = {"mechanism": "aggregate", "n_clients": 5, "tolerated": 0, "n_words": 6, "epsilon": 2.0, "delta": 1e-6}
+TASK["vocabulary"] = vocabulary_digest(WORDS)
+
+
+def counts(seed=0):
+    return sp.csr_matrix((np.random.default_rng(seed).random((50, 6)) < 0.5).astype(np.int32))
+
+
+def begin(n=5):
+    sizes = {"n_clients": n, "n_topics": 2, "n_words": 6, "vocabulary": WORDS}
+    return init_server("aggregate", epsilon=2.0, delta=1e-6, allow_unlearnable=True, **sizes)
+
+
+def ask(silo, state, client, run):
+    answer = silo.answer({"state": state_bytes(state, client), "session": run, "client": client})
+    return Update(client, answer["round"], read_values(answer["values"]))
+
+
+@pytest.mark.parametrize("files", [False, True])
+def test_a_silo_cannot_be_made_several_of_one_sum(files, tmp_path):
+    """A server asks one silo to be four of five, in four runs: its documents would count four times, booked once each.
+
+    With `files`, each run is answered by a process of its own that opened the ledger by itself.
+    """
+    how = {"path": tmp_path / "ledger.json"} if files else {}
+    ledger = Ledger(12.0, 1e-6, **how)
+    opened = [Ledger.open(ledger.path) if files else ledger for _ in range(4)]
+    asked = [Silo(counts(), opened[c], [TASK]) for c in range(4)]
+    asked.append(Silo(counts(1), Ledger(12.0, 1e-6), [TASK]))
+    state = begin()
+    sent = [ask(silo, state, c, f"run {c}") for c, silo in enumerate(asked)]
+    with pytest.raises(PrivacyError, match="1 silos are left"):  # a server that follows the protocol
+        server_step(state, sent)
+    hellos = {update.client: update.values.tobytes() for update in sent}
+    lying = server_step(
+        begin(), [ask(Silo(counts(c), Ledger(12.0, 1e-6), [TASK]), begin(), c, "x") for c in range(5)]
+    )
+    state = lying.__class__(**{**vars(lying), "sums": messages.Sum(hellos, {}, (), {}, {})})
+    for c, silo in enumerate(asked):
+        with pytest.raises(PrivacyError, match="silos 0, 1, 2, 3 book on one ledger"):
+            ask(silo, state, c, f"run {c}")
+    assert not ledger.entries
+
+
+def test_names_of_ledgers_differ_between_ledgers_and_terms_and_are_not_their_identity():
+    one, two = Ledger(1.0, 1e-6), Ledger(1.0, 1e-6)
+    names = {Account(0, ledger).ledger_name(terms) for ledger in (one, two) for terms in (b"these", b"those")}
+    assert len(names) == 4
+    assert Account(3, one).ledger_name(b"these") in names
+    assert not any(name.hex() in one.identity for name in names)
+
+
+def test_one_roster_is_booked_once_whoever_restores_what_was_written():
+    """Two processes go on from one silo's storage: two vectors under the same masks would lay their difference open."""
+    state = begin(3)
+    ledgers = [Ledger(12.0, 1e-6) for _ in range(3)]
+    accounts = [Account(c, ledger, expected=agreed_terms(state)) for c, ledger in enumerate(ledgers)]
+    while state.round < messages.VECTOR:
+        state = server_step(state, [client_update(state, counts(), SecureStream(None), a) for a in accounts])
+    again = read_account(account_json(accounts[0]), None, expected=agreed_terms(state))
+    client_update(state, counts(), SecureStream(None), accounts[0])
+    read = []
+    with pytest.raises(PrivacyError, match="booked on this ledger already"):
+        client_update(state, lambda: read.append(1), SecureStream(None), again)
+    assert not read
+    assert len(ledgers[0].entries) == 1
+    assert accounts[0].masker.roster in ledgers[0].entries[0].purpose
