@@ -21,6 +21,7 @@ from discreet import (
     PrivateSVILDA,
     Release,
     VariationalLDA,
+    fit_topics,
 )
 from discreet.central import CountNoiseLDA, PrivateMomentLDA, WordCounts
 from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, carried
@@ -84,6 +85,32 @@ def test_each_further_fit_on_the_same_counts_adds_its_cost():
     assert [len(MODELS["PrivateLDA"]().fit(counts).release_.ledger.entries) for _ in range(2)] == [5, 6]
     assert found[0].epsilon < found[1].epsilon < found[2].epsilon
     assert {promise.delta for promise in found} == {2e-6}
+
+
+def test_fit_topics_adopts_the_ledger_of_a_corpus_of_chosen_words():
+    """Before: refused, with the advice to train PrivateLDA."""
+    how = {"epsilon": 1.0, **MANY}
+
+    def chosen(ledger=None):
+        counts = PrivateCountVectorizer(epsilon=4.0, ledger=ledger).fit_transform(TEXTS)
+        return Corpus(counts, counts.vocabulary)
+
+    release = fit_topics(chosen(), **how)
+    assert [entry.purpose.split()[0] for entry in release.ledger.entries] == ["vocabulary", "topics"]
+    assert release.promise == PrivateLDA(epsilon=1.0, **MANY).fit(chosen()).release_.promise
+    assert release.promise.epsilon > 4.0
+    shared, other = Ledger(6.0, 1e-5), Ledger(6.0, 1e-5)
+    corpus = chosen(shared)
+    fit_topics(corpus, ledger=shared, **how)
+    assert len(shared.entries) == 2
+    before = len(shared.entries)
+    with pytest.raises(PrivacyError, match="chosen on another ledger"):
+        fit_topics(corpus, ledger=other, **how)
+    with pytest.raises(PrivacyError, match="not at hand"):
+        fit_topics(pickle.loads(pickle.dumps(corpus)), **how)  # noqa: S301
+    with pytest.raises(PrivacyError, match="public vocabulary would find them only"):
+        fit_topics(corpus, ledger=shared, vocabulary=WORDS, words_are_public=True, **how)
+    assert (len(shared.entries), len(other.entries)) == (before, 0)
 
 
 def test_words_chosen_without_noise_leave_without_a_promise():

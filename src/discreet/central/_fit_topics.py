@@ -29,8 +29,9 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.private_estimator import (
     PrivateEstimator,
     book_together,
+    faults_of_call,
     faults_of_estimator,
-    faults_of_owners,
+    ledger_of_words,
 )
 from discreet.release.record import Release
 
@@ -83,7 +84,7 @@ def fit_topics(
     Parameters
     ----------
     texts_or_corpus : iterable of str, or Corpus
-        Texts are read once. A Corpus whose words are public is used as it is.
+        Texts are read once. A Corpus whose words are public, or were chosen privately before, is used as it is.
     epsilon : float
         Privacy loss of the whole run. ``inf`` is the non-private twin.
     delta : float, default 1e-6
@@ -114,7 +115,8 @@ def fit_topics(
     n_jobs : int, optional
         Threads. The result is the same bytes for any number.
     ledger : Ledger, optional
-        Where the cost is booked; share one between all runs on a text. By default one of this budget is made.
+        Where the cost is booked; share one between all runs on a text. By default that of a Corpus whose words were
+        chosen privately, where ``epsilon`` is spent beside what they cost; otherwise one of this budget is made.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
     prevalence : TopicPrevalence, optional
@@ -175,14 +177,16 @@ def fit_topics(
     check_kind(texts_or_corpus)
     refuse(
         [
-            *faults_of_owners(privacy_unit, texts_or_corpus, owners),
-            *_faults_of_chosen(texts_or_corpus),
+            *faults_of_call(topics, texts_or_corpus, owners),
+            *_faults_of_chosen(texts_or_corpus, vocabulary),
             *_faults_of_prevalence(prevalence, by, privacy_unit, epsilon),
         ]
     )
-    book = Ledger(epsilon, delta, privacy_unit=privacy_unit) if ledger is None else ledger
+    theirs = ledger_of_words(texts_or_corpus)
+    book = ledger or theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit)
     topics.ledger = book
-    known = vocabulary is None and bool(carried(texts_or_corpus, "words_are_public"))
+    given = bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
+    known = vocabulary is None and given
     chosen = [] if known or vocabulary is not None else [words]
     where = [] if prevalence is None else [prevalence]
     if chosen or where:
@@ -313,14 +317,21 @@ def bookings(
     return [event, topics.planned_event()], method.group_failure
 
 
-def _faults_of_chosen(corpus: Any) -> list[DiscreetError]:
-    """Say where words were chosen before: their cost is booked elsewhere, and there is nothing left to choose."""
+def _chosen_before(corpus: Any) -> bool:
+    """Whether the words of a corpus were chosen privately already, and are booked on the ledger that it carries."""
     origin = carried(corpus, "word_origin")
-    if origin is None or origin.kind != "chosen":
+    return origin is not None and origin.kind == "chosen"
+
+
+def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
+    """Say where words of another list are asked of a corpus that holds no others than those chosen before."""
+    if vocabulary is None or not _chosen_before(corpus):
         return []
     return [
         PrivacyError(
-            "the words of this corpus were chosen privately already: train PrivateLDA on it, on their ledger."
+            "the words of this corpus were chosen privately already, so a public ",
+            Parameter("vocabulary"),
+            " would find them only: leave it out, or give the texts.",
         )
     ]
 

@@ -30,6 +30,14 @@ def digest(
 
 
 @app.command()
+def package() -> None:
+    """Print the digest of the installed package, to be compared with the other silos and pinned."""
+    from discreet.federated.installed import package_digest
+
+    typer.echo(package_digest())
+
+
+@app.command()
 def serve(
     counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
     vocabulary: Vocabulary,
@@ -47,6 +55,10 @@ def serve(
         Path | None, typer.Option(help="This node's private key (elliptic curve, OpenSSH's form).")
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="No TLS: for tests on one machine.")] = False,
+    expect_package: Annotated[
+        str | None,
+        typer.Option(help="Digest that the installed package must have: see `discreet silo package`."),
+    ] = None,
     confirm: Annotated[
         bool,
         typer.Option(
@@ -62,11 +74,18 @@ def serve(
     from discreet.corpus import load_vocabulary, read_corpus
     from discreet.federated import vocabulary_digest
     from discreet.federated.account import UNITS
+    from discreet.federated.installed import package_digest
     from discreet.federated.silo import Silo, read_tasks, serve
     from discreet.privacy import Ledger
 
     if root_certificates is None and not insecure:
         raise ParameterError("give --root-certificates, or --insecure on one machine for tests.")
+    installed = package_digest()
+    if expect_package is not None and expect_package.strip().lower() != installed:
+        raise ParameterError(
+            f"--expect-package is another program than the one installed, whose digest is {installed}; find out who "
+            "changed it, and agree on one with the other silos."
+        )
     tasks = read_tasks(expect)
     words = load_vocabulary(vocabulary)
     found = vocabulary_digest(words)
@@ -83,6 +102,7 @@ def serve(
     kept = Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
     asked = _ask if confirm else None
     silo = Silo(corpus.counts, kept, tasks, confirm=asked)
+    typer.echo(f"package {installed}", err=True)
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key)
 

@@ -26,6 +26,7 @@ __all__ = [
     "PlannedEstimator",
     "PrivateEstimator",
     "book_together",
+    "faults_of_call",
     "faults_of_estimator",
     "faults_of_owners",
     "ledger_of_words",
@@ -236,6 +237,11 @@ class PrivateEstimator(PlannedEstimator):
 def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
     """Return all that is wrong with the parameters of an estimator."""
     return estimator._faults()  # pyright: ignore[reportPrivateUsage]
+
+
+def faults_of_call(estimator: PrivateEstimator, X: Any, owners: Any) -> list[DiscreetError]:
+    """Return all that is wrong with what comes with X in a call of ``fit``. Does not read X."""
+    return estimator._faults_of_call(X, owners)  # pyright: ignore[reportPrivateUsage]
 
 
 def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
