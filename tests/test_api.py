@@ -93,9 +93,21 @@ def test_iterations_of_a_kind_have_one_name(name):
 @pytest.mark.parametrize("name", TOPIC_MODELS)
 def test_topics_are_found_under_one_name(name):
     documented = f"{CLASSES[name].__doc__}"
+    assert "topic_word_ : array of shape (n_topics, n_words)" in documented
     assert "components_" in documented
     private = not name.startswith(("Gibbs", "Variational"))
-    assert ("release_" in documented) == private
+    assert ("release_ : Release" in documented) == private
+    # How many topics the noise lets through; a forecast in words, before anything is fitted, is another thing.
+    assert ("learnable_ : int" in documented) == ("Moment" in name or "Local" in name or "Federated" in name)
+
+
+@pytest.mark.parametrize("name", TOPIC_MODELS)
+def test_all_topic_models_have_the_same_methods(name):
+    for method in ("fit", "transform", "fit_transform", "score", "get_feature_names_out", "set_output"):
+        assert callable(getattr(CLASSES[name], method))
+        found = list(inspect.signature(getattr(CLASSES[name], method)).parameters)[1:]
+        assert not found or found[0] in ("X", "input_features", "transform")
+    assert list(inspect.signature(CLASSES[name].fit).parameters)[1:3] == ["X", "y"]
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -183,7 +183,7 @@ def local_lines(table, data, epsilon, *, n_topics=20, sweeps=200, refine=True):
             data,
             f"LP-LDA, K 50, alpha {alpha}",
             epsilon,
-            local(data, epsilon, 50, inference="reconstruct", doc_topic_prior=alpha, n_sweeps=sweeps),
+            local(data, epsilon, 50, algorithm="reconstruct", doc_topic_prior=alpha, n_sweeps=sweeps),
         )
     table.add(data, f"moments, K {n_topics}", epsilon, local(data, epsilon, n_topics, refine=False))
     found = learnable(data, epsilon)

@@ -127,7 +127,7 @@ def streams(table, data, n_public, epsilons, stops):
         reports = randomised(rest, channel, data.split)
         n_batches = -(-len(reports) // 160)
         model = StreamingLocalLDA(
-            channel=channel, inference=inference, public=public, refit=False, random_state=0, **settings
+            channel=channel, algorithm=inference, public=public, refit=False, random_state=0, **settings
         )
         wanted = sorted({min(stop, n_batches) for stop in stops})
         names = {stop: f"{line}, D_0 = {n_public}, {stop} batches" for stop in wanted}

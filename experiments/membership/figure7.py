@@ -82,7 +82,7 @@ def reports(epsilon):
     def seen(counts, seed):
         rng = np.random.default_rng([7, seed])
         flips = rng.random(counts.shape) < np.where(counts.toarray() > 0, rates.p, rates.q)
-        # From here on as LocalLDA(inference="reconstruct") with the same seed does.
+        # From here on as LocalLDA(algorithm="reconstruct") with the same seed does.
         return rebuild(flips.astype(np.uint8), rates, np.random.default_rng(seed))
 
     return seen

@@ -30,6 +30,7 @@ __all__ = [
     "collect",
     "elsewhere",
     "faults_of",
+    "formerly",
     "is_number",
     "is_whole",
     "number",
@@ -215,6 +216,24 @@ def check(**arguments: tuple[Any, Rule]) -> None:
             {name: rule for name, (_, rule) in arguments.items()},
         )
     )
+
+
+def formerly(**names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Make a constructor take parameters by the names that they had before, too: ``formerly(old="new")``."""
+
+    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(init)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
+            for old, new in names.items():
+                if old in kwargs and new in kwargs:
+                    raise ParameterError(Parameter(new), f" was called {old} before: give one of the two.")
+                if old in kwargs:
+                    kwargs[new] = kwargs.pop(old)
+            init(*args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 def elsewhere(home: str, *names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:

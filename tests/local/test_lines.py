@@ -50,7 +50,7 @@ def test_published_way_is_worse_on_the_same_reports(entries):
     train, test = entries
     of = channel(2)
     ours = perplexity(fitted(LocalLDA(12, channel=of, random_state=0), train, of), test)
-    theirs = LocalLDA(50, channel=of, inference="reconstruct", n_sweeps=100, random_state=0)
+    theirs = LocalLDA(50, channel=of, algorithm="reconstruct", n_sweeps=100, random_state=0)
     assert ours < perplexity(fitted(theirs, train, of), test) - 60
 
 

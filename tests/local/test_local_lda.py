@@ -34,12 +34,12 @@ def reports(present, of, seed=1):
     return naive.randomise(present, of.p, of.q, seed)
 
 
-@pytest.mark.parametrize(("inference", "epsilon"), [("moments", 1.0), ("moments", 4.0), ("reconstruct", 4.0)])
-def test_blocks_are_recovered(inference, epsilon):
+@pytest.mark.parametrize(("algorithm", "epsilon"), [("moments", 1.0), ("moments", 4.0), ("reconstruct", 4.0)])
+def test_blocks_are_recovered(algorithm, epsilon):
     present, _ = blocks(20_000)
     of = channel(epsilon)
     model = LocalLDA(
-        3, channel=of, inference=inference, doc_topic_prior=0.1, random_state=0, allow_unlearnable=True
+        3, channel=of, algorithm=algorithm, doc_topic_prior=0.1, random_state=0, allow_unlearnable=True
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -47,7 +47,7 @@ def test_blocks_are_recovered(inference, epsilon):
     assert np.allclose(topics.sum(1), 1)
     mass = topics.reshape(3, 3, 15).sum(2)
     assert sorted(mass.argmax(1)) == [0, 1, 2]
-    assert mass.max(1).min() > (0.85 if inference == "moments" else 0.7)
+    assert mass.max(1).min() > (0.85 if algorithm == "moments" else 0.7)
     assert model.release_.topic_weight.sum() == pytest.approx(1)
 
 
@@ -189,7 +189,7 @@ def test_reports_without_structure_are_refused_and_too_many_topics_warned_of():
     [
         ({"n_topics": 0}, "n_topics"),
         ({"n_topics": 2.5}, "n_topics"),
-        ({"inference": "guess"}, "inference"),
+        ({"algorithm": "guess"}, "algorithm"),
         ({"refine": "yes"}, "refine"),
         ({"doc_topic_prior": 0}, "doc_topic_prior"),
         ({"topic_word_prior": -1.0}, "topic_word_prior"),
@@ -207,8 +207,8 @@ def test_parameters_out_of_range_are_refused(changes, words):
 
 
 def test_all_faults_are_told_at_once():
-    with pytest.raises(ParameterError, match=r"(?s)n_topics.*inference.*channel"):
-        LocalLDA(0, channel=None, inference="x").fit(np.eye(4))
+    with pytest.raises(ParameterError, match=r"(?s)n_topics.*algorithm.*channel"):
+        LocalLDA(0, channel=None, algorithm="x").fit(np.eye(4))
 
 
 def test_bad_reports_are_refused():
@@ -224,11 +224,11 @@ def test_bad_reports_are_refused():
     with pytest.raises(CorpusError, match="no report"):
         model.fit(np.zeros((0, 4)))
     with pytest.raises(CorpusError, match="no report"):
-        LocalLDA(2, channel=channel(1.0), inference="reconstruct").fit(np.zeros((0, 4)))
+        LocalLDA(2, channel=channel(1.0), algorithm="reconstruct").fit(np.zeros((0, 4)))
     with pytest.raises(ParameterError, match="all words kept"):
         model.fit_moments(Moments(4).add_batch(np.eye(4)))
     with pytest.raises(ParameterError, match="no reports to look at"):
-        LocalLDA(2, channel=channel(1.0), inference="reconstruct").fit_moments(Moments(4))
+        LocalLDA(2, channel=channel(1.0), algorithm="reconstruct").fit_moments(Moments(4))
 
 
 def test_transform_of_texts_and_of_reports():

@@ -167,7 +167,7 @@ def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
         model = StreamingLocalLDA(
             3,
             channel=of,
-            inference="reconstruct",
+            algorithm="reconstruct",
             public=present[:300],
             doc_topic_prior=0.1,
             n_sweeps=30,
@@ -214,7 +214,7 @@ def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
         ({"count_deviation": 0.0}, "count_deviation"),
         ({"channel": SimpleNamespace(p=0.4, q=0.4)}, "a flip f strictly between 0 and 1"),
         ({"channel": SimpleNamespace(p=1.3, q=-0.3)}, "0 <= q < p <= 1"),
-        ({"inference": "reconstruct"}, "pass public="),
+        ({"algorithm": "reconstruct"}, "pass public="),
     ],
 )
 def test_parameters_out_of_range_are_refused(changes, words):
@@ -259,13 +259,13 @@ def test_too_few_reports_are_refused_when_topics_are_asked_for():
     assert model.release_.reproducible
 
 
-@pytest.mark.parametrize("inference", ["moments", "reconstruct"])
-def test_looking_at_topics_trains_nothing(stream, monkeypatch, inference):
+@pytest.mark.parametrize("algorithm", ["moments", "reconstruct"])
+def test_looking_at_topics_trains_nothing(stream, monkeypatch, algorithm):
     present, noisy, of = stream
     how = {
-        "inference": inference,
+        "algorithm": algorithm,
         "n_sweeps": 3,
-        "public": present[:300] if inference == "reconstruct" else None,
+        "public": present[:300] if algorithm == "reconstruct" else None,
     }
     model = StreamingLocalLDA(2, channel=of, random_state=1, **how).partial_fit(noisy[:4000])
 
@@ -329,8 +329,8 @@ def test_fit_forgets_its_own_state_and_nothing_of_scikit_learn(stream):
 def test_a_stream_keeps_to_its_way(stream):
     present, noisy, of = stream
     model = StreamingLocalLDA(2, channel=of, public=present[:200], random_state=1, n_sweeps=2)
-    model.partial_fit(noisy[:2000]).set_params(inference="reconstruct")
-    with pytest.raises(ParameterError, match="inference changed"):
+    model.partial_fit(noisy[:2000]).set_params(algorithm="reconstruct")
+    with pytest.raises(ParameterError, match="algorithm changed"):
         model.partial_fit(noisy[:100])
     assert model.fit(noisy[:100]).n_reports_ == 100
     with pytest.raises(ParameterError, match="n_topics changed"):

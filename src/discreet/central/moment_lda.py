@@ -13,8 +13,7 @@ from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
 from discreet.central.units import group_units
 from discreet.errors import ParameterError
-from discreet.lda.moments.learn import check_learnable, learn_topics
-from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -56,7 +55,8 @@ class PrivateMomentLDA(PrivateTopicModel):
     ----------
     release_ : Release
         Everything that may be published, with its guarantee.
-    components_ : array of shape (n_topics, n_words)
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     learnable_ : int
         Directions above the noise.
     n_features_in_ : int
@@ -135,22 +135,20 @@ class PrivateMomentLDA(PrivateTopicModel):
         tell(self.callback, "releasing moments", 0, 1)
         moments = release_moments(group_units(present, data.authors), gate)
         tell(self.callback, "releasing moments", 1, 1)
-        known = learnable(moments)
-        check_learnable(
-            known,
+        topics = learn_topics(
+            moments,
             self.n_topics,
-            "the released moments",
-            "The cost stays booked; take more documents, fewer words or a larger epsilon;",
-            allow=self.allow_unlearnable,
-            warn=False,
+            _START,  # one for all: without noise, the release must not depend on the seed
+            what="the released moments",
+            advice="The cost stays booked; take more documents, fewer words or a larger epsilon;",
+            allow_unlearnable=self.allow_unlearnable,
+            callback=self.callback,
         )
-        # One start for all: without noise, the release must not depend on the seed.
-        topics = learn_topics(moments, self.n_topics, _START, callback=self.callback)
         return Fitted(
             topic_word=topics.topic_word,
             topic_weight=topics.topic_weight,
             word_weight=topics.unigram / topics.unigram.sum(),
             n_units_noisy=moments.n_documents,
-            settings={"learnable": known},
-            attributes={"learnable_": known},
+            settings={"learnable": topics.learnable},
+            attributes={"learnable_": topics.learnable},
         )

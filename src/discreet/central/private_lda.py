@@ -65,8 +65,8 @@ class PrivateLDA(PrivateTopicModel):
     ----------
     release_ : Release
         Everything that may be published, with its guarantee.
-    components_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1.
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     word_vectors_ : WordVectors or None
         The vectors of the words of this fit, what they came from and how many words have one.
     forecast_ : Learnability

@@ -65,8 +65,8 @@ class PrivateSVILDA(PrivateTopicModel):
     ----------
     release_ : Release
         Everything that may be published, with its guarantee.
-    components_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1.
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     n_features_in_ : int
         Number of words.
 

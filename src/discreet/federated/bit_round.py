@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from discreet.federated.account import Account, read_corpus_now
 from discreet.federated.state import State
-from discreet.lda.moments.learn import Reports, check_learnable, learn_topics
-from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.learn import Reports, learn_topics
 from discreet.lda.moments.moments import Moments, read_bits
+from discreet.lda.moments.packed import pack_bits, packed_width, stray_bits
 from discreet.privacy.accounting import events
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.noise.stream import SecureStream
@@ -47,30 +47,28 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     channel = channel_of(state)
     own = stream.spawn(f"bits {state.round}")
     order = np.argsort(own.words(corpus.shape[0]), kind="stable")
-    blocks = [np.zeros((0, -(-state.n_words // 8)), np.uint8)]
+    blocks = [np.zeros((0, packed_width(state.n_words)), np.uint8)]
     for start in range(0, len(order), _BLOCK):
         present = corpus[order[start : start + _BLOCK]].toarray() > 0
-        bits = present if math.isinf(state.epsilon) else _randomised(present, channel, own)
-        blocks.append(np.packbits(bits, axis=1, bitorder="little"))
+        blocks.append(pack_bits(present if math.isinf(state.epsilon) else _randomised(present, channel, own)))
     return np.concatenate(blocks)
 
 
-def _randomised(present: NDArray[np.bool_], channel: BitChannel, stream: SecureStream) -> NDArray[np.bool_]:
-    """Toss the channel's coins: a uniform 32-bit number below its whole threshold."""
-    numbers = stream.words((present.size + 1) // 2).view("<u4")[: present.size].reshape(present.shape)
-    return numbers < np.where(present, np.uint32(channel.p_threshold), np.uint32(channel.q_threshold))
+def _randomised(present: NDArray[np.bool_], channel: BitChannel, stream: SecureStream) -> NDArray[np.uint8]:
+    """Toss the channel's coins for a block of documents, all words of which it keeps."""
+    tossed = channel.report_from(present.ravel(), lambda n: stream.words((n + 1) // 2).view("<u4")[:n])
+    return tossed.reshape(present.shape)
 
 
 def fault(state: State, update: Any) -> str | None:
     """Return what is wrong with an update, or None."""
     values: NDArray[Any] = update.values
-    width = -(-state.n_words // 8)
+    width = packed_width(state.n_words)
     if values.ndim != 2 or values.shape[1] != width or values.dtype != np.uint8:
         return "not packed reports"
     if len(values) > state.most_reports:
         return "more reports than allowed"
-    beyond = 8 * width - state.n_words
-    if beyond and len(values) and (values[:, -1] >> (8 - beyond)).any():
+    if stray_bits(values, state.n_words):
         return "bits beyond the vocabulary"
     return None
 
@@ -94,21 +92,19 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         moments.add_batch(reports, packed=True)
     if moments.n == 0:
         return state.topic_word, {}
-    found = moments.estimates()
-    known = learnable(found)
-    check_learnable(
-        known,
-        state.n_topics,
-        f"{moments.n:,} reports",
-        'Collect more, raise epsilon, or take mechanism="aggregate";',
-        allow=state.allow_unlearnable,
-        warn=False,
-    )
 
     def blocks(size: int) -> Any:
         for reports in state.sums.values():
             yield from read_bits(reports, state.n_words, packed=True, block=size)
 
-    topics = learn_topics(found, state.n_topics, state.seed, reports=Reports(blocks, channel, moments.n))
+    topics = learn_topics(
+        moments.estimates(),
+        state.n_topics,
+        state.seed,
+        what=f"{moments.n:,} reports",
+        advice='Collect more, raise epsilon, or take mechanism="aggregate";',
+        allow_unlearnable=state.allow_unlearnable,
+        reports=Reports(blocks, channel, moments.n),
+    )
     topic_word = topics.topic_word / topics.topic_word.sum(1, keepdims=True)
-    return topic_word, {"learnable": known, "n": moments.n, "weight": topics.topic_weight}
+    return topic_word, {"learnable": topics.learnable, "n": moments.n, "weight": topics.topic_weight}

@@ -72,7 +72,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     Attributes
     ----------
     release_ : Release
-    components_ : array of shape (n_topics, n_words)
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     learnable_ : int
         How many topics the noise let through (not of "rrp").
     client_ledgers_ : list of Ledger

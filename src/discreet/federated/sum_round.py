@@ -46,8 +46,7 @@ from discreet.federated.secure_aggregation.shared_noise import (
     shares_counted_on,
 )
 from discreet.federated.state import State, terms_bytes
-from discreet.lda.moments.learn import check_learnable, learn_topics
-from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.learn import learn_topics
 from discreet.lda.moments.noisy import SHARES, moments_of_sums
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -210,15 +209,13 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
             "Ask the silos which versions they run, and start anew."
         )
     moments = moments_of_sums(n, sums["unigram"], sums["pairs"], noises["unigram"], noises["pairs"])
-    known = learnable(moments)
-    check_learnable(
-        known,
+    topics = learn_topics(
+        moments,
         state.n_topics,
-        "the summed moments",
-        "The sum is kept; next time take more documents, fewer words or a larger epsilon;",
-        allow=state.allow_unlearnable,
-        warn=False,
+        state.seed,
+        what="the summed moments",
+        advice="The sum is kept; next time take more documents, fewer words or a larger epsilon;",
+        allow_unlearnable=state.allow_unlearnable,
     )
-    topics = learn_topics(moments, state.n_topics, state.seed)
     topic_word = topics.topic_word / topics.topic_word.sum(1, keepdims=True)
-    return topic_word, {"learnable": known, "n": n, "weight": topics.topic_weight}
+    return topic_word, {"learnable": topics.learnable, "n": n, "weight": topics.topic_weight}

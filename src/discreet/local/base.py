@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback
 from discreet._threads import count_threads
 from discreet._validate import faults_of, optional, refuse, rules, whole
 from discreet.corpus.words import WordOrigin
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates
-from discreet.lda.moments.learn import Learned, Reports, check_learnable, learn_topics
-from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.learn import Learned, Reports, learn_topics
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
 from discreet.local.checks import bits_in_order
@@ -129,24 +128,22 @@ class LocalTopics(PlannedEstimator, ReleasedTopics):
         vectors: NDArray[np.float64] | None = None,
         reports: Reports | None = None,
         warn: bool = True,
-    ) -> tuple[Learned, int]:
-        """Return topics, and how many the reports let through; with public estimates ``beside`` them, none need be."""
-        known = learnable(found)
-        tell(self.callback, "learnable topics", known, self.n_topics)
-        if not beside:
-            what = f"{n_reports:,} reports through this channel"
-            allow = self.allow_unlearnable
-            check_learnable(known, self.n_topics, what, _ADVICE, allow=allow, warn=warn, stacklevel=5)
-        topics = learn_topics(
-            [found, *beside],
+    ) -> Learned:
+        """Return topics; with public estimates ``beside`` those of the reports, these need let none through."""
+        return learn_topics(
+            found,
             self.n_topics,
             seed,
-            vectors=None if vectors is None else (found, vectors),
+            what=f"{n_reports:,} reports through this channel",
+            advice=_ADVICE,
+            allow_unlearnable=self.allow_unlearnable,
+            warn=warn,
+            beside=beside,
+            vectors=vectors,
             reports=reports,
             n_threads=count_threads(self.n_jobs),
             callback=self.callback,
         )
-        return topics, known
 
 
 def make_release(
@@ -168,7 +165,7 @@ def make_release(
     simulated = simulated or bool(getattr(model.channel, "reproducible", False))
     public = public_settings(
         type(model).__name__,
-        f"local, {model.inference}",
+        f"local, {model.algorithm}",
         n_topics=model.n_topics,
         p=float(model.channel.p),
         q=float(model.channel.q),

@@ -6,6 +6,7 @@ from discreet._numbers import as_array, as_texts
 from discreet._validate import CALLBACK, FLAG, RANDOM, THREADS, Rule, choice, number, rules, whole
 from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.errors import CorpusError
+from discreet.lda.moments.packed import packed_width
 
 __all__ = ["SHARED", "bits_in_order", "words_of_reports"]
 
@@ -20,7 +21,7 @@ def _is_channel(value: Any) -> bool:
 #: Rules of the parameters that all local estimators have.
 SHARED = rules(
     n_topics=whole(),
-    inference=choice("moments", "reconstruct"),
+    algorithm=choice("moments", "reconstruct"),
     doc_topic_prior=number(above=0),
     topic_word_prior=number(above=0),
     n_sweeps=whole(),
@@ -56,7 +57,7 @@ def words_of_reports(X: Any, vocabulary: Any, *, packed: bool) -> tuple[Any, tup
             raise CorpusError("packed reports do not tell how many words they have; pass vocabulary=.")
         vocabulary = names_of(X) or column_words(shape[1])
     words = as_texts(vocabulary, "the vocabulary")
-    width = -(-len(words) // 8) if packed else len(words)
+    width = packed_width(len(words)) if packed else len(words)
     if width != shape[1]:
         raise CorpusError(
             f"the vocabulary has {len(words)} words, but the reports have {shape[1]} "

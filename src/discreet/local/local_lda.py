@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet._progress import Callback
-from discreet._validate import ANYTHING, FLAG, Rule, choice, rules
+from discreet._validate import ANYTHING, FLAG, Rule, choice, formerly, rules
 from discreet.corpus.word_vectors import match_vectors
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
@@ -31,7 +31,7 @@ class LocalLDA(LocalTopics):
     n_topics : int, default 20
     channel : BitChannel
         How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
-    inference : {"moments", "reconstruct"}, default "moments"
+    algorithm : {"moments", "reconstruct"}, default "moments"
         "moments": fit unbiased rates of words and pairs of words. "reconstruct": LP-LDA as published, which repairs
         column sums at random and trains by Gibbs sampling as if the bits were true; a baseline.
     refine : {"auto", True, False}, default "auto"
@@ -93,12 +93,13 @@ class LocalLDA(LocalTopics):
         refine=Rule('"auto", True or False', lambda value: FLAG.holds(value) or choice("auto").holds(value)),
     )
 
+    @formerly(inference="algorithm")
     def __init__(
         self,
         n_topics: int = 20,
         *,
         channel: Channel,
-        inference: Literal["moments", "reconstruct"] = "moments",
+        algorithm: Literal["moments", "reconstruct"] = "moments",
         refine: bool | Literal["auto"] = "auto",
         word_vectors: Any = None,
         doc_topic_prior: float = 1.0,
@@ -111,7 +112,7 @@ class LocalLDA(LocalTopics):
     ) -> None:
         self.n_topics = n_topics
         self.channel = channel
-        self.inference = inference
+        self.algorithm = algorithm
         self.refine = refine
         self.word_vectors = word_vectors
         self.doc_topic_prior = doc_topic_prior
@@ -148,7 +149,7 @@ class LocalLDA(LocalTopics):
         """
         self._check_parameters()
         rows, words = words_of_reports(X, vocabulary, packed=packed)
-        if self.inference == "reconstruct":
+        if self.algorithm == "reconstruct":
             return self._fit_rebuilt(rows, words, packed, simulated)
         moments = Moments(len(words), channel=self.channel).add_batch(rows, packed=packed, n_jobs=self.n_jobs)
 
@@ -170,10 +171,10 @@ class LocalLDA(LocalTopics):
             As for :meth:`fit`.
         """
         self._check_parameters()
-        if self.inference != "moments" or self.refine is True:
+        if self.algorithm != "moments" or self.refine is True:
             raise ParameterError(
                 "fit_moments has no reports to look at: take ",
-                *(Parameter("inference"), '="moments" and ', Parameter("refine"), '="auto" or False.'),
+                *(Parameter("algorithm"), '="moments" and ', Parameter("refine"), '="auto" or False.'),
             )
         expected = Moments(moments.n_words, channel=self.channel, max_bytes=moments.max_bytes)
         if not expected.same_reports(moments):
@@ -189,12 +190,12 @@ class LocalLDA(LocalTopics):
         found, seed = moments.estimates(), new_seed(self.random_state)
         vectors = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
         rows = None if vectors is None else vectors.vectors
-        topics, known = self._learn(found, moments.n, seed, vectors=rows, reports=reports)
-        settings: dict[str, Any] = {"learnable": known, "refined": topics.refined}
+        topics = self._learn(found, moments.n, seed, vectors=rows, reports=reports)
+        settings: dict[str, Any] = {"learnable": topics.learnable, "refined": topics.refined}
         if vectors is not None and topics.agreement is not None:
             settings |= vectors.settings() if topics.used_vectors else {"word_vectors_not_used": vectors.name}
             settings["word_vectors_agreement"] = round(topics.agreement, 2)
-        self.learnable_, self.unigram_, self.n_features_in_ = known, topics.unigram, len(words)
+        self.learnable_, self.unigram_, self.n_features_in_ = topics.learnable, topics.unigram, len(words)
         self.release_ = make_release(
             self,
             topics.topic_word,

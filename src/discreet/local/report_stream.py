@@ -60,14 +60,14 @@ def begin(model: Any, words: tuple[str, ...]) -> ReportStream:
     public = _public_bits(model.public, len(words))
     seed = new_seed(model.random_state)
     stream = ReportStream(words, model.channel, seed, np.random.default_rng(seed))
-    if model.inference == "moments":
+    if model.algorithm == "moments":
         plain = Moments(len(words), channel=model.channel)
         stream.moments = plain if model.forgetting == 1 else DiscountedMoments(plain, model.forgetting)
         if public is not None:
             stream.public = Moments(len(words)).add_batch(public, n_jobs=model.n_jobs)
     elif public is None:
         raise ParameterError(
-            *(Parameter("inference"), '="reconstruct" (OLP-LDA) starts from public documents; pass '),
+            *(Parameter("algorithm"), '="reconstruct" (OLP-LDA) starts from public documents; pass '),
             *(Parameter("public"), "=."),
         )
     else:
@@ -82,7 +82,7 @@ def add(
     marked = bool(getattr(model.channel, "reproducible", False))
     if stream is not None:
         _check_same(stream, model, words)
-    if model.inference == "moments":
+    if model.algorithm == "moments":
         batch = _moments_of(X, model, len(words), packed)
         stream = stream or begin(model, words)
         assert stream.moments is not None
@@ -104,7 +104,7 @@ def add(
 def remove(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> None:
     """Take a batch away again (moments only); ``age``: how many batches came after it."""
     if stream.moments is None:
-        raise ParameterError('only inference="moments" can take a batch away again: start the stream anew.')
+        raise ParameterError('only algorithm="moments" can take a batch away again: start the stream anew.')
     check_channel(stream, model)
     batch = _moments_of(X, model, len(stream.words), packed)
     if isinstance(stream.moments, DiscountedMoments):
@@ -131,8 +131,8 @@ def _check_same(stream: ReportStream, model: Any, words: tuple[str, ...]) -> Non
     if words != stream.words:
         raise CorpusError("this batch has other words than the ones before, or another order of them.")
     check_channel(stream, model)
-    if (stream.moments is not None) != (model.inference == "moments"):
-        raise ParameterError(Parameter("inference"), " changed within the stream; call fit to begin anew.")
+    if (stream.moments is not None) != (model.algorithm == "moments"):
+        raise ParameterError(Parameter("algorithm"), " changed within the stream; call fit to begin anew.")
     if stream.state is not None and len(stream.state.prior) != model.n_topics:
         raise ParameterError(Parameter("n_topics"), " changed within the stream; call fit to begin anew.")
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback
-from discreet._validate import FLAG, number, optional, rules
+from discreet._validate import FLAG, formerly, number, optional, rules
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments
@@ -33,7 +33,7 @@ class StreamingLocalLDA(LocalTopics):
     n_topics : int, default 20
     channel : BitChannel
         How each bit was randomised.
-    inference : {"moments", "reconstruct"}, default "moments"
+    algorithm : {"moments", "reconstruct"}, default "moments"
         "moments": keep moments, and fit topics to them. "reconstruct": OLP-LDA as published.
     public : array-like, sparse matrix or Corpus of shape (n_documents, n_words), optional
         A first set of documents that **are public**; counts or bits. OLP-LDA needs one.
@@ -92,12 +92,13 @@ class StreamingLocalLDA(LocalTopics):
         refit=FLAG,
     )
 
+    @formerly(inference="algorithm")
     def __init__(
         self,
         n_topics: int = 20,
         *,
         channel: Channel,
-        inference: Literal["moments", "reconstruct"] = "moments",
+        algorithm: Literal["moments", "reconstruct"] = "moments",
         public: Any = None,
         forgetting: float = 1.0,
         learning_rate: float = 0.5,
@@ -114,7 +115,7 @@ class StreamingLocalLDA(LocalTopics):
     ) -> None:
         self.n_topics = n_topics
         self.channel = channel
-        self.inference = inference
+        self.algorithm = algorithm
         self.public = public
         self.forgetting = forgetting
         self.learning_rate = learning_rate
@@ -200,7 +201,7 @@ class StreamingLocalLDA(LocalTopics):
         """Moments of the reports so far (moments only)."""
         check_is_fitted(self, "n_features_in_")
         if self._stream.moments is None:
-            raise AttributeError('moments are kept by inference="moments" only.')
+            raise AttributeError('moments are kept by algorithm="moments" only.')
         return self._stream.moments
 
     @property
@@ -251,9 +252,8 @@ class StreamingLocalLDA(LocalTopics):
             names = ("forgetting",)
             beside = [] if stream.public is None else [stream.public.estimates()]
             found = stream.moments.estimates()
-            topics, self.learnable_ = self._learn(
-                found, stream.n_reports, stream.seed, beside=beside, warn=warn
-            )
+            topics = self._learn(found, stream.n_reports, stream.seed, beside=beside, warn=warn)
+            self.learnable_ = topics.learnable
             topic_word, weight, self.unigram_ = topics.topic_word, topics.topic_weight, topics.unigram
             settings["learnable"] = self.learnable_
         settings |= {name: getattr(self, name) for name in names}

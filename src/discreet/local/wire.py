@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from discreet._files import write_file
 from discreet.errors import CorpusError, ParameterError
+from discreet.lda.moments.packed import pack_bits, packed_width, stray_bits, unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["HEADER_BYTES", "NUMBER", "Report", "read_reports", "vocabulary_digest", "write_reports"]
@@ -84,7 +85,7 @@ class Report:
             *(len(self.bits), limit, channel.p_threshold, channel.q_threshold),
             *(self.vocabulary, self.number),
         )
-        return head + np.packbits(self.bits, bitorder="little").tobytes()
+        return head + pack_bits(self.bits).tobytes()
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "Report":
@@ -110,7 +111,7 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
         )
     if not 1 <= n_words <= _MOST_WORDS:
         raise CorpusError(f"a report has from 1 to {_MOST_WORDS} bits, but this one says {n_words}.")
-    end = start + HEADER_BYTES + -(-n_words // 8)
+    end = start + HEADER_BYTES + packed_width(n_words)
     if len(raw) < end:
         raise CorpusError(f"a report of {n_words} bits has {end - start} bytes, but {len(raw) - start} came.")
     try:
@@ -118,10 +119,9 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
     except ParameterError as error:
         raise CorpusError(f"the report's channel is none: {error}") from None
     packed = np.frombuffer(raw, np.uint8, end - start - HEADER_BYTES, start + HEADER_BYTES)
-    bits = np.unpackbits(packed, bitorder="little")
-    if bits[n_words:].any():
+    if stray_bits(packed, n_words):
         raise CorpusError("the unused bits of a report must be zero, but are not; it was damaged.")
-    return Report(channel, vocabulary, number, bits[:n_words]), end
+    return Report(channel, vocabulary, number, unpack_bits(packed, n_words)), end
 
 
 def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> int:

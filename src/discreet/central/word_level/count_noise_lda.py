@@ -81,7 +81,8 @@ class CountNoiseLDA(WordLevelModel):
     ----------
     release_ : Release
         Its guarantee says that nothing is promised; its settings say what the noise covers.
-    components_ : array of shape (n_topics, n_words)
+    topic_word_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
     n_features_in_ : int
     """
 

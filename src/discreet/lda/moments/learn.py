@@ -11,14 +11,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback
+from discreet._progress import Callback, tell
 from discreet.errors import ParameterError, Proposal
 from discreet.lda.moments.estimates import Channel, Estimates, noise_variance
 from discreet.lda.moments.fit import Source, fit_topics
+from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.noisy import NoisyMoments
 from discreet.lda.moments.refine import LARGEST_NOISE, refine_topics
 from discreet.lda.moments.vector_fit import LEAST_AGREEMENT, agreement, fit_topics_with_vectors
 
-__all__ = ["Learned", "Reports", "check_learnable", "learn_topics"]
+__all__ = ["Learned", "Reports", "learn_topics"]
 
 #: More reports than this are not passed over again unless asked: the gain is small there, the time is not.
 _REFINE_AT_MOST = 50_000
@@ -61,6 +63,8 @@ class Learned(NamedTuple):
         Sums to 1.
     unigram : array of shape (n_words,)
         Rates of words.
+    learnable : int
+        How many topics the noise lets through.
     refined : bool
         Whether reports were passed over.
     agreement : float or None
@@ -71,89 +75,81 @@ class Learned(NamedTuple):
     topic_word: NDArray[np.float64]
     topic_weight: NDArray[np.float64]
     unigram: NDArray[np.float64]
+    learnable: int
     refined: bool
     agreement: float | None = None
     used_vectors: bool = False
 
 
-def check_learnable(
-    learnable: int,
-    n_topics: int,
-    what: str,
-    advice: str,
-    *,
-    allow: bool,
-    warn: bool = True,
-    stacklevel: int = 2,
-) -> None:
-    """Refuse where nothing can be learned, and warn where more topics are asked for than the noise lets through.
-
-    Parameters
-    ----------
-    learnable : int
-        From :func:`discreet.lda.moments.marchenko_pastur.learnable`.
-    n_topics : int
-    what : str
-        What it was found from: "9,000 reports through this channel".
-    advice : str
-        What to do where there is nothing to learn; a sentence.
-    allow : bool
-        Do not refuse.
-    warn : bool, default True
-    stacklevel : int, default 2
-        Of the warning, as :func:`warnings.warn` counts from here.
-    """
-    if learnable <= 1 and not allow:
-        raise ParameterError(
-            f"{what} let {learnable} topics through the noise: there is nothing to learn but how frequent words are. "
-            f"{advice} ",
-            Proposal("allow_unlearnable", True),
-            " fits all the same.",
-        )
-    if warn and n_topics > learnable:
-        warnings.warn(
-            f"{n_topics} topics were asked for, but the noise lets only {learnable} through: the others will be "
-            "blends.",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
-
-
 def learn_topics(
-    sources: Source | Sequence[Source],
+    found: Estimates | NoisyMoments,
     n_topics: int,
     seed: int,
     *,
-    vectors: tuple[Estimates, NDArray[np.float64]] | None = None,
+    what: str,
+    advice: str,
+    allow_unlearnable: bool,
+    warn: bool = False,
+    beside: Sequence[Source] = (),
+    vectors: NDArray[np.float64] | None = None,
     reports: Reports | None = None,
     n_threads: int = 1,
     callback: Callback | None = None,
 ) -> Learned:
-    """Fit topics to estimates, then refine them on the reports, where these are at hand and it helps.
+    """Count what can be learned, fit topics, then refine them on the reports, where these are at hand and it helps.
 
     Parameters
     ----------
-    sources : Source or sequence of them
-        Of the same words.
+    found : Estimates or NoisyMoments
     n_topics : int
     seed : int
         Of the starting point.
-    vectors : (Estimates, array of shape (n_words, n_dimensions)), optional
-        The one source, and public vectors of its words; used where they agree with it
-        (:mod:`discreet.lda.moments.vector_fit`).
+    what : str
+        What was found from what: "9,000 reports through this channel".
+    advice : str
+        What to do where there is nothing to learn; a sentence.
+    allow_unlearnable : bool
+        Fit all the same.
+    warn : bool, default False
+        Warn where more topics are asked for than the noise lets through.
+    beside : sequence of Source
+        Of public documents with the same words; with them, nothing need be learnable.
+    vectors : array of shape (n_words, n_dimensions), optional
+        Public vectors of the words; used where they agree with what was found (:mod:`discreet.lda.moments.vector_fit`).
     reports : Reports, optional
     n_threads : int
         The result does not depend on it.
     callback : callable, optional
+
+    Raises
+    ------
+    ParameterError
+        Where there is nothing to learn.
     """
-    believed = None if vectors is None else agreement(*vectors)
-    use = believed is not None and believed >= LEAST_AGREEMENT
-    if use and vectors is not None:
-        fitted = fit_topics_with_vectors(*vectors, n_topics, seed, callback=callback)
-    else:
-        fitted = fit_topics(sources, n_topics, seed, callback=callback)
+    known = learnable(found)
+    tell(callback, "learnable topics", known, n_topics)
+    if known <= 1 and not beside and not allow_unlearnable:
+        raise ParameterError(
+            f"{what} let {known} topics through the noise: there is nothing to learn but how frequent words are. "
+            f"{advice} ",
+            Proposal("allow_unlearnable", True),
+            " fits all the same.",
+        )
+    if warn and not beside and n_topics > known:
+        warnings.warn(
+            f"{n_topics} topics were asked for, but the noise lets only {known} through: the others will be blends.",
+            UserWarning,
+            stacklevel=5,
+        )
+    believed, fitted = None, None
+    if vectors is not None and isinstance(found, Estimates):
+        believed = agreement(found, vectors)
+        if believed >= LEAST_AGREEMENT:
+            fitted = fit_topics_with_vectors(found, vectors, n_topics, seed, callback=callback)
+    used = fitted is not None
+    fitted = fitted or fit_topics([found, *beside], n_topics, seed, callback=callback)
     if reports is None or not reports.to_refine_on:
-        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, False, believed, use)
+        return Learned(fitted.topic_word, fitted.topic_weight, fitted.unigram, known, False, believed, used)
     refined = refine_topics(
         reports.blocks,
         fitted.topic_word,
@@ -163,4 +159,4 @@ def learn_topics(
         n_threads=n_threads,
         callback=callback,
     )
-    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, True, believed, use)
+    return Learned(refined.topic_word, refined.topic_weight, fitted.unigram, known, True, believed, used)

@@ -32,6 +32,7 @@ from discreet.lda.moments import file
 from discreet.lda.moments.bits import add_pair_counts
 from discreet.lda.moments.estimates import Channel, Estimates, estimates
 from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.packed import packed_width, stray_bits, unpack_bits
 
 __all__ = ["Moments", "read_bits"]
 
@@ -265,7 +266,7 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
         rows = inside_its_shape(reports)
     else:
         rows = as_numbers(reports, "the reports", _RANDOMISE)
-    width = -(-n_words // 8) if packed else n_words
+    width = packed_width(n_words) if packed else n_words
     if rows.ndim != 2 or rows.shape[1] != width:
         what = f"{width} bytes (packed bits of {n_words} words)" if packed else f"{n_words} bits"
         raise CorpusError(f"each report must have {what}, but the reports have shape {rows.shape}.")
@@ -278,10 +279,9 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
         if sp.issparse(part):
             part = part.toarray()
         if packed:
-            beyond = 8 * width - n_words
-            if beyond and (part[:, -1] >> (8 - beyond)).any():
+            if stray_bits(part, n_words):
                 raise CorpusError(f"a packed report has bits beyond its {n_words} words; it is damaged.")
-            yield np.unpackbits(part, axis=1, count=n_words, bitorder="little")
+            yield unpack_bits(part, n_words)
             continue
         if part.dtype != np.bool_ and not ((part == 0) | (part == 1)).all():
             raise CorpusError("a report must hold zeros and ones only, no counts, NaN or inf: give bits.")

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import unpack_bits
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["Kept", "set_aside"]
@@ -86,7 +87,7 @@ def set_aside(moments: Moments, blocks: Callable[[], Iterable[Packed]], channel:
         for packed in blocks():
             ones = _ones(packed)
             inside = packed[(ones >= low) & (ones <= high)]
-            bits = np.unpackbits(inside, axis=1, count=moments.n_words, bitorder="little")
+            bits = unpack_bits(inside, moments.n_words)
             along = (bits.astype(np.float32) - np.float32(channel.q)) @ directions
             _take(odd, inside[(np.abs(along) > furthest).any(axis=1)])
         kept.subtract(odd)

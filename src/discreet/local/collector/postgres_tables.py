@@ -24,6 +24,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
+from discreet.lda.moments.packed import packed_width
 from discreet.local.collector.tables import Tables
 from discreet.privacy.bit_channel import BitChannel
 
@@ -142,7 +143,7 @@ class PostgresTables(Tables):
     def __init__(self, url: str, words: Sequence[str], channel: BitChannel) -> None:
         self._url = url
         self._watch = _Watch(_OUR_SECONDS)
-        width = -(-len(words) // 8)
+        width = packed_width(len(words))
         self._stride = 16 + width
         self._insert_all = _INSERT.format(stride=self._stride, bits=width)
         super().__init__("the PostgreSQL database", words, channel)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import CorpusError
+from discreet.lda.moments.packed import packed_width
 from discreet.local.collector.tables import Tables
 from discreet.privacy.bit_channel import BitChannel
 
@@ -52,7 +53,7 @@ class SqliteTables(Tables):
                 f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
                 "to a file of its own, and give that."
             )
-        width = -(-len(words) // 8)
+        width = packed_width(len(words))
         self._insert_all = _INSERT.format(stride=16 + width, bits=width)
         self._identity: list[tuple[int, int]] = []
         super().__init__(str(path), words, channel)

@@ -22,6 +22,7 @@ from pathlib import Path
 from discreet._validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import packed_width
 from discreet.local.collector.open_tables import open_tables
 from discreet.local.collector.sums import TOGETHER, Blocks, ReportsLeftError, Sums
 from discreet.local.collector.tables import (
@@ -115,7 +116,7 @@ class ReportStore:
         self.words, self.channel = tuple(words), channel
         self._most_waiting, self._save_every = most_waiting, save_every
         self._keep_days, self._expired = keep_days, 0
-        self._width = -(-len(self.words) // 8)
+        self._width = packed_width(len(self.words))
         moments = Moments(len(self.words), channel=channel)
         self._tables = open_tables(where, self.words, channel)
         # One at a time on the connection that writes: batches, or the moments.

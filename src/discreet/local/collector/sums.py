@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import packed_width
 from discreet.local.collector.tables import Tables, Withdrawal
 
 __all__ = ["Blocks", "ReportsLeftError", "Sums"]
@@ -167,7 +168,7 @@ class Sums:
             return len(bits)
 
     def _packed(self, rows: list[bytes]) -> Packed:
-        width = -(-self._empty.n_words // 8)
+        width = packed_width(self._empty.n_words)
         packed = np.frombuffer(b"".join(rows), np.uint8)
         if len(packed) != width * len(rows):
             raise CorpusError(f"a report in the store has not its {width} bytes of bits; it was damaged.")

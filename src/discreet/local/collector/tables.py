@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import packed_width
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -80,7 +81,7 @@ class Tables(ABC):
     _reading: Any
 
     def __init__(self, where: str, words: Sequence[str], channel: BitChannel) -> None:
-        self.where, self.width = where, -(-len(words) // 8)
+        self.where, self.width = where, packed_width(len(words))
         wanted = {
             "version": _VERSION,
             "vocabulary": vocabulary_digest(words).hex(),
