@@ -15,7 +15,7 @@ MARKED = BitChannel(WEAK.p_threshold, WEAK.q_threshold, reproducible=True)
 KINDS = {
     "moments": {},
     "forgetting": {"forgetting": 0.9},
-    "reconstruct": {"inference": "reconstruct", "n_sweeps": 5},
+    "reconstruct": {"algorithm": "reconstruct", "n_sweeps": 5},
 }
 
 
