@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.local import LocalLDA, StreamingLocalLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
+    from discreet.report.comparison import compare
 
 _HOMES = {
     "Corpus": "discreet.corpus",
@@ -54,6 +55,7 @@ _HOMES = {
     "StreamingLocalLDA": "discreet.local",
     "TopicPrevalence": "discreet.central",
     "VariationalLDA": "discreet.lda",
+    "compare": "discreet.report.comparison",
     "fit_topics": "discreet.central",
     "read_corpus": "discreet.corpus",
 }
@@ -93,6 +95,7 @@ __all__ = [
     "VariationalLDA",
     "__version__",
     "audit",
+    "compare",
     "evaluate",
     "federated",
     "fit_topics",

@@ -12,6 +12,7 @@ from discreet.cli import (
     budget,
     choose_topics,
     collect,
+    compare,
     convert,
     demo,
     evaluate,
@@ -75,6 +76,7 @@ app.command()(fit.fit)
 app.command()(report.report)
 app.command()(review.review)
 app.command()(topics.topics)
+app.command()(compare.compare)
 app.command()(transform.transform)
 app.command()(budget.budget)
 app.command()(prevalence.prevalence)

@@ -13,11 +13,12 @@ from rich.table import Table
 
 from discreet._progress import Callback
 from discreet.release import Release
+from discreet.report.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.wording import shown
 
-__all__ = ["console", "hand_over", "print_topics", "progress", "whole_words"]
+__all__ = ["console", "hand_over", "print_comparison", "print_topics", "progress", "whole_words"]
 
 _NARROW, _WIDE = 40, 10_000
 
@@ -107,3 +108,28 @@ def print_topics(
     out.print(table)
     if told := noise_told(release):
         out.print(f"{told}: fewer topics, more epsilon or more texts would help.", markup=False)
+
+
+def print_comparison(found: Comparison, out: Console) -> None:
+    """Print what two releases have in common, and what changed."""
+    of_a, of_b = found.names()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in ("first", "second", "before", "after", "clear"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("topic", overflow="fold")
+    for pair in found.pairs:
+        shares = [f"{100 * share:.1f} %" if share is not None else "" for share in (pair.before, pair.after)]
+        clear = "yes" if pair.clear else ""
+        table.add_row(str(pair.first), str(pair.second), *shares, clear, escape(of_b[pair.second]))
+    out.print(table)
+    out.print()
+    for sentence in found.in_words():
+        out.print(sentence, markup=False)
+    for topics, names, which in ((found.vanished, of_a, "first"), (found.appeared, of_b, "second")):
+        for topic in topics:
+            out.print(
+                f"In the {which} alone (two fits of one text differ so, too): {names[topic]}", markup=False
+            )
+    noisy = len(found.noise_in_a), len(found.noise_in_b)
+    if any(noisy):
+        out.print(f"Left out as mostly noise: {noisy[0]} topics of the first, {noisy[1]} of the second.")

@@ -8,14 +8,9 @@ run but the one script and the one style sheet whose SHA-256 it names. The same 
 
 import json
 import math
-from base64 import b64encode
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from discreet._files import write_whole
@@ -29,6 +24,7 @@ from discreet.release.words import printable
 from discreet.report import map as topic_map
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
 from discreet.report.noisy_topics import told as noise_told
+from discreet.report.pages import content_hash, part, template
 from discreet.report.plain_words import questions
 from discreet.report.similarity import similarity_svg
 from discreet.report.wording import (
@@ -75,14 +71,14 @@ def report(
         Deterministic: the same release gives the same text.
     """
     listing = list_words(release)
-    style, script = _part("report.css"), _part("report.js")
+    style, script = part("report.css"), part("report.js")
     topics = _topics(release, listing)
-    page = _template().render(
+    page = template("report.html.j2").render(
         # Our own files, and JSON that is escaped where it is made; everything else is escaped by jinja2.
         style=Markup(style),
         script=Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=content_hash(style),
+        script_hash=content_hash(script),
         data=Markup(_json(listing.data)),
         width=topic_map.WIDTH,
         height=topic_map.HEIGHT,
@@ -116,23 +112,6 @@ def write_report(page: str, path: Path, *, secret: bool = False) -> None:
         Where the path is a folder, or its parent does not exist.
     """
     write_whole(page.encode(), path, "the report", secret=secret)
-
-
-@cache
-def _part(name: str) -> str:
-    return (files("discreet.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_part("report.html.j2"))
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
 def _json(value: Any) -> str:

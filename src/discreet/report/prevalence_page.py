@@ -7,19 +7,16 @@ hold the topic's overall share. The page is made from the release alone, so it c
 import csv
 import io
 from base64 import b64encode
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from discreet.privacy.accounting import events
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.shares import overall
 from discreet.release.words import printable
+from discreet.report.pages import content_hash, part, template
 from discreet.report.small_multiples import interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, shown
 
@@ -58,11 +55,11 @@ def prevalence_page(release: PrevalenceRelease) -> str:
                 "svg": Markup(svg),
             }
         )
-    style = _part("prevalence.css")
+    style = part("prevalence.css")
     return (
-        _template().render(
+        template("prevalence.html.j2").render(
             style=Markup(style),
-            style_hash="sha256-" + b64encode(sha256(style.encode()).digest()).decode(),
+            style_hash=content_hash(style),
             title=f"{len(release.topics)} topics in {len(release.groups)} groups",
             ordered=ordered,
             private_groups=release.configuration.get("group_selection") == "private",
@@ -172,16 +169,3 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
 def _percent(share: float) -> str:
     value = 100 * float(share)
     return f"{value:.1f}\u202f%" if value < 10 else f"{value:.0f}\u202f%"
-
-
-@cache
-def _part(name: str) -> str:
-    return (files("discreet.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_part("prevalence.html.j2"))

@@ -1,0 +1,198 @@
+"""Two releases compared: topics matched whatever their order, changes told from noise."""
+
+import re
+
+import numpy as np
+import pytest
+from tests.report.report_cases import HOSTILE, release
+from tests.report.test_noisy_topics import with_noise_topics
+from tests.report.test_report import text_of
+
+from discreet import PrivateLDA, compare
+from discreet.cli.app import run
+from discreet.errors import ReleaseError
+from discreet.release import Release
+
+
+def changed(made, *, order=None, weight=None, jitter=0.0, seed=0):
+    """The same release with its topics and words in another order, other weights, and fresh noise."""
+    rng = np.random.default_rng(seed)
+    n_topics, n_words = made.topic_word.shape
+    rows = rng.permutation(n_topics) if order is None else np.array(order)
+    columns = rng.permutation(n_words)
+    topic_word = made.topic_word[rows][:, columns]
+    topic_word = np.maximum(topic_word + rng.normal(0, jitter, topic_word.shape) if jitter else topic_word, 0)
+    topic_word /= topic_word.sum(1, keepdims=True)
+    weight = made.topic_weight[rows] if weight is None else np.array(weight)
+    words = tuple(made.vocabulary[column] for column in columns)
+    return rows.tolist(), Release(
+        topic_word,
+        words,
+        made.ledger,
+        topic_weight=weight,
+        word_weight=weight @ topic_word,
+        topic_word_noise=made.topic_word_noise[rows][:, columns],
+    )
+
+
+def test_topics_are_matched_whatever_their_order():
+    made = release(noise=0.0005)
+    rows, other = changed(made, jitter=0.0005)
+    found = compare(made, other)
+    assert sorted((pair.first, pair.second) for pair in found.pairs) == sorted(
+        (topic, place) for place, topic in enumerate(rows)
+    )
+    assert not any(pair.clear for pair in found.pairs)
+    assert found.vanished == found.appeared == []
+    assert min(pair.agreement for pair in found.pairs) > 0.9
+
+
+def test_the_same_release_differs_in_nothing():
+    found = compare(release(), release())
+    assert found.in_words() == [
+        "No change is clear: noise and training explain every difference of matched topics."
+    ]
+    assert [pair.agreement for pair in found.pairs] == pytest.approx([1.0] * 5)
+
+
+def test_what_grew_is_clear_only_beyond_the_noise():
+    made = release(noise=0.0005)
+    weight = np.array([0.15, 4 / 15, 0.2, 2 / 15, 0.25])  # the first and the last changed places, about
+    weight /= weight.sum()
+    _, grown = changed(made, order=range(5), weight=weight)
+    found = compare(made, grown)
+    by_topic = {pair.first: pair for pair in found.pairs}
+    assert by_topic[0].clear
+    assert by_topic[4].clear
+    assert not by_topic[2].clear
+    assert found.pairs[0].first in (0, 4)
+    assert any("grew from 6.7 % to 25.0 %" in sentence for sentence in found.in_words())
+    loud = release(noise=0.02)
+    _, loud_grown = changed(loud, order=range(5), weight=weight)
+    assert not any(pair.clear for pair in compare(loud, loud_grown).pairs)
+
+
+def test_what_two_fits_of_one_text_differ_by_is_not_clear():
+    made = release(noise=0.00001)
+    weight = made.topic_weight * [1.1, 1, 1, 1, 0.9]
+    _, other = changed(made, order=range(5), weight=weight / weight.sum())
+    pair = compare(made, other).pairs[0]
+    assert abs(pair.after - pair.before) > 10 * pair.noise
+    assert not pair.clear
+
+
+@pytest.mark.slow
+def test_two_fits_of_one_text_show_no_clear_change():
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(120, 0.05), 8)
+    shares = rng.dirichlet(np.full(8, 0.1), 8000)
+    counts = rng.poisson(40 * (shares @ topics)).astype(np.int32)
+    fits = [PrivateLDA(8, epsilon=2.0, random_state=seed).fit(counts).release_ for seed in range(3)]
+    for a, b in ((0, 1), (1, 2), (0, 2)):
+        found = compare(fits[a], fits[b])
+        assert len(found.pairs) >= 6
+        assert found.in_words()[0].startswith("No change is clear")
+
+
+def test_a_topic_of_one_alone_is_told():
+    made = release(n_topics=6, n_words=60, noise=0.0002)
+    left = made.without_topics([2])
+    found = compare(made, left)
+    assert found.vanished == [2]
+    assert found.appeared == []
+    back = compare(left, made)
+    assert back.appeared == [2]
+    assert back.vanished == []
+
+
+def test_topics_of_noise_are_left_out():
+    made, truth = with_noise_topics()
+    found = compare(made, made)
+    assert found.noise_in_a == np.flatnonzero(truth).tolist()
+    assert not {pair.first for pair in found.pairs} & set(found.noise_in_a)
+    assert len(found.pairs) == 4
+
+
+def test_words_that_moved_within_a_topic_are_told_and_others_are_not():
+    made = release(noise=0.0005)
+    topic_word = made.topic_word.copy()
+    topic_word[1, 15] += 0.3
+    topic_word /= topic_word.sum(1, keepdims=True)
+    other = Release(
+        topic_word,
+        made.vocabulary,
+        made.ledger,
+        topic_weight=made.topic_weight,
+        word_weight=made.topic_weight @ topic_word,
+        topic_word_noise=made.topic_word_noise,
+    )
+    found = {pair.first: pair for pair in compare(made, other).pairs}
+    assert found[1].grew == ("word00015",)
+    assert found[0].grew == found[0].fell == ()
+
+
+def test_words_of_one_alone_do_not_make_the_others_grow():
+    made = release(noise=0.0002)
+    left = made.without_words(["word00007", "word00033"])
+    found = compare(made, left)
+    assert found.only_a == ("word00033", "word00007") or set(found.only_a) == {"word00007", "word00033"}
+    assert found.only_b == ()
+    assert len(found.shared) == 58
+    assert not any(pair.grew or pair.fell for pair in found.pairs)
+
+
+def test_where_noise_is_not_told_nothing_is_clear():
+    found = compare(release(noise=None), release(noise=None, seed=0).without_topics([0]))
+    assert not any(pair.clear or pair.grew for pair in found.pairs)
+    assert "no change can be called clear" in text_of(found.to_html())
+    assert not any(pair.clear for pair in compare(release(weights=False), release(weights=False)).pairs)
+
+
+def test_what_cannot_be_compared_is_said():
+    other = release().with_word_names({f"word{i:05d}": f"x{i}" for i in range(60)})
+    with pytest.raises(ReleaseError, match="no word in common"):
+        compare(release(), other)
+    with pytest.raises(ReleaseError, match="compare takes two releases"):
+        compare(release(), release().topic_word)
+
+
+def test_the_page_says_it_and_runs_nothing(tmp_path):
+    made = release(noise=0.0005, words=HOSTILE).with_details(title="<b>Before</b>")
+    _, other = changed(made, order=[4, 1, 2, 3, 0])
+    found = compare(
+        made, other.without_topics([1]).with_topic_names({0: "<img src=x onerror=window.canary=1>"})
+    )
+    page = found.to_html(tmp_path / "c.html")
+    assert (tmp_path / "c.html").read_text() == page
+    assert page == found.to_html()
+    assert "<b>Before" not in page
+    assert "<img" not in page
+    assert "<script" not in page
+    assert not re.search(r"""(src|href)\s*=\s*["']?http""", page)
+    text = text_of(page)
+    assert "<h2>Topics of one alone" in page
+    assert "Whoever stands in both collections has the cost of both" in text
+    assert "not for release" not in text
+    seeded = compare(release(reproducible=True), release()).to_html()
+    assert "The first is not for release" in text_of(seeded)
+
+
+def test_the_table_holds_every_topic():
+    made = release(n_topics=6, n_words=60, noise=0.0002)
+    table = compare(made, made.without_topics([2])).to_frame()
+    assert len(table) == 6
+    assert list(table.columns)[:3] == ["first", "second", "name"]
+    assert table["second"].isna().sum() == 1
+
+
+def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    release(n_topics=6, n_words=60, noise=0.0002).save("a")
+    Release.load("a").without_topics([2]).save("b")
+    assert run("compare a b --out c.html".split()) == 0
+    said = capsys.readouterr().out
+    assert "In the first alone" in said
+    assert "wrote c.html" in said
+    assert "compared" in (tmp_path / "c.html").read_text()
+    assert run("compare a b --out c.html".split()) == 2
+    assert "--force" in capsys.readouterr().err
