@@ -34,7 +34,7 @@ CASES = [
     ("a.jsonl", GOOD, {"author": "x", "label": "y"}, ["author='x', label='y'"]),
     ("a.jsonl", GOOD + line(who="bob"), {}, ["line 2: no field 'text'"]),
     ("a.jsonl", GOOD + line(text=None), {}, ["line 2: field 'text' must be text, found nothing"]),
-    ("a.jsonl", GOOD + line(text=[SECRET]), {}, ["line 2", "found a list"]),
+    ("a.jsonl", GOOD + line(text=[SECRET]), {}, ["line 2", "a list of tokens, but text before"]),
     ("a.jsonl", GOOD + line(text=f"{SECRET}"), {"author": "who"}, ["line 2: no field 'who'"]),
     (
         "a.jsonl",

@@ -11,6 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ KEPT = sorted(path.relative_to(CASES).as_posix() for path in CASES.glob("*/*.bin
 GOOD = {
     "jsonl": b'{"text": "some words", "a": "x"}\n{"text": "more", "a": 7}\n',
     "csv": b'a,text\nx,"some words"\n7,more\n',
+    "json": b'[{"text": "some words", "a": "x"},\n {"text": "more", "a": 7}]\n',
+    "csv-wide": b"id,some,words\n1,2,0\n2,0,7\n",
     "lines": b"some words\nmore\n",
     "mallet": b"1 a some words\n2 b more\n",
 }
@@ -67,7 +70,15 @@ def valid(folder, name):
     if name in GOOD:
         return GOOD[name]
     corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 7, 1]], ["a", "b", "c"], owners=[0, 1, 0])
-    if name == "parquet":
+    if name == "npy":
+        np.save(folder / "valid.npy", corpus.counts.toarray())
+        return (folder / "valid.npy").read_bytes()
+    if name == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"text": ["some words", "more"], "a": ["x", "y"]})
+        with pa.OSFile(str(folder / "valid"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif name == "parquet":
         pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet as pq
 
@@ -94,7 +105,7 @@ def read(folder, name, content):
     """None where the bytes are refused in due form; the corpus, checked, where they are read."""
     path = folder / "a.bin"
     path.write_bytes(content)
-    options = {"author": "a"} if name in ("jsonl", "csv", "parquet") else {}
+    options = {"author": "a"} if name in ("jsonl", "json", "csv", "parquet", "arrow") else {}
     try:
         corpus = read_corpus(path, name, **options)
     except CorpusError as error:

@@ -67,7 +67,7 @@ class Corpus:
         Where the parts do not fit together; names the row or column.
     """
 
-    __slots__ = ("_counts", "_labels", "_ledger", "_origin", "_owners", "_vocabulary")
+    __slots__ = ("_counts", "_labels", "_ledger", "_n_skipped", "_origin", "_owners", "_vocabulary")
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class Corpus:
         self._labels = _check_labels(labels, n_documents)
         words = given_words(counts, self._vocabulary, words_are_public, "Corpus")
         self._origin, self._ledger = words.origin, carried(counts, "ledger")
+        self._n_skipped = 0
 
     @classmethod
     def from_texts(
@@ -136,6 +137,44 @@ class Corpus:
         corpus = cls(counts, words, owners, labels)
         if words_are_public:
             return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_texts"))
+        return corpus if vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        documents: Iterable[Iterable[str]],
+        *,
+        vocabulary: WordList | None = None,
+        owners: ArrayLike | None = None,
+        labels: ArrayLike | Sequence[str] | None = None,
+        words_are_public: bool = False,
+    ) -> "Corpus":
+        """Count documents that were split into tokens already: by another tokenizer, or for gensim.
+
+        Parameters
+        ----------
+        documents : iterable of iterable of str
+            The tokens of each document; counted as they are.
+        vocabulary, owners, labels, words_are_public
+            As for :meth:`from_texts`.
+
+        Returns
+        -------
+        Corpus
+
+        Raises
+        ------
+        CorpusError
+            Names the document that is no list of tokens.
+        """
+        from discreet.corpus.counting import count_tokens
+        from discreet.corpus.tokenizer import Tokenizer
+
+        listed = None if vocabulary is None else load_vocabulary(vocabulary)
+        counts, words = count_tokens(documents, Tokenizer(), listed)
+        corpus = cls(counts, words, owners, labels)
+        if words_are_public:
+            return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_tokens"))
         return corpus if vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
 
     @property
@@ -238,10 +277,21 @@ class Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(self._counts, None, self._labels)
 
+    def with_skipped(self, n_skipped: int) -> "Corpus":
+        """Return the same corpus, which knows how many documents without text were left out of it."""
+        corpus = self.with_word_origin(self._origin)
+        corpus._n_skipped = n_skipped
+        return corpus
+
+    @property
+    def n_skipped(self) -> int:
+        """How many documents without text were left out when this was read."""
+        return self._n_skipped
+
     def with_word_origin(self, origin: WordOrigin) -> "Corpus":
         """Return the same corpus with another statement of where its words come from."""
         corpus = self._with(self._counts, self._owners, self._labels)
-        corpus._origin = origin
+        corpus._origin, corpus._n_skipped = origin, self._n_skipped
         return corpus
 
     def _with(self, counts: Csr, owners: Any, labels: Any) -> "Corpus":

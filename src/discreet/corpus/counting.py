@@ -8,7 +8,7 @@ order and a corpus does not depend on the order in which its words were met.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count, repeat
 from typing import Any
 
@@ -21,7 +21,7 @@ from discreet.corpus.check import Csr
 from discreet.corpus.tokenizer import Tokenizer
 from discreet.errors import CorpusError
 
-__all__ = ["RowChunks", "TextCounter", "count_texts"]
+__all__ = ["RowChunks", "TextCounter", "check_tokens", "count_texts", "count_tokens"]
 
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
@@ -60,9 +60,14 @@ class TextCounter:
         How a text becomes tokens.
     vocabulary : tuple of str or None
         Public words: others are not counted, and columns are in this order. None: every word met.
+    split_already : bool, default False
+        Whether documents come as tokens: then of the tokenizer only stop words and n-grams are used.
     """
 
-    def __init__(self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None, *, split_already: bool = False
+    ) -> None:
+        self.split_already = split_already
         self._tokenizer = tokenizer
         self._vocabulary = vocabulary
         # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
@@ -73,15 +78,26 @@ class TextCounter:
             self._number.update((word, column) for column, word in enumerate(vocabulary))
         self._single = tokenizer.ngram_range == (1, 1)
         if self._single:
-            self._number.update(dict.fromkeys(tokenizer.ignored, -1))
+            self._number.update(
+                dict.fromkeys(tokenizer.stop_words if split_already else tokenizer.ignored, -1)
+            )
         self._tokens = array("i")
         self._lengths = array("q")
         self._chunks = RowChunks()
 
     def add(self, text: str) -> None:
         """Count one document."""
+        self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
+
+    def add_tokens(self, tokens: Sequence[str]) -> None:
+        """Count one document that was split into tokens already."""
+        if not self._single:
+            stop_words = self._tokenizer.stop_words
+            tokens = list(self._tokenizer.runs([token for token in tokens if token not in stop_words]))
+        self._count(tokens)
+
+    def _count(self, words: Iterable[str]) -> None:
         before = len(self._tokens)
-        words: Iterable[str] = self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text)
         if self._vocabulary is None:
             self._tokens.extend(map(self._number.__getitem__, words))
         else:
@@ -138,3 +154,29 @@ def count_texts(
             raise CorpusError(f"text {number}: expected str, found {type(text).__name__}; decode or drop it.")
         counter.add(text)
     return counter.finish()
+
+
+def count_tokens(
+    documents: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Count documents that were split into tokens already: see :meth:`Corpus.from_tokens`."""
+    counter = TextCounter(tokenizer, vocabulary, split_already=True)
+    for number, document in enumerate(documents):
+        tokens = check_tokens(document)
+        if isinstance(tokens, str):
+            raise CorpusError(f"document {number}: {tokens}.")
+        counter.add_tokens(tokens)
+    return counter.finish()
+
+
+def check_tokens(document: Any) -> list[str] | str:
+    """Return the tokens of a document as a list, or say what is wrong with them; never shows one."""
+    if isinstance(document, str | bytes) or not isinstance(document, Iterable):
+        return f"expected a list of tokens, found {type(document).__name__}"
+    tokens: list[Any] = list(document)
+    for place, token in enumerate(tokens):
+        if not isinstance(token, str):
+            return f"token {place} is no text but {type(token).__name__}"
+        if not token or len(f"{token}.".splitlines()) != 1:
+            return f"token {place} is empty or holds a line break"
+    return tokens

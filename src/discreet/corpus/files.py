@@ -54,6 +54,7 @@ class Problems:
     def __init__(self, name: str) -> None:
         self.name = name
         self.found: list[str] = []
+        self._advice: tuple[str | Proposal, ...] = ()
 
     def add(self, where: str, what: str) -> None:
         """Note one problem; gives up after 100, because then the file is not what it should be."""
@@ -61,15 +62,20 @@ class Problems:
         if len(self.found) >= _MOST_PROBLEMS:
             self.check()
 
+    def advise(self, *parts: str | Proposal) -> None:
+        """Say at the end of the message what helps."""
+        self._advice = parts
+
     def check(self) -> None:
         """Raise one ``CorpusError`` for all problems found, if any."""
         if not self.found:
             return
         if len(self.found) == 1:
-            raise CorpusError(f"{self.name}, {self.found[0]}.")
+            raise CorpusError(f"{self.name}, {self.found[0]}", *self._advice, ".")
         count = "at least 100" if len(self.found) >= _MOST_PROBLEMS else str(len(self.found))
         more = "" if len(self.found) <= _SHOWN else f"; and {len(self.found) - _SHOWN} more"
-        raise CorpusError(f"{self.name}: {count} problems: {'; '.join(self.found[:_SHOWN])}{more}.")
+        said = f"{self.name}: {count} problems: {'; '.join(self.found[:_SHOWN])}{more}"
+        raise CorpusError(said, *self._advice, ".")
 
 
 @contextmanager

@@ -44,6 +44,7 @@ def read_corpus(
     zero_based: bool = False,
     encoding: str = "utf-8",
     words_are_public: bool = False,
+    skip_empty: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
     """Read a corpus from a file or folder.
@@ -54,11 +55,12 @@ def read_corpus(
         The file; gzip, bzip2, xz, Zstandard (needs pyarrow) and zip are recognised by content. Or a folder of texts,
         or an archive of them.
     format : str, optional
-        Raw text: "jsonl", "csv", "parquet", "txt" (a folder), "lines" (a document a line), "mallet".
-        Counts: "uci", "npz", "ldac", "mtx", "svmlight", "csv-counts", "parquet-counts".
+        Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "txt" (a folder), "lines" (a
+        document a line), "mallet". Counts: "uci", "npz", "npy", "ldac", "mtx", "svmlight", "csv-counts", "csv-wide"
+        (a column a word), "parquet-counts".
         By default found from the name.
     text : str, default "text"
-        Field that holds the text (raw text).
+        Field that holds the text, or a list of tokens, which are counted as they are (raw text).
     author : str, optional
         Field that names whose document it is (raw text): text or whole numbers. Becomes ``owners``, numbered
         in order of first appearance; names are not kept. 7, 7.0 and "7" are one author (see
@@ -83,6 +85,9 @@ def read_corpus(
     words_are_public : bool, default False
         Say that the words were not made from these texts. Otherwise a private estimator wants some of them chosen
         privately first (or an ``.npz`` of :func:`write_corpus` says where they come from).
+    skip_empty : bool, default False
+        Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
+        text is an error, and blank text an empty document.
     callback : callable, optional
         ``callback("reading", done, total)``.
 
@@ -131,6 +136,7 @@ def _read(
     zero_based: bool,
     encoding: str,
     words_are_public: bool,
+    skip_empty: bool,
     callback: Callback | None,
 ) -> Corpus:
     row = reader_of(find_format(path) if format is None else format)
@@ -150,18 +156,24 @@ def _read(
         "owners": None if owners is None else _one_a_line(owners, encoding),
         "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
     }
+    if skip_empty and any(values is not None for values in by_row.values()):
+        raise ParameterError(
+            "skip_empty= leaves out documents that owners= and labels= speak of; use fields."
+        )
     given = {option: values for option, values in by_row.items() if values is not None}
     if row.holds == "text":
         words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
         fields = Fields("text" if text is None else text, author, label)
-        corpus: Corpus = row.load().read(path, Reading(fields, words, listed, encoding, delimiter, callback))
+        reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty)
+        corpus: Corpus = row.load().read(path, reading)
         parts = {"owners": corpus.owners, "labels": corpus.labels}
-        origin = corpus.word_origin
+        origin, n_skipped = corpus.word_origin, corpus.n_skipped
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
-        return corpus.with_word_origin(_declared(origin, words_are_public))
+        return corpus.with_word_origin(_declared(origin, words_are_public)).with_skipped(n_skipped)
     fields = {"text": text, "author": author, "label": label}
     _refuse(row.name, fields, "use owners= and labels=, one a line")
+    _refuse(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
     _refuse(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
     counted: Counted = row.load().read(path, told)

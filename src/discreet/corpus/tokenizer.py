@@ -96,7 +96,10 @@ class Tokenizer:
         if len(text) > _LONG_TEXT:
             words = (word for word in self.split(text) if word not in ignored)
             return words if self.ngram_range == (1, 1) else self._ngrams(words)
-        held = [word for word in self.split(text) if word not in ignored]
+        return self.runs([word for word in self.split(text) if word not in ignored])
+
+    def runs(self, held: list[str]) -> Iterator[str]:
+        """Yield what is counted of consecutive tokens: each of them, or their n-grams."""
         shortest, longest = self.ngram_range
         runs = (
             map(" ".join, zip(*(held[i:] for i in range(n)), strict=False))

@@ -1,13 +1,17 @@
 """Reading tables with pyarrow: what all formats that need it share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from discreet.corpus.files import PathLike, refuse_emptiness_of
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of
+from discreet.corpus.formats.records import Reading, Record, gather
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["batches", "open_parquet", "pyarrow"]
+__all__ = ["batches", "broken_table", "not_a_table", "open_parquet", "pyarrow", "read_columns"]
+
+_ROWS = 1024
 
 
 def pyarrow() -> tuple[Any, Any]:
@@ -34,9 +38,7 @@ def open_parquet(path: PathLike) -> Any:
         pass
     else:
         return file
-    raise CorpusError(
-        f"{name} is not a Parquet file, or is damaged; for another format give ", Proposal("format"), "."
-    )
+    raise not_a_table(name, "a Parquet file")
 
 
 def batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any]:
@@ -49,4 +51,39 @@ def batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any
         return
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         pass
-    raise CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
+    raise broken_table(name)
+
+
+def not_a_table(name: str, kind: str) -> CorpusError:
+    """Return the error for a file of another kind."""
+    return CorpusError(
+        f"{name} is not {kind} or is damaged; for another format give ", Proposal("format"), "."
+    )
+
+
+def broken_table(name: str) -> CorpusError:
+    """Return the error for columns that cannot be read."""
+    return CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
+
+
+def read_columns(
+    tables: Iterable[Any], reading: Reading, problems: Problems, n_rows: int | None = None
+) -> Corpus:
+    """Count the documents of record batches, a row each."""
+    done = [0]
+
+    def records() -> Iterator[Record]:
+        for batch in tables:
+            for start in range(0, batch.num_rows, _ROWS):
+                part = batch.slice(start, _ROWS)
+                columns = [
+                    [None] * part.num_rows if field is None else part.column(field).to_pylist()
+                    for field in reading.fields
+                ]
+                for text, owner, label in zip(*columns, strict=True):
+                    yield Record(done[0], text, owner, label)
+                    done[0] += 1
+
+    return gather(
+        records(), reading, problems, place="row {}".format, progress=lambda: (done[0], n_rows or done[0])
+    )

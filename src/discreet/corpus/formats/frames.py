@@ -27,6 +27,7 @@ def from_frame(
     lowercase: bool | None = None,
     stop_words: str | Iterable[str] | None = None,
     ngram_range: tuple[int, int] | None = None,
+    skip_empty: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
     """Count the words of a column of a data frame.
@@ -37,7 +38,7 @@ def from_frame(
         Eager or lazy; of a lazy one only the columns named are computed.
     text, author, label : str
         Names of columns; see :func:`read_corpus`.
-    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, callback
+    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, skip_empty, callback
         See :func:`read_corpus`.
 
     Returns
@@ -57,7 +58,7 @@ def from_frame(
     known: Any = nw.from_native(frame)
     public = None if vocabulary is None else load_vocabulary(vocabulary)
     words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
-    reading = Reading(Fields(text, author, label), words, public, "utf-8", None, callback)
+    reading = Reading(Fields(text, author, label), words, public, "utf-8", None, callback, skip_empty)
     choose_fields(reading, known.collect_schema().names(), "the frame")
     wanted = list(dict.fromkeys(field for field in reading.fields if field is not None))
     known = known.select(wanted)

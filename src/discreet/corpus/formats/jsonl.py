@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, decoded, open_source, open_text
-from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
+from discreet.corpus.formats.records import Reading, gather, records_of_objects
 
 __all__ = ["field_names", "read"]
 
@@ -34,7 +34,9 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     """
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
-        return gather(_records(lines, reading, problems), reading, problems, progress=source.progress)
+        return gather(
+            records_of_objects(_values(lines), reading, problems), reading, problems, progress=source.progress
+        )
 
 
 def field_names(path: PathLike, encoding: str) -> list[str]:
@@ -46,29 +48,10 @@ def field_names(path: PathLike, encoding: str) -> list[str]:
     return []
 
 
-def _records(lines: Iterator[str], reading: Reading, problems: Problems) -> Iterator[Record]:
-    text, owner, label = reading.fields
-    first = True
+def _values(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any], str | None]]:
     for number, line in enumerate(lines, 1):
-        if line.isspace():
-            continue
-        value, fault = _parse(line)
-        if fault is not None:
-            problems.add(f"line {number}", fault)
-            continue
-        if first:
-            choose_fields(reading, value, f"{problems.name}, line {number},")
-            first = False
-        missing = [field for field in (text, owner, label) if field is not None and field not in value]
-        if missing:
-            problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
-            continue
-        yield Record(
-            number,
-            value[text],
-            None if owner is None else value[owner],
-            None if label is None else value[label],
-        )
+        if not line.isspace():
+            yield number, *_parse(line)
 
 
 def _parse(line: str) -> tuple[dict[str, Any], str | None]:

@@ -6,21 +6,21 @@ its label, so memory grows with the number of different words in each document a
 
 import math
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._progress import Callback, tell
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.counting import TextCounter
+from discreet.corpus.counting import TextCounter, check_tokens
 from discreet.corpus.files import Problems, first_few
 from discreet.corpus.owners import owner_key, why_nobody
-from discreet.corpus.tokenizer import Tokenizer
+from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
 from discreet.corpus.words import FROM_TEXT
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
-__all__ = ["Fields", "Reading", "Record", "choose_fields", "gather", "show_fields"]
+__all__ = ["Fields", "Reading", "Record", "choose_fields", "gather", "records_of_objects", "show_fields"]
 
 _TELL_EVERY = 1000
 #: Names that say nothing about a person, whatever file they stand in.
@@ -64,6 +64,7 @@ class Reading(NamedTuple):
     encoding: str
     delimiter: str | None
     callback: Callback | None
+    skip_empty: bool = False
 
 
 def gather(
@@ -93,20 +94,23 @@ def gather(
     -------
     Corpus
     """
-    counter = TextCounter(reading.tokenizer, reading.vocabulary)
+    documents = _Documents(reading)
     fields = reading.fields
     number_of_owner: dict[str, int] = {}
     owners = array("q")
     labels: list[int | str] = []
     label_seen: dict[str, str] = {}
-    n_records = 0
+    n_records = n_skipped = 0
     for record in records:
         n_records += 1
-        text = record.text
-        if not isinstance(text, str):
-            problems.add(place(record.where), f"field {fields.text!r} must be text, found {_kind(text)}")
-        elif not problems.found:  # after the first mistake the rest is only checked
-            counter.add(text)
+        if reading.skip_empty and _says_nothing(record.text):
+            n_skipped += 1
+            continue
+        fault = documents.add(record.text, only_check=bool(problems.found))
+        if fault is not None:
+            problems.add(place(record.where), fault)
+            if _is_missing(record.text):
+                problems.advise("; ", Proposal("skip_empty", True), " leaves out documents without text")
         if fields.owner is not None:
             owner = owner_key(record.owner)
             if owner is None:
@@ -129,12 +133,12 @@ def gather(
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
     problems.check()
-    if n_records == 0:
+    if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
     if progress is not None:
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
-    counts, words = counter.finish()
+    counts, words = documents.counter.finish()
     if not words:
         raise CorpusError(
             f"{problems.name}: no words in {n_records} documents; look at the text and at token_pattern."
@@ -147,7 +151,59 @@ def gather(
         np.frombuffer(owners, np.int64) if fields.owner is not None else None,
         labels if fields.label is not None else None,
     )
-    return corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+    corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+    return corpus.with_skipped(n_skipped)
+
+
+class _Documents:
+    """Counts documents that are texts, or lists of tokens; all of a file are of one kind."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._made: TextCounter | None = None
+
+    @property
+    def counter(self) -> TextCounter:
+        return self._made or TextCounter(self._reading.tokenizer, self._reading.vocabulary)
+
+    def add(self, document: Any, *, only_check: bool) -> str | None:
+        """Count a document, or say what is wrong; after the first mistake in a file the rest is only checked."""
+        field, listed = self._reading.fields.text, _is_list(document)
+        if not listed and not isinstance(document, str):
+            return f"field {field!r} must be text, found {_kind(document)}"
+        tokens = check_tokens(document) if listed else None
+        if isinstance(tokens, str):
+            return f"field {field!r}: {tokens}"
+        if self._made is None:
+            words = self._reading.tokenizer
+            if listed and (words.token_pattern != DEFAULT_TOKEN_PATTERN or not words.lowercase):
+                return f"field {field!r} holds tokens: leave out token_pattern= and lowercase="
+            self._made = TextCounter(words, self._reading.vocabulary, split_already=listed)
+        if listed != self._made.split_already:
+            kinds = ("text", "a list of tokens")
+            return f"field {field!r} holds {kinds[listed]}, but {kinds[not listed]} before"
+        if only_check:
+            return None
+        if tokens is None:
+            self._made.add(document)
+        else:
+            self._made.add_tokens(tokens)
+        return None
+
+
+def _is_list(document: Any) -> bool:
+    return isinstance(document, list | tuple | np.ndarray)
+
+
+def _is_missing(text: Any) -> bool:
+    return text is None or (isinstance(text, float) and math.isnan(text))
+
+
+def _says_nothing(text: Any) -> bool:
+    """Whether a document has no text: missing, blank, or an empty list of tokens."""
+    if _is_list(text):
+        return len(text) == 0
+    return _is_missing(text) or (isinstance(text, str) and not text.strip())
 
 
 def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
@@ -165,6 +221,33 @@ def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
     if twice:
         raise CorpusError(
             f"{file} has more than one column named {', '.join(map(repr, twice))}; rename them."
+        )
+
+
+def records_of_objects(
+    values: Iterable[tuple[int, dict[str, Any], str | None]], reading: Reading, problems: Problems
+) -> Iterator[Record]:
+    """Yield a record of each JSON object; ``values`` says on which line it is, and what is wrong with it."""
+    text, owner, label = reading.fields
+    first = True
+    for number, value, fault in values:
+        if fault is not None:
+            problems.add(f"line {number}", fault)
+            continue
+        if first:
+            choose_fields(reading, value, f"{problems.name}, line {number},")
+            first = False
+        missing = [field for field in (text, owner, label) if field is not None and field not in value]
+        if reading.skip_empty and missing == [text]:
+            value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
+        elif missing:
+            problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
+            continue
+        yield Record(
+            number,
+            value[text],
+            None if owner is None else value[owner],
+            None if label is None else value[label],
         )
 
 

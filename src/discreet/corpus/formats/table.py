@@ -77,17 +77,21 @@ class Format(NamedTuple):
 
 _ROWS = (
     Format("jsonl", "text", "jsonl", (".jsonl", ".ndjson")),
+    Format("json", "text", "json_array", (".json",)),
     Format("csv", "text", "csv_text", (".csv", ".tsv")),
     Format("parquet", "text", "parquet_text", (".parquet", ".pq"), packed=True),
+    Format("arrow", "text", "arrow_text", (".arrow", ".feather", ".ipc")),
     Format("txt", "text", "text_folder", folder=True),
     Format("lines", "text", "text_lines"),
     Format("mallet", "text", "mallet", (".mallet",), (".mallet",)),
     Format("uci", "counts", "uci", (".uci",), (".uci",), begins="docword."),
     Format("npz", "counts", "npz", (".npz",), (".npz",), whole=True, packed=True),
+    Format("npy", "counts", "npy", (".npy",)),
     Format("ldac", "counts", "ldac", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
     Format("mtx", "counts", "matrix_market", (".mtx", ".mm"), (".mtx", ".mm")),
     Format("svmlight", "counts", "svmlight", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
     Format("csv-counts", "counts", "csv_counts", (), (".csv", ".tsv")),
+    Format("csv-wide", "counts", "csv_wide"),
     Format("parquet-counts", "counts", "parquet_counts", (), (".parquet", ".pq"), packed=True),
 )
 FORMATS = {row.name: row for row in _ROWS}

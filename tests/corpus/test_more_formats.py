@@ -1,0 +1,298 @@
+"""Files people have: JSON arrays, Arrow and Feather, lists of tokens, wide tables, .npy; and text that is missing."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from discreet import Corpus, CorpusError, ParameterError
+from discreet.corpus import from_frame, read_corpus
+from discreet.corpus.formats import json_array
+from discreet.corpus.words import FROM_TEXT
+
+MARK = "secretword"
+ROWS = [
+    {"text": "nurse bed nurse", "who": "x", "ward": 1},
+    {"text": "", "who": "y", "ward": 1},
+    {"text": f"{MARK} bed", "who": "x", "ward": 2},
+]
+
+
+def by_word(corpus):
+    rows = corpus.counts.toarray()
+    return [{w: int(n) for w, n in zip(corpus.vocabulary, row, strict=True) if n} for row in rows]
+
+
+EXPECTED = [{"nurse": 2, "bed": 1}, {}, {MARK: 1, "bed": 1}]
+
+
+def refusal(path, *arguments, **options) -> str:
+    with pytest.raises(CorpusError) as found:
+        read_corpus(path, *arguments, **options)
+    assert MARK not in str(found.value)
+    assert MARK not in repr(found.value.__context__)
+    return str(found.value)
+
+
+# JSON
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 16])
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"separators": (",", ":")}])
+def test_json_arrays(tmp_path, monkeypatch, piece, layout):
+    monkeypatch.setattr(json_array, "_PIECE", piece)
+    (tmp_path / "a.json").write_text("\n " + json.dumps(ROWS, **layout) + "\n\n")
+    corpus = read_corpus(tmp_path / "a.json", author="who", label="ward")
+    assert by_word(corpus) == EXPECTED
+    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.labels.tolist() == [1, 1, 2]
+    (tmp_path / "b.json").write_text(json.dumps([row["text"] for row in ROWS], **layout))
+    assert by_word(read_corpus(tmp_path / "b.json")) == EXPECTED
+
+
+def test_one_object_a_line_under_the_ending_of_json(tmp_path):
+    (tmp_path / "a.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    assert by_word(read_corpus(tmp_path / "a.json")) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"text": "a b"},\n{"text": "%s}]', "line 2: broken JSON"),
+        ('[{"text": "a b"}\n{"text": "%s"}]', "line 1: broken JSON|line 2: broken JSON"),
+        ('[{"text": "a b"},\n{"other": "%s"}]', "line 2: no field 'text'"),
+        ('[{"text": "a b"},\n\n ["%s"]]', "line 3: expected an object or a text, found list"),
+        ('[{"text": "a b"}] "%s"', "line 1: something stands behind the end"),
+        ('[{"text": "a b %s"}', "does not end"),
+        ('"%s"', "line 1: expected an array of objects"),
+        ("", "is empty"),
+        ("[]", "is empty"),
+        ('[{"text": 1, "x": "%s"}]', "must be text, found a number"),
+        ("[" * 100_000, "broken JSON|does not end"),
+    ],
+)
+def test_broken_json(tmp_path, content, said):
+    (tmp_path / "a.json").write_text(content.replace("%s", MARK))
+    found = refusal(tmp_path / "a.json")
+    assert any(part in found for part in said.split("|")), found
+    assert "a.json" in found
+
+
+# Tokens
+
+
+TOKENS = [["Nurse", "a", "Nurse"], [], [MARK, "a"]]
+
+
+def test_tokens_are_counted_as_they_are():
+    corpus = Corpus.from_tokens(TOKENS, owners=[1, 1, 2], labels=["x", "y", "x"])
+    assert by_word(corpus) == [{"Nurse": 2, "a": 1}, {}, {MARK: 1, "a": 1}]
+    assert corpus.word_origin == FROM_TEXT
+    assert Corpus.from_tokens(TOKENS, words_are_public=True).words_are_public
+    listed = Corpus.from_tokens(TOKENS, vocabulary=["a", "z"])
+    assert listed.counts.toarray().tolist() == [[1, 0], [0, 0], [1, 0]]
+    assert listed.word_origin.kind == "unknown"
+    with pytest.raises(CorpusError, match="document 0: expected a list of tokens, found str"):
+        Corpus.from_tokens(["nurse bed"])
+    for bad in (["a", 1], ["a", ""], ["a", "b\nc"], [None], 7):
+        with pytest.raises(CorpusError, match="document 1: ") as found:
+            Corpus.from_tokens([["fine", MARK], bad])
+        assert MARK not in str(found.value)
+
+
+def test_tokens_in_files(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"tokens": TOKENS})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"tokens": tokens}) + "\n" for tokens in TOKENS))
+    expected = by_word(Corpus.from_tokens(TOKENS))
+    for name in ("a.parquet", "a.arrow", "a.jsonl"):
+        assert by_word(read_corpus(tmp_path / name, text="tokens")) == expected
+        without = read_corpus(tmp_path / name, text="tokens", stop_words=["a"], lowercase=None)
+        assert "a" not in without.vocabulary
+        assert read_corpus(tmp_path / name, text="tokens", ngram_range=(2, 2)).vocabulary == (
+            "Nurse a",
+            "a Nurse",
+            f"{MARK} a",
+        )
+        assert "holds tokens: leave out token_pattern= and lowercase=" in refusal(
+            tmp_path / name, text="tokens", lowercase=False
+        )
+    import pandas as pd
+
+    assert by_word(from_frame(pd.DataFrame({"tokens": TOKENS}), text="tokens")) == expected
+
+
+def test_tokens_and_texts_do_not_mix(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": ["a"]}\n{"text": "secretword"}\n')
+    assert "line 2: field 'text' holds text, but a list of tokens before" in refusal(tmp_path / "a.jsonl")
+    (tmp_path / "a.jsonl").write_text('{"text": ["a", {"secretword": 1}]}\n')
+    assert "line 1: field 'text': token 1 is no text but dict" in refusal(tmp_path / "a.jsonl")
+
+
+# Arrow
+
+
+def feather(table, path):
+    from pyarrow import feather as module
+
+    module.write_feather(table, path)
+
+
+@pytest.mark.parametrize("name", ["a.feather", "a.arrow", "stream.arrow"])
+def test_arrow_and_feather(tmp_path, name):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({key: [row[key] for row in ROWS] for key in ROWS[0]})
+    path = tmp_path / name
+    if name == "a.feather":
+        feather(table, path)
+    else:
+        make = pa.ipc.new_stream if name.startswith("stream") else pa.ipc.new_file
+        with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    corpus = read_corpus(path, author="who", label="ward")
+    assert by_word(corpus) == EXPECTED
+    assert corpus.owners.tolist() == [0, 1, 0]
+    assert "no field for text='body'" in refusal(path, text="body")
+    whole = path.read_bytes()
+    for cut in (3, 20, len(whole) // 2):
+        path.write_bytes(whole[:cut])
+        assert "a" in refusal(path)
+    path.write_bytes(b"")
+    assert "is empty: expected an Arrow file" in refusal(path)
+
+
+# Counts
+
+
+def test_wide_csv(tmp_path):
+    (tmp_path / "a.csv").write_text("doc_id,bed,nurse\nx,1,0\ny,0,0\nz,2,3.0\n")
+    corpus = read_corpus(tmp_path / "a.csv", "csv-wide")
+    assert corpus.vocabulary == ("bed", "nurse")
+    assert corpus.counts.toarray().tolist() == [[1, 0], [0, 0], [2, 3]]
+    chosen = read_corpus(tmp_path / "a.csv", "csv-wide", vocabulary=["nurse", "ward", "bed"])
+    assert chosen.counts.toarray().tolist() == [[0, 0, 1], [0, 0, 0], [3, 0, 2]]
+    import pandas as pd
+
+    pd.DataFrame({"bed": [1, 2], "id2": [0, 4]}).to_csv(tmp_path / "b.csv")
+    assert read_corpus(tmp_path / "b.csv", "csv-wide").counts.toarray().tolist() == [[1, 0], [2, 4]]
+    (tmp_path / "c.tsv").write_text("bed\tnurse\n1\t2\n")
+    assert read_corpus(tmp_path / "c.tsv", "csv-wide").counts.toarray().tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("1,secretword", "line 2: a count is not a number"),
+        ("1,", "line 2: a cell is empty, expected 0"),
+        ("1,-1", "line 2: negative count"),
+        ("1,nan", "line 2: a count is NaN"),
+        ("1,0.5", "line 2: a count is not a whole number"),
+        ("1,1e12", "line 2: count above 2147483647"),
+        ("1,2,3", "line 2: 3 fields, the header has 2"),
+    ],
+)
+def test_broken_wide_csv(tmp_path, row, said):
+    (tmp_path / "a.csv").write_text(f"bed,nurse\n{row}\n")
+    assert said in refusal(tmp_path / "a.csv", "csv-wide")
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, bool, ">i4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy(tmp_path, kind, order):
+    counts = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1]])
+    np.save(tmp_path / "a.npy", np.asarray(counts.astype(kind), order=order))
+    corpus = read_corpus(tmp_path / "a.npy", vocabulary=["a", "b", "c"])
+    assert np.array_equal(corpus.counts.toarray(), counts)
+
+
+def test_broken_npy(tmp_path):
+    path = tmp_path / "a.npy"
+    for bad in (np.array([1, 2]), np.array([["a"]]), np.array([[1j]]), np.zeros((2, 2, 2))):
+        np.save(path, bad)
+        assert "is not a whole matrix of numbers" in refusal(path)
+    np.save(path, np.array([[{"secretword": 1}]], object), allow_pickle=True)
+    assert "is not a whole matrix of numbers" in refusal(path)
+    np.save(path, np.array([[1, -1]]))
+    assert "Negative values" in refusal(path)
+    np.save(path, np.eye(3))
+    whole = path.read_bytes()
+    for broken in (whole[:5], whole[:-1], whole + b"\0", b"x" + whole):
+        path.write_bytes(broken)
+        assert "is not a whole matrix of numbers" in refusal(path)
+    # Ten gigabytes promised by some bytes.
+    path.write_bytes(whole.replace(b"(3, 3)", b"(35000, 35000)".ljust(6))[:200])
+    assert "is not a whole matrix of numbers" in refusal(path)
+
+
+# Missing text
+
+
+NOTHING = [{"text": "bed"}, {"text": None}, {"text": " "}, {"text": "nurse"}]
+
+
+def missing(folder, name):
+    """Four documents, of which the second has no text and the third a blank one."""
+    path = folder / f"a.{name}"
+    if name == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in NOTHING))
+    elif name == "json":
+        path.write_text(json.dumps(NOTHING))
+    elif name == "csv":
+        path.write_text('text,x\nbed,1\n,2\n" ",3\nnurse,4\n')
+    else:
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = pa.table({"text": [row["text"] for row in NOTHING]})
+        if name == "parquet":
+            pq.write_table(table, path)
+        else:
+            feather(table, path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["jsonl", "json", "csv", "parquet", "feather"])
+def test_missing_text_is_the_same_in_every_format(tmp_path, name):
+    path = missing(tmp_path, name)
+    corpus = read_corpus(path, skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped) == (2, 2)
+    assert by_word(corpus) == [{"bed": 1}, {"nurse": 1}]
+    assert read_corpus(path, skip_empty=True, words_are_public=True).n_skipped == 2
+    if name == "csv":  # which cannot tell missing text from empty text
+        assert read_corpus(path).n_documents == 4
+        assert read_corpus(path).n_skipped == 0
+    else:
+        said = refusal(path)
+        assert "found nothing" in said
+        assert "skip_empty=True leaves out documents without text" in said
+
+
+def test_missing_text_in_frames():
+    import pandas as pd
+
+    frame = pd.DataFrame({"text": ["bed", None, " ", "nurse", math.nan]})
+    corpus = from_frame(frame, skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped) == (2, 3)
+    with pytest.raises(CorpusError, match="skip_empty=True"):
+        from_frame(frame)
+
+
+def test_fields_of_documents_that_are_left_out_need_not_be_there(tmp_path):
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "bed", "who": "x"}\n{"text": null, "who": null}\n{"who": "z"}\n'
+    )
+    corpus = read_corpus(tmp_path / "a.jsonl", author="who", skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped, corpus.owners.tolist()) == (1, 2, [0])
+
+
+def test_skipping_where_it_has_no_meaning(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "bed"}\n')
+    with pytest.raises(ParameterError, match="use fields"):
+        read_corpus(tmp_path / "a.jsonl", owners=[1], skip_empty=True)
+    (tmp_path / "a.uci").write_text("1\n1\n1\n1 1 1\n")
+    with pytest.raises(ParameterError, match='skip_empty= cannot be used with format "uci"'):
+        read_corpus(tmp_path / "a.uci", skip_empty=True)
+    (tmp_path / "b.jsonl").write_text('{"text": null}\n')
+    assert "is empty" in refusal(tmp_path / "b.jsonl", skip_empty=True)
