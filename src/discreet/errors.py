@@ -19,6 +19,7 @@ __all__ = [
     "PrivacyError",
     "Proposal",
     "ReleaseError",
+    "SeparateBudgetsWarning",
 ]
 
 
@@ -89,3 +90,7 @@ class CorpusError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release cannot be written, or a file that should hold one cannot be trusted."""
+
+
+class SeparateBudgetsWarning(UserWarning):
+    """Several fits on one text in one process, each on a ledger of its own."""

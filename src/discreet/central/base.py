@@ -119,6 +119,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
         data = Data(*check_data(X, owners, words.words, self.privacy_unit), public)
+        if words.origin.kind != "chosen":  # whoever chose them has noticed
+            self._notice(booking, data.counts)
         fitted = self._train(data, plan, booking.reservation)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)

@@ -138,6 +138,7 @@ class PrivateFit(PrivateEstimator):
         booking = self._book(X)
         # From here on X may be read: the cost is booked.
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
+        self._notice(booking, counts)
         ordered = in_order(X, self.release.vocabulary)  # by name, where X names its columns
         counts = check_counts(ordered) if ordered is not X else counts
         n_words = len(self.release.vocabulary)

@@ -5,6 +5,7 @@ because the floors below, which promise nothing, may not.
 """
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -16,6 +17,7 @@ from discreet.corpus.words import UNKNOWN, WordOrigin, carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
+from discreet.release.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -126,6 +128,11 @@ class PrivateEstimator(PlannedEstimator):
             ledger = ledger_of_words(X) or self._own_ledger(plan)
         reservation = ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         return Booking(ledger, plan, reservation)
+
+    def _notice(self, booking: Booking, counts: Any) -> None:
+        """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning."""
+        if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
+            notice_fit(counts, booking.ledger)
 
     def _event_at(self, epsilon: float) -> "Event":
         """Return the event that a fit would book at another epsilon."""

@@ -210,6 +210,7 @@ class TopicPrevalence(PrivateEstimator):
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
         """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
+        self._notice(booking, counts)
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
         tell(self.callback, "finding topics of documents", 0, 1)

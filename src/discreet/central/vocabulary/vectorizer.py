@@ -316,6 +316,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         published = self.threshold == "published"
         stream = SecureStream(self.random_state).spawn("vocabulary")
         read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
+        self._notice(booking, read.counts)
         order = secret_order(read.words, stream.spawn("order").words(8).tobytes())
         authors = read.owners if self.privacy_unit == "author" else None
         n_threads = count_threads(self.n_jobs)

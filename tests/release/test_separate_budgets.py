@@ -1,0 +1,94 @@
+"""Fits on one text, each on a ledger of its own: what a warning says, and when there is none."""
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from discreet import Ledger, PrivateCountVectorizer, PrivateFit, PrivateLDA, TopicPrevalence, fit_topics
+from discreet.errors import SeparateBudgetsWarning
+from discreet.privacy import composed_epsilon
+
+RNG = np.random.default_rng(0)
+EASY = {"n_topics": 2, "epsilon": 1.0, "allow_unlearnable": True}
+
+
+def counts():
+    """Nobody has fitted these before."""
+    return RNG.poisson(1.0, (200, 5))
+
+
+def texts():
+    return [" ".join(RNG.choice(["ward", "night", "storm", "coast", "law"], 12)) for _ in range(400)]
+
+
+def fit(X, **how):
+    return PrivateLDA(**{**EASY, **how}).fit(X)
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in told if issubclass(w.category, SeparateBudgetsWarning)]
+
+
+def test_a_second_ledger_for_the_same_counts_is_told_with_what_both_cost():
+    X = counts()
+    assert not warned(lambda: fit(X))
+    (said,) = warned(lambda: fit(X.copy(), n_topics=3))
+    event = PrivateLDA(**EASY).planned_event()
+    together = composed_epsilon([event, event], 2e-6).epsilon
+    assert 1.3 < together < 1.5
+    told = float(re.search(r"epsilon = ([\d.]+) at delta = 2e-06", said)[1])
+    assert together <= told <= together * 1.001
+    assert "on 2 ledgers" in said
+    assert "ledger=ledger" in said
+    assert "choose_n_topics" in said
+    (again,) = warned(lambda: fit(X))
+    assert "on 3 ledgers" in again
+
+
+def test_texts_are_known_again_though_other_words_were_chosen():
+    documents = texts()
+    assert not warned(lambda: fit_topics(documents, **{**EASY, "epsilon": 4.0}))
+    (said,) = warned(lambda: fit_topics(tuple(documents), **{**EASY, "epsilon": 4.0}))
+    assert "on 2 ledgers" in said
+    (said,) = warned(lambda: PrivateCountVectorizer(epsilon=2.0).fit(documents))
+    assert "on 3 ledgers" in said
+
+
+def test_what_is_measured_on_the_same_counts_belongs_on_the_same_ledger():
+    X, ledger = counts(), Ledger(4.0, 1e-5)
+    release = fit(X, ledger=ledger).release_
+    shared = [PrivateFit(release, epsilon=1.0, ledger=ledger), PrivateFit(release, epsilon=1.0)]
+    assert [len(warned(lambda m=m: m.fit(X))) for m in shared] == [0, 1]
+    groups = TopicPrevalence(release, [0, 1], epsilon=1.0)
+    assert len(warned(lambda: groups.fit(X, np.arange(200) % 2))) == 1
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"random_state": 0}, {"epsilon": math.inf}, {"ledger": Ledger(9.0, 1e-5)}],
+    ids=["a seed", "a twin", "one ledger"],
+)
+def test_no_warning_where_nothing_leaves_or_one_ledger_counts_all(how):
+    X = counts()
+    assert not warned(lambda: [fit(X, **how) for _ in range(3)])
+
+
+def test_another_text_is_another_text():
+    X = counts()
+    fit(X)
+    more = np.vstack([X, X[:1]])
+    assert not warned(lambda: fit(more))
+
+
+def test_a_grid_search_is_told_what_it_spends_and_what_to_do_instead():
+    search = GridSearchCV(PrivateLDA(**EASY), {"n_topics": [2, 3]}, cv=2)
+    told = warned(lambda: search.fit(counts()))
+    assert len(told) == 2  # each fold, by the second candidate
+    assert all("GridSearchCV" in said for said in told)
