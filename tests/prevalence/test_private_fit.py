@@ -12,7 +12,10 @@ from discreet import Corpus, Ledger, PrivateFit, PrivateLDA
 from discreet.central.private_fit import gains, halves
 from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.evaluate import completion_perplexity, unigram
+from discreet.privacy import events
+from discreet.privacy.ledger import file as ledger_file
 from discreet.release.fit import FitRelease
+from discreet.release.ledger_limits import MOST_SLOW_BOOKINGS
 
 
 def counts(n=4000, seed=0):
@@ -139,3 +142,20 @@ def test_columns_in_another_order_are_put_in_the_releases():
         for X, how in ((HELD_OUT[:500], {}), (frame, {}), (frame[frame.columns[::-1]], {}))
     ]
     assert scores[0] == scores[1] == scores[2]
+
+
+@pytest.mark.timeout(60)
+def test_a_file_cannot_decide_how_long_its_ledger_takes_to_price(tmp_path):
+    PrivateFit(RELEASE, epsilon=0.5).fit(HELD_OUT).release_.save(tmp_path / "fit.json")
+    values = json.loads((tmp_path / "fit.json").read_text())
+    entries = values["ledger"]["entries"]
+    for number in range(2, 2 + MOST_SLOW_BOOKINGS):
+        sample = {"kind": "poisson_sampled", "sampling_rate": 0.01, "event": entries[0]["event"]}
+        event = {"kind": "repeated", "count": 100 + number, "event": sample}
+        entries.append({"purpose": "x", "booking": number, "event": event})
+    entries.append({"purpose": "x", "booking": 200, "event": events.to_json(events.laplace(1.0))})
+    del values["ledger"]["checksum"]
+    values["ledger"]["checksum"] = ledger_file._checksum(values["ledger"])
+    (tmp_path / "slow.json").write_text(json.dumps(values))
+    with pytest.raises(ReleaseError, match=f"in {MOST_SLOW_BOOKINGS} bookings"):
+        FitRelease.load(tmp_path / "slow.json")

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from tests.naive import hockey_stick as naive
 from tests.naive import losses as slow
 
+from discreet.errors import PrivacyError
 from discreet.privacy.accounting import dominating, events
 from discreet.privacy.accounting.dominating import Charge, charge, gaussian_of_pure
 from discreet.privacy.accounting.gdp import gdp_delta, gdp_delta_below
 from discreet.privacy.accounting.zcdp import zcdp_delta
+from discreet.privacy.ledger.ledger import Ledger
 
 mpmath.mp.dps = 40
 FAILURE = Fraction(1, 10**7)
@@ -202,3 +204,44 @@ def test_planted_mistakes_in_the_check_would_be_seen(monkeypatch):
         smallest = dominating._smallest_mu
         planted.setattr(dominating, "_smallest_mu", lambda totals, failure: smallest(totals, failure) * 0.99)
         assert seen("coins")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "event",
+    [events.laplace(1e-8), events.poisson_sampled(1e-9, events.gaussian(5.0)), events.zcdp(1e-18)],
+    ids=["pure", "sample", "zcdp"],
+)
+def test_what_the_failure_alone_covers_costs_next_to_no_noise(event):
+    """The bisection for mu once went on to 0 / 0, for ever: the total variation is below the failure probability."""
+    found = charge([event], Fraction(1, 10**7))
+    assert found.precision is not None
+    assert found.precision <= Fraction(1, 10**12)
+    assert found.failure <= Fraction(1, 10**7)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("first", [None, events.gaussian(20.0)], ids=["alone", "after a Gaussian"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.laplace(1e-300),
+        events.laplace(1e300),
+        events.bounded_range(1e-300),
+        events.bounded_range(1e300),
+        events.poisson_sampled(1e-300, events.gaussian(1.0)),
+        events.gaussian(1e308),
+        events.zcdp(1e300),
+    ],
+    ids=repr,
+)
+def test_events_of_any_size_are_booked_or_refused(first, event):
+    ledger = Ledger(1.0, 1e-6, failure_share=0.1)
+    if first is not None:
+        ledger.reserve(first, "first")
+    before = ledger.spent().epsilon
+    try:
+        ledger.reserve(event, "odd")
+    except PrivacyError:
+        assert len(ledger.entries) == (first is not None)
+    assert before <= ledger.spent().epsilon <= 1.0

@@ -558,3 +558,32 @@ def test_planted_mistakes_are_seen(monkeypatch):
 
     estimator = Estimator(ledger=CopiesFreely(1, 1e-6))
     assert copy.deepcopy(estimator).ledger is not estimator.ledger
+
+
+def test_json_of_a_ledger_without_a_file_is_no_ledger_file(tmp_path):
+    """Two files written from it would each be opened with the whole budget."""
+    ledger = Ledger(1, 1e-6)
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(ledger.to_json()))
+        with pytest.raises(PrivacyError, match=r"Read it by Ledger\.from_json"):
+            Ledger.open(tmp_path / name)
+    assert Ledger.from_json(ledger.to_json()) == ledger
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": 10**400}, {"delta": -(10**400)}, {"failure_share": 10**400}, {"entries": {}}],
+    ids=str,
+)
+def test_numbers_and_lists_that_are_none_are_refused(change):
+    content = {**Ledger(1, 1e-6).to_json(), **change}
+    del content["checksum"]
+    content["checksum"] = ledger_file._checksum(content)
+    with pytest.raises(PrivacyError, match="restore it from a copy"):
+        Ledger.from_json(content)
+
+
+def test_a_checksum_that_cannot_be_computed_is_none():
+    content = {**Ledger(1, 1e-6).to_json(), "epsilon": math.nan, "checksum": ""}
+    with pytest.raises(PrivacyError, match="checksum"):
+        Ledger.from_json(content)

@@ -21,7 +21,7 @@ from discreet.errors import ReleaseError
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
 from discreet.privacy.units import round_up
-from discreet.release import Release, file_format
+from discreet.release import Release, file_format, ledger_limits
 
 ODD_SETTINGS = {
     "epsilon": math.inf,
@@ -650,7 +650,7 @@ def test_absurd_ledgers_are_refused_soon(folder, bookings):
 def test_what_is_refused_when_reading_is_refused_when_writing(tmp_path):
     made = release()
     ledger = Ledger(math.inf, 1e-6)
-    ledger.reserve(_many(file_format.MOST_SLOW_EVENTS + 1), "many")
+    ledger.reserve(_many(ledger_limits.MOST_SLOW_EVENTS + 1), "many")
     with pytest.raises(ReleaseError, match="book repetitions as one event"):
         Release(made.topic_word, made.vocabulary, ledger).save(tmp_path / "model")
     with pytest.raises(ReleaseError, match="settings and ledger would take more than"):

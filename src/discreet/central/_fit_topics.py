@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 from discreet._progress import Callback, tell
 from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
-from discreet.central.prevalence.estimator import TopicPrevalence, check_labels, shares_booked
+from discreet.central.prevalence.estimator import (
+    TopicPrevalence,
+    check_labels,
+    check_rows_of_labels,
+    shares_booked,
+)
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind
@@ -175,6 +180,7 @@ def fit_topics(
         callback=callback,
     )
     check_kind(texts_or_corpus)
+    check_rows_of_labels(texts_or_corpus, by)
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, owners),

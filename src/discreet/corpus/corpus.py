@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.files import first_few
-from discreet.corpus.owners import number_owners
+from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
 from discreet.corpus.words import FROM_TEXT, WordOrigin, carried, given_words
 from discreet.errors import CorpusError
@@ -90,6 +90,8 @@ class Corpus:
                 f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
                 "give the vocabulary the counts were made with."
             )
+        check_same_rows(counts, owners, "owners")
+        check_same_rows(counts, labels, "labels")
         self._owners = None if owners is None else number_owners(owners, n_documents)
         self._labels = _check_labels(labels, n_documents)
         words = given_words(counts, self._vocabulary, words_are_public, "Corpus")
@@ -132,6 +134,8 @@ class Corpus:
             raise CorpusError(
                 "texts must be an iterable of str, one for each document, got one str; use [text]."
             )
+        check_same_rows(texts, owners, "owners")
+        check_same_rows(texts, labels, "labels")
         listed = None if vocabulary is None else load_vocabulary(vocabulary)
         counts, words = count_texts(texts, tokenizer or Tokenizer(), listed)
         corpus = cls(counts, words, owners, labels)

@@ -14,6 +14,10 @@ estimators and shards:
   "nan", "NaT" and "<NA>", which is what a missing value becomes when it is made text.
 * Fractions, truth values, bytes, dates and other objects are refused: how they are written is not one thing.
 
+A pandas object also says which row each value belongs to. Where the documents and what is said about them are such
+objects with different indexes, nobody knows which of row number and index was meant, and :func:`check_same_rows`
+refuses them.
+
 The numbers that come of it mean nothing but "the same": whole numbers that fit in int64 stay what they are, and
 otherwise owners are numbered 0, 1, ... in the order of their ids.
 """
@@ -31,7 +35,7 @@ from numpy.typing import NDArray
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError
 
-__all__ = ["number_owners", "owner_key", "why_nobody"]
+__all__ = ["check_same_rows", "number_owners", "owner_key", "why_nobody"]
 
 _MADE_TEXT = frozenset({"None", "nan", "NaT", "<NA>"})
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,3999}")
@@ -87,6 +91,31 @@ def why_nobody(owner: object) -> str:
     if isinstance(owner, int | np.integer):
         return "a number of thousands of digits"
     return f"an object ({type(owner).__name__})"
+
+
+def check_same_rows(documents: object, beside: object, name: str) -> None:
+    """Raise ``CorpusError`` where both are pandas objects, and their indexes differ.
+
+    Parameters
+    ----------
+    documents : object
+        Texts, counts or a frame, one document a row.
+    beside : object
+        What is said about each document.
+    name : str
+        What ``beside`` is called.
+    """
+    rows, others = (_index(given) for given in (documents, beside))
+    if rows is not None and others is not None and not rows.equals(others):
+        raise CorpusError(
+            f"{name} has another index than the documents, so its values stand beside other rows than they belong to. "
+            f"Take {name}.loc[documents.index]; or {name}.to_numpy(), if they are in the same order all the same."
+        )
+
+
+def _index(given: object) -> Any:
+    index: Any = getattr(given, "index", None)  # a list has a method of that name
+    return index if not callable(index) and hasattr(index, "equals") else None
 
 
 def number_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:

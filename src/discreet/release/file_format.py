@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import round_up
+from discreet.release.ledger_limits import check_ledger
 from discreet.release.words import VOCABULARY, printable, vocabulary_bytes
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ __all__ = [
     "LARGEST_HEADER",
     "LARGEST_MODEL",
     "MODEL",
-    "MOST_EVENTS",
-    "MOST_SLOW_EVENTS",
     "SCHEMA",
     "Header",
     "build",
@@ -46,8 +45,6 @@ SCHEMA = _NAME + "1"
 MODEL = "model.safetensors"
 #: Bounds in bytes, checked before anything is parsed; the same when writing, so that what is written can be read.
 LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
-#: Accounting takes time for each different event; a file must not decide how long.
-MOST_EVENTS, MOST_SLOW_EVENTS = 2_000, 300
 _DIMENSIONS = {"topic_word": 2, "topic_weight": 1, "word_weight": 1, "topic_word_noise": 2}
 _ENTRY = {"dtype", "shape", "data_offsets"}
 _RESTORE = "restore it from a copy"
@@ -82,7 +79,7 @@ def model_bytes(release: "Release", words: bytes) -> bytes:
             f"settings and ledger would take more than {LARGEST_HEADER >> 21} MiB; book repetitions as one event "
             "(discreet.privacy.accounting.events.composed)."
         )
-    _check_events(release.ledger)
+    check_ledger(release.ledger)
     arrays = {name: getattr(release, name) for name in _DIMENSIONS if getattr(release, name) is not None}
     if sum(array.nbytes for array in arrays.values()) > LARGEST_MODEL - LARGEST_HEADER:
         raise ReleaseError(
@@ -280,32 +277,12 @@ def _check_schema(schema: Any) -> None:
 def _ledger(value: Any) -> Ledger:
     try:
         ledger = Ledger.from_json(value).snapshot()
-        _check_events(ledger)
+        check_ledger(ledger)
     except ReleaseError:
         raise
     except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
     return ledger
-
-
-def _check_events(ledger: Ledger) -> None:
-    """Refuse more events than can be accounted for in a few seconds, with little memory."""
-    from discreet.privacy.accounting import events
-
-    different: set[str] = set()
-    slow: set[str] = set()
-    for entry in ledger.entries:
-        for leaf in events.leaves(entry.event):
-            name = repr(leaf.event)
-            different.add(name)
-            if type(leaf.event).__name__ != "GaussianDpEvent":
-                slow.add(name)
-            if len(different) > MOST_EVENTS or len(slow) > MOST_SLOW_EVENTS:
-                raise ReleaseError(
-                    f"the ledger of a release may hold {MOST_EVENTS} different events, {MOST_SLOW_EVENTS} of them not "
-                    "Gaussian, but this one holds more; book repetitions as one event "
-                    "(discreet.privacy.accounting.events.composed)."
-                )
 
 
 def _settings(value: Any) -> dict[str, Any]:

@@ -16,11 +16,11 @@ import numpy as np
 from discreet._files import write_whole
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.ledger_limits import check_ledger
 
 __all__ = ["content", "load", "save"]
 
 _LARGEST = 64 * 2**20
-_MOST_EVENTS = 2_000
 
 Kind = TypeVar("Kind")
 
@@ -68,8 +68,7 @@ def load(path: Path, kind: type[Kind]) -> Kind:
         raise ReleaseError(f"{path} holds no release that this version reads ({schema}).")
     try:
         ledger = Ledger.from_json(values["ledger"]).snapshot()
-        if len(ledger.entries) > _MOST_EVENTS:
-            raise ReleaseError(f"its ledger holds more than {_MOST_EVENTS} events")
+        check_ledger(ledger)
         given = {name: _in(values[name]) for name in names}
         given["reproducible"] = values["reproducible"] is True
         release = kind(**{**given, "ledger": ledger})

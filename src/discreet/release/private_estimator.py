@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._validate import Checked, collect, is_whole, refuse, shown
+from discreet.corpus.owners import check_same_rows
 from discreet.corpus.words import UNKNOWN, WordOrigin, carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -254,8 +255,10 @@ def faults_of_call(estimator: PrivateEstimator, X: Any, owners: Any) -> list[Dis
 def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
     """Say where authors are the unit and nobody knows them, or are not and somebody does.
 
-    Looks at whether X has owners, and at nothing else.
+    Looks at whether X has owners, and at nothing else of it but the index of its rows: ``CorpusError`` where owners
+    have another one.
     """
+    check_same_rows(X, owners, "owners")
     known = owners is not None or carried(X, "owners") is not None
     if privacy_unit == "author" and not known:
         advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")

@@ -37,6 +37,7 @@ from discreet.central.prevalence.groups import (
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.corpus.owners import check_same_rows
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -205,6 +206,7 @@ class TopicPrevalence(PrivateEstimator):
         refuse(
             [*self._faults(), *([missing] if self.release is None else []), *self._faults_of_call(X, owners)]
         )
+        check_rows_of_labels(X, by)
         return self._fit_booked(self._book(X), self.release, X, by, owners)
 
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
@@ -334,6 +336,12 @@ def check_labels(model: TopicPrevalence, by: Any, n_documents: int) -> None:
         label_texts(by, n_documents)
     else:
         model._placed(by, n_documents)  # pyright: ignore[reportPrivateUsage]
+
+
+def check_rows_of_labels(X: Any, by: Any) -> None:
+    """Raise ``CorpusError`` where labels have another index than the documents: before anything is booked."""
+    for labels in by if isinstance(by, tuple | list) else [by]:  # a pair, for a cross table
+        check_same_rows(X, labels, "by")
 
 
 def shares_booked(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.counting import count_texts
-from discreet.corpus.owners import number_owners
+from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.errors import CorpusError
 
 __all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]
@@ -70,6 +70,7 @@ def count_documents(
         Where X holds something else than str, or owners do not fit.
     """
     check_kind(X)
+    check_same_rows(X, owners, "owners")
     if isinstance(X, Corpus):
         counts, words = X.counts, X.vocabulary
         owners = X.owners if owners is None else owners

@@ -68,6 +68,8 @@ _NODES = 2000
 #: Parts of the failure probability that are tried, and how much larger mu may be with a smaller one.
 _PARTS = (1e-3, 0.1, 1.0)
 _WORTH = 1.01
+#: A mu that costs as good as nothing: where the failure alone covers the events, no smaller one is looked for.
+_SMALLEST = 1e-6
 #: Beyond this epsilon nothing is looked for: exp would overflow.
 _FARTHEST = 500.0
 _UP = 1 + 1e-12
@@ -148,7 +150,7 @@ def _smallest_mu(totals: Totals, failure: float) -> float:
         low, high = high, 2 * high
         if high > 1e3:
             return math.inf
-    while high - low > 1e-5 * high:
+    while high - low > 1e-5 * high and high > _SMALLEST:
         middle = (low + high) / 2
         low, high = (low, middle) if covered(middle) else (middle, high)
     return high

@@ -65,7 +65,8 @@ class Grids:
 
     def __init__(self, kinds: Sequence[Kind], delta: float, error: float) -> None:
         self._kinds = kinds
-        spread = math.sqrt(math.fsum(kind.times * kind.variance for kind in kinds))
+        # It guides the choice only; the floor is for losses so small that their squares vanish.
+        spread = max(math.sqrt(math.fsum(kind.times * kind.variance for kind in kinds)), 1e-100)
         quantile = max(1.0, -float(ndtri(delta)))
         epsilon = spread * quantile + spread * spread / 2
         self._weight = (1 + quantile / spread) / 2
@@ -86,7 +87,7 @@ class Grids:
         smooth = 4 * math.sqrt(self._tolerance / (n_events * self._weight))  # whatever the losses are
         plain = max(min(smooth, self._coarsest), self.finest)
         steps = [np.array([plain])]
-        lattices = sorted(self._kinds, key=lambda kind: -kind.times * kind.largest**2)
+        lattices = sorted(self._kinds, key=lambda kind: -math.sqrt(kind.times) * kind.largest)
         for kind in [kind for kind in lattices if kind.at_ends][:_MOST_LATTICES]:
             for length in {kind.largest, kind.lattice} - {0.0}:
                 most = min(max(1, math.floor(length / plain)), _MOST_DIVISORS)

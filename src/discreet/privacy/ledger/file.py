@@ -28,6 +28,7 @@ SCHEMA = _NAME + "2"
 #: Written before bookings were told apart; its ledgers were no filters.
 _OLDER = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
+_LARGEST_NUMBER = 2**53
 
 
 class Fields(NamedTuple):
@@ -93,7 +94,7 @@ def check(value: Any) -> Fields:
         raise PrivacyError(
             f"expected a ledger of schema {SCHEMA}, but it says {str(schema)[:40]!r}; {advice}"
         )
-    if checksum != _checksum(content):
+    if not checksum or checksum != _checksum(content):
         raise PrivacyError(
             "the ledger's checksum does not fit its content: it was damaged or edited; restore it from a copy."
         )
@@ -111,6 +112,11 @@ def check(value: Any) -> Fields:
         )
     except (KeyError, TypeError):
         raise PrivacyError("the ledger lacks a field; restore it from a copy.") from None
+    if not isinstance(content["entries"], list) or any(
+        isinstance(number, int) and abs(number) > _LARGEST_NUMBER
+        for number in (fields.epsilon, fields.delta, fields.failure_share)
+    ):
+        raise PrivacyError("the ledger's numbers or entries are none; restore it from a copy.")
     texts = [purpose for _, purpose, _ in fields.entries]
     texts += [text for text in (fields.identity, fields.path) if text is not None]
     if not all(isinstance(text, str) for text in texts):

@@ -24,10 +24,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from discreet.errors import BudgetExceeded, PrivacyError
+import numpy as np
+
+from discreet.errors import BudgetExceeded, DiscreetError, PrivacyError
 from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry, check_purpose
+from discreet.privacy.ledger.filter import Standing
 from discreet.privacy.ledger.refusal import Asked, refusal
 from discreet.privacy.ledger.reservation import Reservation
 from discreet.privacy.ledger.statement import Statement, entries_of
@@ -136,6 +139,11 @@ class Ledger(Statement):
         if fields.path is None and any(entry.booking for entry in ledger._storage.entries):
             raise PrivacyError(
                 f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
+            )
+        if fields.identity is not None and fields.path is None:
+            raise PrivacyError(
+                f"{path} holds the JSON of a ledger that is kept in a process, not in a file: two such files would be "
+                "two budgets. Read it by Ledger.from_json, or make a ledger of your own."
             )
         check_original(path, fields.identity, fields.path)
         ledger._storage.path, ledger._storage.identity = path, fields.identity
@@ -268,7 +276,7 @@ class Ledger(Statement):
                     f"{once!r} is booked on this ledger already, and must be once; nothing was booked."
                 )
             standing = storage.standing()
-            total = standing.after(event for event, _ in parts).cost()
+            total = _priced(standing, [event for event, _ in parts])
             if not within(total.epsilon, self.epsilon):
                 asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
                 raise BudgetExceeded(refusal(standing, asked))
@@ -372,3 +380,18 @@ class Ledger(Statement):
         if self.path is not None:
             return Ledger.open, (str(self.path),)
         return Ledger.from_json, (self.snapshot().to_json(),)
+
+
+def _priced(standing: Standing, booked: Sequence["Event"]) -> Cost:
+    """Return what all costs with a booking more; ``PrivacyError`` where no accountant reaches as far."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return standing.after(booked).cost()
+    except DiscreetError:
+        raise
+    except (ArithmeticError, ValueError):
+        pass  # of libraries whose floats end before the event's parameters do
+    raise PrivacyError(
+        "an event is so small or so large that no accountant can price it; nothing was booked. Leave out what costs "
+        "nothing, and take a smaller loss for what costs everything."
+    )
