@@ -19,6 +19,7 @@ from discreet.cli import (
     fit,
     perturb,
     prevalence,
+    read,
     report,
     review,
     silo,
@@ -78,6 +79,7 @@ app.command()(review.review)
 app.command()(topics.topics)
 app.command()(compare.compare)
 app.command()(transform.transform)
+app.command()(read.read)
 app.command()(budget.budget)
 app.command()(prevalence.prevalence)
 app.command()(perturb.perturb)

@@ -3,7 +3,7 @@
 import csv
 import json
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -13,7 +13,11 @@ from discreet._files import write_file
 from discreet.cli.options import Encoding, FileFormat, Force, Model, Quiet, Text, Threads, check_output_file
 from discreet.errors import ReleaseError
 
-__all__ = ["transform"]
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+    from discreet.release import Release
+
+__all__ = ["read_for", "transform"]
 
 
 def transform(
@@ -33,26 +37,37 @@ def transform(
     The result describes the new documents one by one and is as private as they are.
     """
     from discreet.cli.display import console
-    from discreet.corpus import read_corpus
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
     release = Release.load(model)
-    pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
-    options: dict[str, Any] = {
-        "text": text,
-        "token_pattern": pattern,
-        "encoding": encoding,
-        "vocabulary": release.vocabulary,
-    }
-    documents = read_corpus(
-        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
+    documents = read_for(
+        release, corpus, file_format, text=text, encoding=encoding, token_pattern=token_pattern
     )
     shares = release.transform(documents.counts, n_jobs=threads)
     write_shares(shares, out)
     say = console(quiet=quiet)
     say.print(f"wrote {out}: {len(shares)} documents, {shares.shape[1]} topics", markup=False)
     say.print("These shares describe the new documents; the release's guarantee does not cover them.")
+
+
+def read_for(
+    release: "Release",
+    corpus: Path,
+    file_format: str | None,
+    *,
+    token_pattern: str | None = None,
+    **options: Any,
+) -> "Corpus":
+    """Read documents with the words of a release, taken apart as in training unless something else is said."""
+    from discreet.corpus import read_corpus
+
+    if "tokenizer" not in options:
+        options["token_pattern"] = token_pattern or release.configuration.get("token_pattern")
+    options["vocabulary"] = release.vocabulary
+    return read_corpus(
+        corpus, file_format, **{key: value for key, value in options.items() if value is not None}
+    )
 
 
 def write_shares(shares: NDArray[np.float64], out: Path) -> None:
