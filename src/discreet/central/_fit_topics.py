@@ -31,12 +31,12 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyErr
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.booked_choices import ledger_of_choices
 from discreet.release.private_estimator import (
     PrivateEstimator,
     book_together,
     faults_of_call,
     faults_of_estimator,
-    ledger_of_words,
 )
 from discreet.release.record import Release
 
@@ -120,8 +120,8 @@ def fit_topics(
     n_jobs : int, optional
         Threads. The result is the same bytes for any number.
     ledger : Ledger, optional
-        Where the cost is booked; share one between all runs on a text. By default that of a Corpus whose words were
-        chosen privately, where ``epsilon`` is spent beside what they cost; otherwise one of this budget is made.
+        Where the cost is booked; share one between all runs on a text. By default that of a Corpus whose columns
+        were chosen privately, where ``epsilon`` is spent beside what they cost; otherwise one of this budget is made.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
     prevalence : TopicPrevalence, optional
@@ -188,7 +188,7 @@ def fit_topics(
             *_faults_of_prevalence(prevalence, by, privacy_unit, epsilon),
         ]
     )
-    theirs = ledger_of_words(texts_or_corpus)
+    theirs = ledger_of_choices(texts_or_corpus)
     book = ledger or theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit)
     topics.ledger = book
     given = bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)

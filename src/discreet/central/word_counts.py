@@ -7,6 +7,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._numbers import as_numbers
+from discreet.corpus.chosen_counts import ChosenCsr, choices_of
+from discreet.corpus.column_choice import joined
 from discreet.corpus.owners import number_owners
 from discreet.corpus.words import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, ParameterError
@@ -14,12 +16,13 @@ from discreet.errors import CorpusError, ParameterError
 __all__ = ["WordCounts"]
 
 
-class WordCounts(sp.csr_matrix):
+class WordCounts(ChosenCsr):
     """A CSR matrix of counts that carries what its rows and columns are.
 
     Everything that accepts a ``scipy.sparse.csr_matrix`` accepts it. What it carries survives copies,
     pickles and the choice of rows; it is dropped, never guessed, wherever columns may have changed: slices
-    of columns, products, sums, transposes and changes of shape or format.
+    of columns, products, sums, transposes and changes of shape or format. The private choices that the columns went
+    through survive these, too (:mod:`discreet.corpus.chosen_counts`): what is trained is booked where they are.
 
     Parameters
     ----------
@@ -32,9 +35,7 @@ class WordCounts(sp.csr_matrix):
     word_weights : array of shape (n_words,), optional
         Noisy weight of each word, as the choice of the vocabulary released it.
     word_origin : WordOrigin, optional
-        Where the words come from. Not known by default.
-    ledger : Ledger, optional
-        Where the choice of the words is booked. What is trained on the counts is booked there, too.
+        Where the words come from, and which private choices the columns went through. Not known by default.
     **options
         As for ``csr_matrix``.
 
@@ -52,7 +53,6 @@ class WordCounts(sp.csr_matrix):
         owners: Any = None,
         word_weights: Any = None,
         word_origin: WordOrigin | None = None,
-        ledger: Any = None,
         **options: Any,
     ) -> None:
         # scipy builds results of operations as type(self)(arrays, shape=...): they come without a vocabulary.
@@ -85,8 +85,11 @@ class WordCounts(sp.csr_matrix):
                     f"but has {len(value)}."
                 )
             self._carried[name] = value
+        origin = (word_origin or UNKNOWN).after(choices_of(counts))
         if self.vocabulary is not None:
-            self._carried |= {"word_origin": word_origin or UNKNOWN, "ledger": ledger}
+            origin.check_words(self.vocabulary)
+            self._carried["word_origin"] = origin
+        self.column_choices = joined(self.column_choices, origin.choices)
 
     def _length(self, axis: int) -> int:
         shape: Any = self.shape
@@ -114,13 +117,8 @@ class WordCounts(sp.csr_matrix):
 
     @property
     def word_origin(self) -> WordOrigin | None:
-        """Where the words come from, or None where columns are no longer those words."""
-        return self._carried["word_origin"] if self.vocabulary is not None else None
-
-    @property
-    def ledger(self) -> Any:
-        """The ledger on which the choice of the words is booked, or None."""
-        return self._carried["ledger"] if self.vocabulary is not None else None
+        """Where the words come from; where columns are no longer those, which choices they went through, or None."""
+        return self._carried["word_origin"] if self.vocabulary is not None else super().word_origin
 
     def without_owners(self) -> "WordCounts":
         """Return the same counts, each document for itself: nobody is known to have written several."""

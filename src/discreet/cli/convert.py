@@ -109,19 +109,20 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
             if option not in given and file.is_file():
                 beside[option] = file
     corpus = read_corpus(source, known, **(given | beside))
-    if "vocabulary" in beside:
-        corpus = corpus.with_word_origin(read_word_origin(source, corpus.vocabulary))
+    if "vocabulary" in beside:  # which must not have been exchanged
+        read_word_origin(source, corpus.vocabulary)
     return corpus, list(beside.values())
 
 
 def declare_public(corpus: "Corpus", command: str) -> "Corpus":
     """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public."""
-    from discreet.corpus.words import WordOrigin, refuse_public
+    from discreet.corpus.words import refuse_public
 
     refuse_public(corpus.word_origin)
     if corpus.words_are_public:
         return corpus
-    return corpus.with_word_origin(WordOrigin.public(f"--vocabulary-is-public of discreet {command}"))
+    declared = corpus.word_origin.public_by(f"--vocabulary-is-public of discreet {command}")
+    return corpus.with_word_origin(declared)
 
 
 def _check(source: Path, out: Path, target_format: str | None, force: bool) -> None:

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
+from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.files import first_few
 from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, WordOrigin, carried, given_words
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Corpus:
         Where the parts do not fit together; names the row or column.
     """
 
-    __slots__ = ("_counts", "_labels", "_ledger", "_n_skipped", "_origin", "_owners", "_vocabulary")
+    __slots__ = ("_counts", "_labels", "_n_skipped", "_origin", "_owners", "_vocabulary")
 
     def __init__(
         self,
@@ -94,9 +95,13 @@ class Corpus:
         check_same_rows(counts, labels, "labels")
         self._owners = None if owners is None else number_owners(owners, n_documents)
         self._labels = _check_labels(labels, n_documents)
-        words = given_words(counts, self._vocabulary, words_are_public, "Corpus")
-        self._origin, self._ledger = words.origin, carried(counts, "ledger")
         self._n_skipped = 0
+        self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
+
+    def _set_origin(self, origin: WordOrigin) -> None:
+        self._origin = origin
+        # Choices leave the corpus with the bare counts, too.
+        self._counts = with_choices(self._counts, origin.choices)
 
     @classmethod
     def from_texts(
@@ -203,7 +208,7 @@ class Corpus:
 
     @property
     def word_origin(self) -> WordOrigin:
-        """Where the words come from, and who says so."""
+        """Where the words come from, who says so, and which private choices their columns went through."""
         return self._origin
 
     @property
@@ -213,8 +218,8 @@ class Corpus:
 
     @property
     def ledger(self) -> Any:
-        """The ledger on which the choice of the words is booked, where the counts that this was made of carry it."""
-        return self._ledger
+        """The ledger on which the choice of the columns is booked, where the counts that this was made of carry it."""
+        return self._origin.ledger
 
     @property
     def n_documents(self) -> int:
@@ -293,14 +298,20 @@ class Corpus:
         return self._n_skipped
 
     def with_word_origin(self, origin: WordOrigin) -> "Corpus":
-        """Return the same corpus with another statement of where its words come from."""
+        """Return the same corpus with another statement of where its words come from.
+
+        Private choices that its columns went through stay, beside those of ``origin``. ``CorpusError`` where ``origin``
+        says that the columns are numbered, and they have words.
+        """
+        origin.check_words(self._vocabulary)
         corpus = self._with(self._counts, self._owners, self._labels)
-        corpus._origin, corpus._n_skipped = origin, self._n_skipped
+        corpus._set_origin(origin.after(self._origin.choices))
+        corpus._n_skipped = self._n_skipped
         return corpus
 
     def _with(self, counts: Csr, owners: Any, labels: Any) -> "Corpus":
         corpus = Corpus(counts, self._vocabulary, owners, labels)
-        corpus._origin, corpus._ledger = self._origin, self._ledger
+        corpus._set_origin(self._origin)
         return corpus
 
     def restrict(self, words: WordList, *, words_are_public: bool = False) -> "Corpus":
@@ -312,7 +323,8 @@ class Corpus:
             The new vocabulary.
         words_are_public : bool, default False
             Say that ``words`` was not made from these texts. Words to be chosen from the texts are chosen by
-            :class:`~discreet.PrivateCountVectorizer`, which takes a Corpus and books what that costs.
+            :class:`~discreet.PrivateCountVectorizer`, which takes a Corpus and books what that costs. Where columns of
+            this corpus were chosen before, that choice stays with it, also on a public list.
 
         Returns
         -------
@@ -331,12 +343,12 @@ class Corpus:
             (self._counts.data[stays], moved[stays], ends), shape=(self.n_documents, len(kept))
         )
         corpus = Corpus(counts, kept, self._owners, self._labels)
-        # A choice among public words may tell of the texts, too: only somebody's word makes it public.
-        return (
-            corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.restrict"))
-            if words_are_public
-            else corpus
-        )
+        # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
+        # chosen before stays chosen: a public word that was not is a column of zeros.
+        origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)
+        if words_are_public and not origin.is_public:
+            origin = origin.public_by("words_are_public=True in Corpus.restrict")
+        return corpus.with_word_origin(origin)
 
     def split(
         self,

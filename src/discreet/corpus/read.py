@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from discreet.corpus.formats.table import find_format, reader_of
 from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_corpus"]
@@ -84,7 +86,7 @@ def read_corpus(
         Encoding of the text, and of files of words, owners and labels.
     words_are_public : bool, default False
         Say that the words were not made from these texts. Otherwise a private estimator wants some of them chosen
-        privately first (or an ``.npz`` of :func:`write_corpus` says where they come from).
+        privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from).
     skip_empty : bool, default False
         Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
         text is an error, and blank text an empty document.
@@ -170,6 +172,8 @@ def _read(
         origin, n_skipped = corpus.word_origin, corpus.n_skipped
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
+        beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
+        origin = origin if beside is None else origin.after(beside.choices)
         return corpus.with_word_origin(_declared(origin, words_are_public)).with_skipped(n_skipped)
     fields = {"text": text, "author": author, "label": label}
     _refuse(row.name, fields, "use owners= and labels=, one a line")
@@ -185,11 +189,14 @@ def _read(
                 f"{os.fspath(path)} has {counts.shape[1]} columns, but the vocabulary "
                 f"has {len(listed)} words; give the vocabulary that belongs to it."
             )
-        origin = origin if listed == words else UNKNOWN
+        origin = origin if words is not None and listed == tuple(words) else UNKNOWN.after(origin.choices)
         words = listed
     if words is None:
         refuse_emptiness(os.fspath(path), "words", counts.shape[1], counts.nnz)
         words, origin = column_words(counts.shape[1]), NUMBERED
+    beside = None if row.whole else read_word_origin(Path(path), tuple(words), other_words=True)
+    if beside is not None:
+        origin = (origin if beside.kind == "unknown" else beside).after(beside.choices)
     if counts.shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
     parts = {"owners": counted.owners, "labels": counted.labels}
@@ -201,7 +208,7 @@ def _declared(origin: WordOrigin, words_are_public: bool) -> WordOrigin:
     if not words_are_public or origin.is_public:
         return origin
     refuse_public(origin)
-    return WordOrigin.public("words_are_public=True in read_corpus")
+    return origin.public_by("words_are_public=True in read_corpus")
 
 
 def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dict[str, Any]) -> Corpus:

@@ -1,19 +1,23 @@
-"""Where words come from: who says that they are public, or on which ledger their private choice is booked.
+"""Where words come from: who says that they are public, and which private choices their columns went through.
 
 A list of words made from private texts tells what stands in them: a word that one document holds is in the list, or it
 is not. So words are public only where somebody says so, by ``words_are_public=True`` in one of the calls that words
 go through, and who said it, where, goes with the words into the release. Words that ``PrivateCountVectorizer`` chose
-carry the ledger that the choice is booked on. All others are refused where a promise is made.
+carry the booking of that choice. All others are refused where a promise is made.
 
-What is not known is never guessed: where columns may have changed, words and what is known of them are dropped.
+These are two facts. Names are dropped, never guessed, where columns may have changed; and somebody may lay counts on
+another list, which is public. The choices stay all the same (:mod:`discreet.corpus.column_choice`): what is released
+of such counts is booked where they are, or refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from discreet._word_order import carried
+from discreet._word_order import carried, column_words
+from discreet.corpus.column_choice import ColumnChoice, joined
 from discreet.corpus.vocabulary import check_words
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
@@ -26,6 +30,7 @@ __all__ = [
     "carried",
     "faults_of_words",
     "given_words",
+    "refuse_chosen_columns",
     "refuse_public",
 ]
 
@@ -43,27 +48,25 @@ class WordOrigin:
         Public; chosen privately; no words, the columns have numbers; counted from the texts themselves; not known.
     declared_by : str, default ""
         The call, option or file by which somebody said that they are public.
-    ledger : str, default ""
-        Identity of the ledger on which their choice is booked.
-    seeded : bool, default False
-        Whether they were chosen with a seed, so that whoever knows it can undo the noise.
+    choices : tuple of ColumnChoice, default ()
+        The private choices that the columns went through, whatever their names are now.
     """
 
     kind: str
     declared_by: str = ""
-    ledger: str = ""
-    seeded: bool = False
+    choices: tuple[ColumnChoice, ...] = ()
 
     def __post_init__(self) -> None:
-        texts = (self.kind, self.declared_by, self.ledger)
+        texts = (self.kind, self.declared_by)
         plain = all(
             isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isprintable() for text in texts
         )
-        if not plain or self.kind not in _KINDS or not isinstance(self.seeded, bool):
+        listed = isinstance(self.choices, tuple) and all(isinstance(c, ColumnChoice) for c in self.choices)
+        if not plain or self.kind not in _KINDS or not listed:
             raise CorpusError("this does not say where words come from: it was changed or is damaged.")
-        if (self.kind == "public") != bool(self.declared_by) or (self.ledger and self.kind != "chosen"):
+        if (self.kind == "public") != bool(self.declared_by) or (self.kind == "chosen" and not self.choices):
             raise CorpusError(
-                "words are public where somebody is named who says so, and chosen where a ledger is named."
+                "words are public where somebody is named who says so, and chosen where the choice is named."
             )
 
     @classmethod
@@ -72,33 +75,85 @@ class WordOrigin:
         return cls("public", declared_by)
 
     @classmethod
-    def chosen(cls, ledger: str, *, seeded: bool) -> "WordOrigin":
-        """Words that were chosen privately, at a cost that is booked on the ledger of this identity."""
-        return cls("chosen", ledger=ledger, seeded=seeded)
+    def chosen(cls, *choices: ColumnChoice) -> "WordOrigin":
+        """Words that came out of private choices, the last of which found them."""
+        return cls("chosen", choices=joined(choices))
 
     @property
     def is_public(self) -> bool:
         """Whether somebody said that these words are the same whatever the texts say."""
         return self.kind == "public"
 
+    @property
+    def seeded(self) -> bool:
+        """Whether one of the choices was made with a seed."""
+        return any(choice.seeded for choice in self.choices)
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger on which all the choices are booked; None where there are none, or it is not at hand."""
+        books = [choice.book for choice in self.choices]
+        one = books and all(book is not None and book.identity == books[0].identity for book in books)
+        return books[0] if one else None
+
+    def after(self, choices: Iterable[ColumnChoice]) -> "WordOrigin":
+        """Return this of columns that went through these choices, too, before its own."""
+        return replace(self, choices=joined(choices, self.choices))
+
+    def public_by(self, declared_by: str) -> "WordOrigin":
+        """Return this where somebody says that the words are public. The choices stay."""
+        return WordOrigin("public", declared_by, self.choices)
+
     def settings(self) -> dict[str, str]:
         """Return what a release says of its words."""
-        return {"words": self.kind} | ({"words_declared_by": self.declared_by} if self.declared_by else {})
+        told = {"words": self.kind} | ({"words_declared_by": self.declared_by} if self.declared_by else {})
+        return told | ({"columns": "chosen privately"} if self.choices and self.kind != "chosen" else {})
+
+    def check_words(self, words: Sequence[str]) -> None:
+        """Raise ``CorpusError`` where this says that columns are numbered, and they have words."""
+        if self.kind == "numbered" and tuple(words) != column_words(len(words)):
+            raise CorpusError(
+                "these columns have words, so they are not numbered; say where the words come from: "
+                "WordOrigin.public(...) or words_are_public=True where they are public."
+            )
 
     def to_json(self, words: Sequence[str]) -> dict[str, Any]:
         """Return this as JSON values, bound to the words it is about."""
-        return {**asdict(self), "vocabulary_sha256": _digest(words)}
+        return {
+            "kind": self.kind,
+            "declared_by": self.declared_by,
+            "choices": [choice.to_json() for choice in self.choices],
+            "words_sha256": _digest(words),
+        }
 
     @classmethod
-    def from_json(cls, value: Any, words: Sequence[str]) -> "WordOrigin":
-        """Return what :meth:`to_json` wrote; ``CorpusError`` where it is damaged, or is about other words."""
-        names = {"kind", "declared_by", "ledger", "seeded", "vocabulary_sha256"}
+    def from_json(cls, value: Any, words: Sequence[str], *, other_words: bool = False) -> "WordOrigin":
+        """Return what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        value : JSON values
+        words : sequence of str
+            What it must be about.
+        other_words : bool, default False
+            Whether somebody calls the columns otherwise by now: then where those words come from is not known, and the
+            choices stay.
+
+        Raises
+        ------
+        CorpusError
+            Where it is damaged, or is about other words and must not be.
+        """
+        names = {"kind", "declared_by", "choices", "words_sha256"}
         if not isinstance(value, dict) or set(value) != names:
             raise CorpusError("this does not say where words come from: it was changed or is damaged.")
-        fields: dict[str, Any] = dict(value)
-        if fields.pop("vocabulary_sha256") != _digest(words):
-            raise CorpusError("this says where other words come from than those that it lies beside.")
-        return cls(**fields)
+        origin = cls(value["kind"], value["declared_by"], ColumnChoice.all_from_json(value["choices"]))
+        if value["words_sha256"] == _digest(words):
+            origin.check_words(words)
+            return origin
+        if other_words:
+            return UNKNOWN.after(origin.choices)
+        raise CorpusError("this says where other words come from than those that it lies beside.")
 
 
 #: There are no words: the columns have numbers, and how many there are is the caller's to vouch for.
@@ -153,12 +208,12 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
                 Proposal("vocabulary"),
                 " out, or pass the bare matrix.",
             )
-        words, origin = named, UNKNOWN if words is None else origin
+        words, origin = named, UNKNOWN.after(origin.choices) if words is None else origin
     if not words_are_public:
         return GivenWords(words, origin)
     refuse_public(origin)
     return GivenWords(
-        words, origin if origin.is_public else WordOrigin.public(f"words_are_public=True in {where}")
+        words, origin if origin.is_public else origin.public_by(f"words_are_public=True in {where}")
     )
 
 
@@ -178,6 +233,18 @@ def refuse_public(origin: WordOrigin) -> None:
             "these words were chosen from the texts, so they are not public; leave ",
             *leave_it_out,
             ": what the choice cost stands in their ledger.",
+        )
+
+
+def refuse_chosen_columns(X: Any) -> None:
+    """Raise ``PrivacyError`` where columns went through a private choice that cannot be booked with what is made."""
+    origin: WordOrigin | None = carried(X, "word_origin")
+    if origin is not None and origin.choices:
+        raise PrivacyError(
+            "the columns of these counts were chosen from the texts, at a cost that cannot be told here: count the "
+            "texts themselves with a public ",
+            Proposal("vocabulary"),
+            ".",
         )
 
 
@@ -210,9 +277,11 @@ def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) ->
 
 
 def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
-    words = carried(X, "vocabulary")
+    words, known = carried(X, "vocabulary"), carried(X, "word_origin")
     if words is not None:
-        return tuple(words), carried(X, "word_origin") or UNKNOWN
+        return tuple(words), known or UNKNOWN
+    if known is not None:  # words were dropped, and choices are known
+        return None, NUMBERED.after(known.choices)
     columns = carried(X, "column_names")  # of pyarrow, whose ``columns`` are the columns themselves
     columns = carried(X, "columns") if columns is None else columns
     if columns is None:
@@ -229,4 +298,5 @@ def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
 
 
 def _digest(words: Sequence[str]) -> str:
-    return sha256("\n".join(words).encode("utf-8", "surrogatepass")).hexdigest()
+    # As JSON, because a word may hold whatever words could be joined by.
+    return sha256(json.dumps(list(words)).encode()).hexdigest()

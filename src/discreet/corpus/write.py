@@ -23,7 +23,7 @@ from discreet._files import Writer, write_files
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few, read_text
 from discreet.corpus.formats.table import find_writable_format, writer_of
-from discreet.corpus.words import UNKNOWN, WordOrigin
+from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
 __all__ = ["read_word_origin", "side_file", "write_corpus"]
@@ -64,14 +64,17 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
             if values is not None:
                 writers.append((side_file(target, kind), _line_writer(values, kind)))
-        if corpus.word_origin.kind not in ("unknown", "numbered"):
+        if corpus.word_origin.choices or corpus.word_origin.kind not in ("unknown", "numbered"):
             origin = corpus.word_origin.to_json(corpus.vocabulary)
             writers.append(
                 (side_file(target, "origin"), lambda file: _write_lines([json.dumps(origin)], file))
             )
     writers.append((target, lambda file: row.load().write(corpus, file, target)))
     _write_all(writers)
-    return [file for file, _ in writers]
+    files = [file for file, _ in writers]
+    if side_file(target, "origin") not in files:  # one of another corpus would speak for this one
+        side_file(target, "origin").unlink(missing_ok=True)
+    return files
 
 
 def side_file(target: Path, kind: str) -> Path:
@@ -83,26 +86,35 @@ def side_file(target: Path, kind: str) -> Path:
     return target.with_name(f"{Path(name).stem}.{kind}.{'json' if kind == 'origin' else 'txt'}")
 
 
-def read_word_origin(target: Path, words: tuple[str, ...]) -> WordOrigin:
-    """Return where the words of a file come from, as the file beside it says; unknown where there is none.
+def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool = False) -> WordOrigin | None:
+    """Return where the words of a file come from, as the file beside it says; None where there is none.
+
+    Parameters
+    ----------
+    target : path
+        The main file.
+    words : tuple of str
+    other_words : bool, default False
+        Whether they may be others than those that the file beside it is about, as somebody calls its columns otherwise:
+        then nobody knows where they come from, and the private choices that the columns went through stay.
 
     Raises
     ------
     CorpusError
-        Where it is damaged, or is about other words: the vocabulary beside it was exchanged.
+        Where it is damaged, or is about other words and must not be: the vocabulary beside it was exchanged.
     """
     file = side_file(target, "origin")
     if not file.is_file():
-        return UNKNOWN
+        return None
     value: Any = None
     if file.stat().st_size <= _LARGEST_ORIGIN:
         text = read_text(file)
         with suppress(ValueError, RecursionError):  # of JSON; the error would show what it found
             value = json.loads(text)
     try:
-        return WordOrigin.from_json(value, words)
+        return WordOrigin.from_json(value, words, other_words=other_words)
     except CorpusError as error:
-        raise CorpusError(f"{file}: {error} Remove it, or write the corpus again.") from None
+        raise CorpusError(f"{file}: {error} Write the corpus again.") from None
 
 
 def _write_all(parts: list[tuple[Path, Writer]]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.corpus.words import refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.hellos import LEDGER_BYTES
 from discreet.privacy.accounting import events
@@ -50,12 +51,14 @@ def vocabulary_digest(words: Iterable[str]) -> str:
 def check_silo(part: Any, n_words: int) -> Any:
     """Return a silo's counts as CSR of int32; a silo without documents is one, too.
 
-    To refuse it would tell everyone that it has none, and one document more would be seen by all.
+    To refuse it would tell everyone that it has none, and one document more would be seen by all. Columns that were
+    chosen from the texts are refused: what the choice cost would be told nowhere.
     """
     import scipy.sparse as sp
 
     from discreet.corpus import check_counts
 
+    refuse_chosen_columns(part)
     shape = getattr(part, "shape", None)
     if shape is not None and tuple(shape) == (0, n_words):
         return sp.csr_matrix((0, n_words), dtype=np.int32)
@@ -63,7 +66,11 @@ def check_silo(part: Any, n_words: int) -> Any:
 
 
 def check_width(corpus: Any, n_words: int) -> None:
-    """Refuse counts of another width, before anything is booked: how many words there are is public."""
+    """Refuse counts of another width, before anything is booked: how many words there are is public.
+
+    Chosen columns are refused here, too.
+    """
+    refuse_chosen_columns(corpus)
     shape = getattr(corpus, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[1] != n_words):
         raise CorpusError(

@@ -16,7 +16,7 @@ from discreet._numbers import as_array
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet._word_order import column_words
-from discreet.corpus.words import GivenWords, WordOrigin, given_words
+from discreet.corpus.words import GivenWords, WordOrigin, given_words, refuse_chosen_columns
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
@@ -348,6 +348,8 @@ def _width(part: Any) -> int:
 
 
 def _words(parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int) -> GivenWords:
+    for part in parts:
+        refuse_chosen_columns(part)
     found = [given_words(part, vocabulary, words_are_public, "FederatedLDA.fit") for part in parts]
     if len({given.words for given in found}) > 1:
         raise CorpusError(

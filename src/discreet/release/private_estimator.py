@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator
 
 from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.owners import check_same_rows
-from discreet.corpus.words import UNKNOWN, WordOrigin, carried
+from discreet.corpus.words import carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
+from discreet.release.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ __all__ = [
     "faults_of_call",
     "faults_of_estimator",
     "faults_of_owners",
-    "ledger_of_words",
 ]
 
 
@@ -123,10 +123,10 @@ class PrivateEstimator(PlannedEstimator):
         return self.epsilon, self.delta
 
     def _book(self, X: Any) -> Booking:
-        """Plan and book: on the ledger given, or that of the words of X, or a new one. X may be read from here on."""
+        """Plan and book: on the ledger given, or that of the choices of X, or a new one. X may be read from here on."""
         plan, ledger = self._plan(), self.ledger
         if ledger is None:
-            ledger = ledger_of_words(X) or self._own_ledger(plan)
+            ledger = ledger_of_choices(X) or self._own_ledger(plan)
         reservation = ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
         return Booking(ledger, plan, reservation)
 
@@ -196,50 +196,11 @@ class PrivateEstimator(PlannedEstimator):
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
-        return [*faults_of_owners(self.privacy_unit, X, owners), *self._faults_of_their_ledger(X)]
+        return [*faults_of_owners(self.privacy_unit, X, owners), *self._faults_of_choices(X)]
 
-    def _faults_of_their_ledger(self, X: Any) -> list[DiscreetError]:
-        """Say where the words of X were chosen privately, and what that cost would not be told with this fit."""
-        origin: WordOrigin = carried(X, "word_origin") or UNKNOWN
-        if origin.kind != "chosen":
-            return []
-        theirs = ledger_of_words(X)
-        known = isinstance(self.ledger, Ledger)
-        if known and self.ledger is not None and self.ledger.identity == origin.ledger:
-            return []
-        if known:
-            return [
-                PrivacyError(
-                    "the words were chosen on another ",
-                    Parameter("ledger"),
-                    ", so that what they cost would be missing in this one: choose them on the same, "
-                    "PrivateCountVectorizer(..., ledger=ledger), or leave ",
-                    Proposal("ledger"),
-                    " out, and this fit is booked where its words are.",
-                )
-            ]
-        if theirs is None or theirs.closed:
-            return [
-                PrivacyError(
-                    "what the choice of the words cost is booked on a ledger that is not at hand (they come from a "
-                    "file, a cache or another process): pass that one, ",
-                    Proposal("ledger"),
-                    ", kept in a file with Ledger.open.",
-                )
-            ]
-        if (theirs.privacy_unit, theirs.neighboring) != (self.privacy_unit, self.neighboring):
-            return [
-                PrivacyError(
-                    f"the choice of the words protects {theirs.privacy_unit} ({theirs.neighboring}), but this fit "
-                    f"would protect {self.privacy_unit} ({self.neighboring}), and one promise cannot hold both: ",
-                    *(
-                        ("take ", Proposal("privacy_unit", theirs.privacy_unit), ".")
-                        if theirs.privacy_unit in self._protects
-                        else ("count with a public list of words, or take PrivateLDA.",)
-                    ),
-                )
-            ]
-        return []
+    def _faults_of_choices(self, X: Any) -> list[DiscreetError]:
+        """Say where the columns of X were chosen privately, and what that cost would not be told with this fit."""
+        return faults_of_choices(X, self.ledger, self.privacy_unit, self.neighboring, self._protects)
 
 
 def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
@@ -275,13 +236,6 @@ def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetErr
             )
         ]
     return []
-
-
-def ledger_of_words(X: Any) -> Ledger | None:
-    """Return the ledger on which the choice of the words of X is booked, where they were chosen and X carries it."""
-    origin: WordOrigin | None = carried(X, "word_origin")
-    ledger = carried(X, "ledger") if origin is not None and origin.kind == "chosen" else None
-    return ledger if isinstance(ledger, Ledger) else None
 
 
 def book_together(ledger: Ledger, *estimators: PrivateEstimator) -> list[Booking]:

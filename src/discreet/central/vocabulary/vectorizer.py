@@ -41,11 +41,13 @@ from discreet.central.vocabulary.units import Choice, rank_words, secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.corpus.chosen_counts import choices_of
 from discreet.corpus.words import WordOrigin
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
+from discreet.release.booked_choices import booked_choice
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer", "count_booked"]
@@ -223,7 +225,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """
         check_is_fitted(self, "vocabulary_")
         read = count_documents(X, self._tokenizer(), owners, self._words())
-        return self._carry(read.counts, read.owners)
+        return self._carry(read.counts, read.owners, self.word_origin_.after(choices_of(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the words in the order of the columns. ``input_features`` is ignored."""
@@ -330,8 +332,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                 Proposal("vocabulary"),
                 ".",
             )
-        origin = WordOrigin.chosen(booking.ledger.identity, seeded=self.random_state is not None)
-        self._set(words, weights, booking.ledger, origin)
+        chosen = booked_choice(booking.ledger, booking.reservation, seeded=self.random_state is not None)
+        self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen))
         return read
 
     def _released(
@@ -364,16 +366,16 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _count(self, read: Documents) -> WordCounts:
         """Keep the chosen words of what was read."""
-        return self._carry(pick_words(read.counts, read.words, self._words()), read.owners)
+        counts = pick_words(read.counts, read.words, self._words())
+        return self._carry(counts, read.owners, self.word_origin_)
 
-    def _carry(self, counts: Any, owners: NDArray[Any] | None) -> WordCounts:
+    def _carry(self, counts: Any, owners: NDArray[Any] | None, origin: WordOrigin) -> WordCounts:
         return WordCounts(
             counts,
             self._words(),
             owners=owners,
             word_weights=self.word_weights_,
-            word_origin=self.word_origin_,
-            ledger=self.ledger_,
+            word_origin=origin,
         )
 
     def _tokenizer(self) -> Tokenizer:

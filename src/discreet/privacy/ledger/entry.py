@@ -1,6 +1,8 @@
 """One line of a ledger, and what is said when a line does not fit."""
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from discreet._validate import shown
@@ -27,6 +29,14 @@ class Entry:
     event: "Event"
     purpose: str
     booking: int = 0
+
+    @property
+    def digest(self) -> str:
+        """What tells this entry from others of its ledger: the digest of number, event and purpose."""
+        from discreet.privacy.accounting import events
+
+        told = [self.booking, events.to_json(self.event), self.purpose]
+        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def check_purpose(purpose: Any) -> None:

@@ -188,7 +188,7 @@ class Ledger(Statement):
         self._check_open()
         check_purpose(purpose)
         reservation = Reservation(event, purpose, rehearsed=self._rehearses)
-        self._book([(event, purpose)], at_epsilon, once)
+        (reservation.entry,) = self._book([(event, purpose)], at_epsilon, once)
         return reservation
 
     def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
@@ -220,7 +220,8 @@ class Ledger(Statement):
         for _, purpose in parts:
             check_purpose(purpose)
         reservations = [Reservation(event, purpose, rehearsed=self._rehearses) for event, purpose in parts]
-        self._book(parts)
+        for reservation, entry in zip(reservations, self._book(parts), strict=True):
+            reservation.entry = entry
         return reservations
 
     def reserve_parallel(self, parts: Sequence["Event"], purpose: str) -> tuple[Reservation, ...]:
@@ -267,7 +268,7 @@ class Ledger(Statement):
         parts: Sequence[tuple["Event", str]],
         at_epsilon: Callable[[float], "Event"] | None = None,
         once: str | None = None,
-    ) -> None:
+    ) -> tuple[Entry, ...]:
         storage = self._storage
         with storage.exclusively() as turn:
             self._refresh()
@@ -281,11 +282,13 @@ class Ledger(Statement):
                 asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
                 raise BudgetExceeded(refusal(standing, asked))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
-            booked = (*storage.entries, *(Entry(event, purpose, number) for event, purpose in parts))
+            new = tuple(Entry(event, purpose, number) for event, purpose in parts)
+            booked = (*storage.entries, *new)
             if turn is not None:
                 storage.identity = storage.identity or new_identity()
                 turn.write(self._sealed(booked, storage.identity))
             storage.entries = booked
+            return new
 
     def _check_open(self) -> None:
         if self._closed:

@@ -10,6 +10,7 @@ from discreet.errors import PrivacyError
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
+    from discreet.privacy.ledger.entry import Entry
 
 __all__ = ["Reservation"]
 
@@ -24,7 +25,11 @@ class Reservation:
     ----------
     event : event
     purpose : str
+    entry : Entry or None
+        What stands in the ledger. None for a part of several that were booked as one, at the cost of the worst.
     """
+
+    entry: "Entry | None" = None
 
     def __init__(self, event: "Event", purpose: str, *, rehearsed: bool = False) -> None:
         from dp_accounting import dp_event as dp

@@ -81,6 +81,10 @@ class Statement(NeverCopied):
         self._refresh()
         return self._storage.entries
 
+    def holds(self, booking: int, digest: str) -> bool:
+        """Whether a booking stands here: one of this number, whose :attr:`Entry.digest` is this one."""
+        return any(entry.booking == booking and entry.digest == digest for entry in self.entries)
+
     def spent(self) -> Cost:
         """Return what all bookings cost together, at the budget's delta.
 
