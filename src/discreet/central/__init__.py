@@ -9,6 +9,7 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.central._fit_topics import fit_topics
+    from discreet.central.choose_n_topics import choose_n_topics_privately
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.groups import periods
@@ -32,6 +33,7 @@ _HOMES = {
     "PrivateSVILDA": "discreet.central.private_svi_lda",
     "TopicPrevalence": "discreet.central.prevalence.estimator",
     "WordCounts": "discreet.central.word_counts",
+    "choose_n_topics_privately": "discreet.central.choose_n_topics",
     "fit_topics": "discreet.central._fit_topics",
     "inherent_privacy": "discreet.central.word_level.inherent_loss",
     "periods": "discreet.central.prevalence.groups",
@@ -48,6 +50,7 @@ __all__ = [
     "PrivateSVILDA",
     "TopicPrevalence",
     "WordCounts",
+    "choose_n_topics_privately",
     "fit_topics",
     "inherent_privacy",
     "periods",

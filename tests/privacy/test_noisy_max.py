@@ -1,0 +1,75 @@
+"""Report noisy max: the winner is drawn as the slow twin says, and no unit changes its chances by more than epsilon."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from tests.naive.noisy_max import winners
+
+from discreet import Ledger
+from discreet.errors import PrivacyError
+from discreet.privacy import composed_epsilon, events
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.noisy_max import NoisyMax
+
+
+def reserved(mechanism, times=1):
+    ledger = Ledger(math.inf, 1e-6)
+    return ledger.reserve(events.composed(mechanism.event(), times), "choice")
+
+
+def worst_ratio(totals, change, epsilon, size):
+    before, after = (winners(list(u), epsilon, size) for u in (totals, np.add(totals, change)))
+    return max(abs(math.log(p / q)) for p, q in zip(before, after, strict=True))
+
+
+def test_the_winner_is_drawn_as_the_slow_twin_says():
+    mechanism = NoisyMax(1.5, bits=2)
+    scores = np.array([[1.0, 0.5, 0.75], [0.25, 1.0, 0.25]])
+    assert mechanism.sum(scores).tolist() == [5, 6, 4]
+    expected = np.array(winners([5, 6, 4], 1.5, 4, reach=6))
+    reservation, n = reserved(mechanism, 20_000), 20_000
+    stream = SecureStream(0)
+    drawn = np.bincount(
+        [mechanism.choose(scores, stream.spawn(str(i)), reservation) for i in range(n)], minlength=3
+    )
+    assert np.abs(drawn / n - expected).max() < 4 * math.sqrt(0.25 / n)
+    # Noise of two thirds, and of three halves, of the scale would be noticed.
+    for other in (1.0, 2.25):
+        assert np.abs(drawn / n - winners([5, 6, 4], other, 4, reach=6)).max() > 4 * math.sqrt(0.25 / n)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_no_unit_changes_any_chance_by_more_than_epsilon(size):
+    epsilon = 0.8
+    worst = 0.0
+    for totals in itertools.product(range(2), repeat=2):
+        for change in itertools.product(range(size + 1), repeat=2):
+            worst = max(worst, worst_ratio(totals, change, epsilon, size))
+    for totals in ([0, 0, 0], [0, 2, 1]):
+        for change in itertools.product((0, size), repeat=3):
+            worst = max(worst, worst_ratio(totals, change, 2.0, size) * 0.4)
+    assert 0.6 * epsilon < worst <= epsilon + 1e-6
+
+
+def test_scores_of_either_sign_would_break_the_promise():
+    assert worst_ratio([0, 0], [1, -1], 0.8, 1) > 0.8 * 1.05
+
+
+def test_scores_are_cut_to_what_was_promised_for():
+    mechanism = NoisyMax(1.0, bits=4)
+    wild = np.array([[7.0, -3.0, math.nan, math.inf, -math.inf, 0.99]])
+    assert mechanism.sum(wild).tolist() == [16, 0, 0, 16, 0, 15]
+
+
+def test_it_is_booked_as_what_dominates_every_pure_promise():
+    event = NoisyMax(0.7).event()
+    assert composed_epsilon([event], 1e-9).epsilon == pytest.approx(0.7, rel=1e-6)
+    reservation = reserved(NoisyMax(0.7))
+    NoisyMax(0.7).choose(np.ones((3, 2)), SecureStream(0), reservation)
+    with pytest.raises(PrivacyError, match="does not cover"):
+        NoisyMax(0.7).choose(np.ones((3, 2)), SecureStream(1), reservation)
+    with pytest.raises(PrivacyError, match="epsilon must be positive"):
+        NoisyMax(0)
+    assert NoisyMax(math.inf).choose([[0.2, 0.9, 0.9]], SecureStream(0), reserved(NoisyMax(math.inf))) == 1
