@@ -24,7 +24,9 @@ def corpus(n_topics=4, seed=0):
 @pytest.mark.parametrize("planted", [3, 5])
 def test_the_planted_number_is_found_and_all_of_it_is_paid_for(planted):
     ledger = Ledger(4.0, 1e-6)
-    found = choose_n_topics_privately(corpus(planted), [2, planted, 1], epsilon=4.0, ledger=ledger, random_state=0)
+    found = choose_n_topics_privately(
+        corpus(planted), [2, planted, 1], epsilon=4.0, ledger=ledger, random_state=0
+    )
     assert found.n_topics == planted
     assert found.candidates == (1, 2, planted)
     assert [len(release.topic_word) for release in found.releases] == [1, 2, planted]
