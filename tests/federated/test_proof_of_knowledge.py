@@ -3,6 +3,7 @@
 import pytest
 from tests.naive.federated import BASE, compressed, slow_challenge, slow_is_proved, slow_times
 
+from discreet.federated.secure_aggregation import proof_of_knowledge
 from discreet.federated.secure_aggregation.hellos import (
     fault_of,
     hello_bytes,
@@ -79,6 +80,15 @@ def test_a_commitment_chosen_after_the_challenge_fits_nothing():
         proof = write_point(commitment) + z.to_bytes(32)
         assert point_of(z) == add(commitment, slow_times(c, point))
         assert not is_proved(point, b"meant", proof)
+
+
+def test_an_answer_beyond_the_order_is_refused(monkeypatch):
+    """Another way to write the same number would be another proof."""
+    monkeypatch.setattr(proof_of_knowledge, "challenge", lambda *_: 7)
+    point = point_of(0x1234567)
+    commitment = write_point(add(point_of(5), slow_times(ORDER - 7, point)))
+    assert is_proved(point, b"meant", commitment + (5).to_bytes(32))
+    assert not is_proved(point, b"meant", commitment + (5 + ORDER).to_bytes(32))
 
 
 def test_two_answers_to_one_commitment_give_the_secret_and_are_never_made():

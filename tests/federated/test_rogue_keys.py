@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.naive.federated import slow_agreed_key, slow_own_key
 
 from discreet.errors import PrivacyError
 from discreet.federated import Account, Update, client_update, init_server, server_step, vocabulary_digest
 from discreet.federated.secure_aggregation import masker as masker_module
 from discreet.federated.secure_aggregation import messages
-from discreet.federated.secure_aggregation.channels import roster_digest
+from discreet.federated.secure_aggregation.channels import agreed_key, roster_digest
 from discreet.federated.secure_aggregation.hellos import read_hello, write_hello
 from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.masks import expand, own_key
+from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key
 from discreet.federated.secure_aggregation.public_points import (
     ORDER,
     POINT_BYTES,
@@ -144,6 +145,28 @@ def test_the_attack_is_the_one_that_worked(monkeypatch):
         np.testing.assert_array_equal(found, true)
 
 
+def test_keys_are_the_twins_and_hang_on_numbers_points_purpose_and_roster():
+    one, other = (3, point_of(111)), (258, point_of(222))
+    roster = bytes(range(32))
+    for purpose in ("mask", "shares 3 to 258"):
+        expected = slow_agreed_key(111, one, other, purpose, roster)
+        assert agreed_key(111, one, other, purpose, roster) == expected
+        assert agreed_key(222, other, one, purpose, roster) == expected
+    assert pair_key(111, one, other, roster) == agreed_key(111, one, other, "mask", roster)
+    negative = (258, point_of(ORDER - 222))
+    changed = {
+        agreed_key(111, one, other, "mask", roster),
+        agreed_key(111, (4, one[1]), other, "mask", roster),
+        agreed_key(111, one, (259, other[1]), "mask", roster),
+        agreed_key(111, one, negative, "mask", roster),
+        agreed_key(111, one, other, "masks", roster),
+        agreed_key(111, one, other, "mask", roster[::-1]),
+    }
+    assert len(changed) == 6
+    for silo in (0, 1, 65_535):
+        assert own_key(99, silo, roster) == slow_own_key(99, silo, roster)
+
+
 def test_a_first_message_of_another_silo_another_number_or_another_sum_is_refused():
     silos = {i: masker(i, 2) for i in range(3)}
     hellos = {i: silo.hello() for i, silo in silos.items()}
@@ -180,7 +203,7 @@ def begin(n=5):
 
 
 def ask(silo, state, client, run):
-    answer = silo.answer({"state": state_bytes(state, client), "session": run, "client": client})
+    answer = silo.answer({"state": state_bytes(state, client), "client": client}, run)
     return Update(client, answer["round"], read_values(answer["values"]))
 
 

@@ -157,7 +157,7 @@ def test_topics_are_fitted_with_the_noise_that_is_in_the_sum(n, tolerated, missi
     from discreet.federated.federated_lda import make_ledger
     from discreet.federated.secure_aggregation.messages import VECTOR
 
-    sizes = {"n_clients": n, "n_topics": 2, "n_words": 40, "tolerated": tolerated, "vocabulary": "public"}
+    sizes = {"n_clients": n, "n_topics": 2, "n_words": 40, "tolerated": tolerated, "vocabulary": "0" * 64}
     state = init_server("aggregate", epsilon=1.0, delta=1e-6, allow_unlearnable=True, **sizes)
     accounts = [Account(c, make_ledger(state), expected=agreed_terms(state)) for c in range(n)]
     told, real = [], sum_round.moments_of_sums

@@ -38,15 +38,15 @@ def begin(**other):
     return init_server(mechanism, n_topics=2, n_words=20, vocabulary=WORDS, delta=1e-6, **options)
 
 
-def asked(state, client, session="1"):
-    return {"session": session, "client": client, "state": state_bytes(state, client)}
+def asked(state, client):
+    return {"client": client, "state": state_bytes(state, client)}
 
 
 def test_three_silos_answer_what_was_agreed():
     state = begin(allow_unlearnable=True)
     silos = [Silo(counts(c), Ledger(2.0, 1e-6), [{"mechanism": "bits"}, TASK]) for c in range(3)]
     while not state.finished:
-        answers = [silo.answer(asked(state, c)) for c, silo in enumerate(silos)]
+        answers = [silo.answer(asked(state, c), 1) for c, silo in enumerate(silos)]
         state = server_step(
             state, [Update(c, a["round"], read_values(a["values"])) for c, a in enumerate(answers)]
         )
@@ -54,7 +54,7 @@ def test_three_silos_answer_what_was_agreed():
     assert fit_state(state).topic_word.shape == (2, 20)
     assert [len(silo.ledger.entries) for silo in silos] == [1, 1, 1]
     with pytest.raises(PrivacyError, match="budget"):
-        silos[0].answer(asked(begin(), 0, "another session"))
+        silos[0].answer(asked(begin(), 0), 2)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,17 @@ def test_three_silos_answer_what_was_agreed():
 def test_what_was_not_agreed_gets_no_answer(other):
     silo = Silo(counts(0), Ledger(9.0, 1e-6), [TASK])
     with pytest.raises(PrivacyError, match="agreed"):
-        silo.answer(asked(begin(**other), 0))
+        silo.answer(asked(begin(**other), 0), 1)
     assert not silo.ledger.entries
 
 
-@pytest.mark.parametrize(
-    "message", [{}, {"state": b"x"}, {"session": "1", "client": "x", "state": b""}, None, 7]
-)
+@pytest.mark.parametrize("message", [{}, {"state": b"x"}, {"client": "x", "state": b""}, None, 7])
 def test_messages_of_others_are_answered_with_an_error_that_says_nothing(message):
     told, flower = [], {"Error": SimpleNamespace, "Message": lambda error, reply_to: error}
     flower["Error"] = lambda code, reason: (code, reason)
     silo = Silo(counts(0), Ledger(2.0, 1e-6), [TASK])
     incoming = SimpleNamespace(content={"discreet": message} if message is not None else {})
-    assert _reply(silo, incoming, flower, told.append) == (0, "the silo does not answer this")
+    assert _reply(silo, incoming, 1, flower, told.append) == (0, "the silo does not answer this")
     assert len(told) == 1
     assert "not answered" in told[0]
 
@@ -93,7 +91,7 @@ def test_a_server_does_not_learn_why_a_silo_does_not_answer():
     flower = {"Error": lambda code, reason: reason, "Message": lambda error, reply_to: error}
     silo = Silo(counts(0), Ledger(0.5, 1e-6), [TASK])
     incoming = SimpleNamespace(content={"discreet": asked(begin(), 0)})
-    assert _reply(silo, incoming, flower, told.append) == "the silo does not answer this"
+    assert _reply(silo, incoming, 1, flower, told.append) == "the silo does not answer this"
     assert "budget" in told[0]
 
 

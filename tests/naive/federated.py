@@ -1,6 +1,7 @@
 """Slow, obvious twins of the federated room."""
 
 import hashlib
+import hmac
 import itertools
 import math
 
@@ -194,3 +195,31 @@ def slow_is_proved(point, statement, proof):
     c = slow_challenge(compressed(point), proof[:33], statement)
     minus = slow_times(ORDER - c, point)
     return 0 < z < ORDER and compressed(slow_add(slow_times(z, BASE), minus)) == proof[:33]
+
+
+def slow_hkdf(salt, content, secret):
+    """RFC 5869 with SHA-256, one block: 32 bytes."""
+    drawn = hmac.new(salt, secret, "sha256").digest()
+    return hmac.new(drawn, content + b"\x01", "sha256").digest()
+
+
+def slow_agreed_key(secret, mine, theirs, purpose, roster):
+    """The key of two silos: numbers and points of both, the lower number first, and the x of secret * point."""
+    first, second = sorted([mine, theirs])
+    content = b"discreet secure aggregation, "
+    for number, point in (first, second):
+        content += bytes(
+            [number // 2**24, number // 2**16 % 256, number // 256 % 256, number % 256]
+        ) + compressed(point)
+    shared = slow_times(secret, theirs[1])[0].to_bytes(32, "big")
+    return slow_hkdf(roster, content + purpose.encode(), shared)
+
+
+def slow_own_key(secret, silo, roster):
+    """The key of a silo's own mask: its number, its point, and the secret itself."""
+    content = (
+        b"discreet secure aggregation, own mask"
+        + silo.to_bytes(4, "big")
+        + compressed(slow_times(secret, BASE))
+    )
+    return slow_hkdf(roster, content, secret.to_bytes(32, "big"))

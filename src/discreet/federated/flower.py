@@ -14,6 +14,7 @@ the counts are private, run ``discreet silo serve`` in its place (:mod:`~discree
 Run with TLS and authenticated SuperNodes. Switch Flower's telemetry off (``FLWR_TELEMETRY_ENABLED=0``).
 """
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -22,24 +23,21 @@ from typing import Any
 
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
-from discreet.federated.rounds import Update, client_update, init_server, server_step
+from discreet.federated.rounds import Update, init_server, server_step
+from discreet.federated.sessions import Session
 from discreet.federated.state import State
 from discreet.federated.wire import (
     RECORD,
-    account_json,
-    read_account,
     read_state,
     read_values,
     save_state,
     state_bytes,
-    values_bytes,
 )
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["make_client_app", "make_server_app"]
 
-_ACCOUNT = "discreet.account"
+_SESSION = "discreet.session"
 _LOOK_EVERY = 0.5
 
 
@@ -80,26 +78,21 @@ def make_client_app(
 
     def reply(message: Any, context: Any) -> Any:
         asked = message.content[RECORD]
-        state = read_state(bytes(asked["state"]))
-        kept = context.state.get(_ACCOUNT)
-        if kept is None or kept["session"] != asked["session"]:
-            account = Account(int(asked["client"]), open_ledger(context, state), **how)
+        content = bytes(asked["state"])
+        state = read_state(content)
+        kept = context.state.get(_SESSION)  # Flower keeps one for each run
+        if kept is None:
+            session = Session(Account(int(asked["client"]), open_ledger(context, state), **how))
         else:
-            text = str(kept["account"])
-            has_file = '"ledger": null' in text
-            account = read_account(text, open_ledger(context, state) if has_file else None, **how)
+            value = json.loads(str(kept["session"]))
+            has_file = json.loads(value["account"])["ledger"] is None
+            session = Session.from_json(value, open_ledger(context, state) if has_file else None, **how)
         try:
-            update = client_update(
-                state,
-                lambda: check_silo(load_corpus(context), state.n_words),
-                SecureStream(None),
-                account,
-            )
+            values = session.answer(content, state, lambda: check_silo(load_corpus(context), state.n_words))
         finally:  # what was booked stays booked, whatever happens next
-            record = {"session": str(asked["session"]), "account": account_json(account)}
-            context.state[_ACCOUNT] = flwr.app.ConfigRecord(record)
-        content = flwr.app.ConfigRecord({"round": state.round, "values": values_bytes(update.values)})
-        return flwr.app.Message(flwr.app.RecordDict({RECORD: content}), reply_to=message)
+            context.state[_SESSION] = flwr.app.ConfigRecord({"session": json.dumps(session.to_json())})
+        answer = flwr.app.ConfigRecord({"round": state.round, "values": values})
+        return flwr.app.Message(flwr.app.RecordDict({RECORD: answer}), reply_to=message)
 
     app.query()(reply)
     return app
@@ -129,16 +122,15 @@ def make_server_app(
     flwr = _flower()
     app = flwr.serverapp.ServerApp()
 
-    def main(grid: Any, context: Any) -> None:
+    def main(grid: Any, _: Any) -> None:
         state = init_server(**settings)
         nodes = _wait_for_nodes(grid, state.n_clients, timeout)
         number = {node: client for client, node in enumerate(nodes)}
-        session = f"{context.run_id}"
 
         def ask(state: State, clients: Mapping[int, int]) -> dict[int, Update]:
             messages: list[Any] = []
             for node, client in clients.items():
-                record = {"session": session, "client": client, "state": state_bytes(state, client)}
+                record = {"client": client, "state": state_bytes(state, client)}
                 content = flwr.app.RecordDict({RECORD: flwr.app.ConfigRecord(record)})
                 messages.append(flwr.app.Message(content, dst_node_id=node, message_type="query"))
             replies = grid.send_and_receive(messages, timeout=timeout)

@@ -20,16 +20,16 @@ from typing import Any
 
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
 from discreet.federated.account import Account, check_silo
-from discreet.federated.rounds import client_update
+from discreet.federated.sessions import Session, Sessions
 from discreet.federated.state import TERMS, State, agreed_terms
-from discreet.federated.wire import RECORD, read_state, values_bytes
+from discreet.federated.wire import RECORD, read_state
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["Silo", "read_tasks", "serve"]
 
 _LOOK_EVERY = 1.0
-_MOST_SESSIONS = 8
+_LONGEST_PAUSE = 30.0
+_LONGEST_LINE = 300
 _NO_ANSWER = "the silo does not answer this"
 
 
@@ -72,6 +72,9 @@ class Silo:
         What was agreed to (:func:`read_tasks`). A server that asks for anything else gets no answer.
     confirm : callable, optional
         As for :class:`Account`.
+    folder : path, optional
+        Where runs that have paid are kept, so that they survive a restart
+        (:mod:`~discreet.federated.sessions`). None: in memory only.
     """
 
     def __init__(
@@ -81,37 +84,48 @@ class Silo:
         tasks: Sequence[Mapping[str, Any]],
         *,
         confirm: Callable[[str, int, int], bool] | None = None,
+        folder: str | Path | None = None,
     ) -> None:
         self._counts = check_silo(corpus, corpus.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm
-        self._accounts: dict[str, Account] = {}
+        self._sessions = Sessions(ledger, folder)
 
-    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, asked: Mapping[str, Any], run: int | str) -> dict[str, Any]:
         """Return the answer to one message: its round, and the values as bytes.
+
+        Parameters
+        ----------
+        asked : mapping
+            The message: ``client``, this silo's number, and ``state``.
+        run : int or str
+            Which run it belongs to, as the transport knows it; what a message says of itself could be anything. No
+            other run can speak in this one.
 
         Raises
         ------
         DiscreetError
             Where nothing is sent; for the silo's own eyes.
         """
-        state = read_state(bytes(asked["state"]))
-        account = self._account(str(asked["session"]), int(asked["client"]), state)
-        update = client_update(state, self._counts, SecureStream(None), account)
-        return {"round": state.round, "values": values_bytes(update.values)}
+        content, client = bytes(asked["state"]), int(asked["client"])
+        state = read_state(content)
+        session = self._session(str(run), client, state)
+        values = session.answer(content, state, self._counts)
+        self._sessions.keep(str(run))
+        return {"round": state.round, "values": values}
 
-    def _account(self, session: str, client: int, state: State) -> Account:
+    def _session(self, run: str, client: int, state: State) -> Session:
         terms = agreed_terms(state)
-        known = self._accounts.get(session)
-        if known is not None and known.client == client:
-            return known
         task = next((t for t in self.tasks if all(terms[name] == value for name, value in t.items())), None)
         if task is None:
-            shown = ", ".join(f"{name}={value!r}" for name, value in terms.items())
-            raise PrivacyError(f"the server asks for none of the tasks that were agreed ({shown}).")
-        while len(self._accounts) >= _MOST_SESSIONS:
-            self._accounts.pop(next(iter(self._accounts)))
-        self._accounts[session] = Account(client, self.ledger, expected=task, confirm=self.confirm)
-        return self._accounts[session]
+            told = ", ".join(f"{name}={value!r}" for name, value in terms.items())
+            raise PrivacyError(f"the server asks for none of the tasks that were agreed ({told}).")
+        known = self._sessions.find(run, expected=task, confirm=self.confirm)
+        if known is None:
+            account = Account(client, self.ledger, expected=task, confirm=self.confirm)
+            return self._sessions.begin(run, account)
+        if known.account.client != client:
+            raise PrivacyError(f"in this run the silo is client {known.account.client}, and stays so.")
+        return known
 
 
 def _flower() -> dict[str, Any]:
@@ -169,35 +183,56 @@ def serve(
         _keys(node_key),
     )
     with connect() as (_, receive, send, _, _, pull, push, confirm_received):
+        pause = _LOOK_EVERY
         while not stop():
-            came = receive()
+            try:
+                came = receive()
+                if came is not None:
+                    message, tree = came
+                    run = message.metadata.run_id  # as the SuperLink says; it asks for a token of that run
+                    whole = flower["pull_and_inflate_object_from_tree"](
+                        tree,
+                        partial(pull, run),
+                        partial(confirm_received, run),
+                        return_type=flower["Message"],
+                    )
+                    whole.metadata.__dict__["_message_id"] = tree.object_id
+                    reply = _reply(silo, whole, run, flower, tell)
+                    reply.metadata.__dict__["_message_id"] = reply.object_id
+                    with flower["no_object_id_recompute"]():
+                        objects = flower["get_all_nested_objects"](reply)
+                        # How long it took would tell how many documents there are: nobody needs to know.
+                        wanted, session = send(reply, flower["get_object_tree"](reply), 0.0)
+                        flower["push_objects"](
+                            objects, partial(push, run, session), object_ids_to_push=set(wanted)
+                        )
+            except (
+                Exception
+            ) as fault:  # a run that ended meanwhile, a SuperLink that is gone: the silo goes on
+                tell(f"a message could not be fetched or answered ({type(fault).__name__}); going on")
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                continue
+            pause = _LOOK_EVERY
             if came is None:
                 time.sleep(_LOOK_EVERY)
-                continue
-            message, tree = came
-            run = message.metadata.run_id
-            whole = flower["pull_and_inflate_object_from_tree"](
-                tree, partial(pull, run), partial(confirm_received, run), return_type=flower["Message"]
-            )
-            whole.metadata.__dict__["_message_id"] = tree.object_id
-            started = time.monotonic()
-            reply = _reply(silo, whole, flower, tell)
-            reply.metadata.__dict__["_message_id"] = reply.object_id
-            with flower["no_object_id_recompute"]():
-                objects = flower["get_all_nested_objects"](reply)
-                wanted, session = send(reply, flower["get_object_tree"](reply), time.monotonic() - started)
-                flower["push_objects"](objects, partial(push, run, session), object_ids_to_push=set(wanted))
 
 
-def _reply(silo: Silo, message: Any, flower: Mapping[str, Any], tell: Callable[[str], object]) -> Any:
+def _line(text: str) -> str:
+    """Return a text as one line for a terminal on which somebody is asked: nothing in it can move, hide or wrap far."""
+    return "".join(each if each.isprintable() else "?" for each in text[:_LONGEST_LINE])
+
+
+def _reply(
+    silo: Silo, message: Any, run: int, flower: Mapping[str, Any], tell: Callable[[str], object]
+) -> Any:
     try:
-        asked = message.content[RECORD]
-        answer = silo.answer(asked)
-        tell(f"answered message {answer['round']} of session {asked['session']}")
+        answer = silo.answer(message.content[RECORD], run)
+        tell(f"answered message {answer['round']} of run {run}")
         content = flower["RecordDict"]({RECORD: flower["ConfigRecord"](answer)})
         return flower["Message"](content, reply_to=message)
     except DiscreetError as fault:
-        tell(f"not answered: {fault}")
+        tell(_line(f"not answered: {fault}"))
     except Exception as fault:  # whatever a server sends, the silo goes on
         tell(f"not answered: a message that is none of ours ({type(fault).__name__})")
     return flower["Message"](flower["Error"](0, _NO_ANSWER), reply_to=message)

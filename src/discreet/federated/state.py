@@ -1,6 +1,7 @@
 """What the server keeps: settings that silos agree on (the terms), and how far the rounds are."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from discreet._validate import (
     whole,
 )
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
+from discreet.federated.secure_aggregation.masker import MOST_SILOS
 from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.secure_aggregation.shared_noise import check_tolerated
 
@@ -38,21 +40,26 @@ __all__ = [
 ]
 
 MECHANISMS = ("aggregate", "bits", "rrp")
+#: Beyond what anybody needs, and far below what would fill a silo's memory.
+_MOST, _MOST_ROUNDS = 10**7, 10**4
 
 #: What settings must be, on either side of the wire.
 RULES = rules(
     mechanism=choice(*MECHANISMS),
-    n_clients=whole(),
-    n_topics=whole(),
-    n_words=whole(),
-    n_rounds=whole(),
+    n_clients=whole(most=MOST_SILOS),
+    n_topics=whole(most=_MOST),
+    n_words=whole(most=_MOST),
+    n_rounds=whole(most=_MOST_ROUNDS),
     delta=number(least=0, below=1),
-    reports_per_token=whole(),
-    most_reports=whole(),
+    reports_per_token=whole(most=_MOST_ROUNDS),
+    most_reports=whole(most=2**40),
     tolerated=whole(0),
     silos_see_result=FLAG,
     density=number(above=0, below=1),
-    vocabulary=Rule("a digest as text, or empty", lambda value: isinstance(value, str)),
+    vocabulary=Rule(
+        "a digest in 64 hexadecimal digits, or empty",
+        lambda value: isinstance(value, str) and bool(re.fullmatch("([0-9a-f]{64})?", value)),
+    ),
 )
 
 

@@ -79,12 +79,12 @@ def _header(state: State) -> dict[str, Any]:
 
 
 def _archive(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return one npz file."""
+    """Return one npz file, the same bytes for the same content: a message that is asked for again is known by them."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as parts:
-        parts.writestr("header.json", json.dumps(header))
+        parts.writestr(zipfile.ZipInfo("header.json"), json.dumps(header))
         for name, array in arrays.items():
-            parts.writestr(f"{name}.npy", values_bytes(array))
+            parts.writestr(zipfile.ZipInfo(f"{name}.npy"), values_bytes(array))
     return file.getvalue()
 
 
@@ -101,7 +101,8 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:
         raise ValueError("no such round")
     topics = arrays.pop("topics")
-    if topics.size and topics.shape != (terms["n_topics"], terms["n_words"]):
+    needed = bool(topics.size) or terms["mechanism"] == "rrp"  # a silo would find out after it had paid
+    if needed and topics.shape != (terms["n_topics"], terms["n_words"]):
         raise ValueError("topics of another shape")
     if not (np.isfinite(topics).all() and (topics >= 0).all()):
         raise ValueError("topics that are no probabilities")

@@ -33,12 +33,13 @@ from discreet.federated.secure_aggregation.secret_shares import (
 )
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["BOX_BYTES", "Masker"]
+__all__ = ["BOX_BYTES", "MOST_SILOS", "Masker"]
 
 #: Two shares (of s, of b) and the tag.
 BOX_BYTES = 2 * SHARE_BYTES + TAG_BYTES
 _LARGEST = 2**62
-_MOST_SILOS = 2**16
+#: Numbers of silos are below this.
+MOST_SILOS = 2**16
 _STEPS = ("keys", "shares", "checks", "members", "vector", "senders", "reveal")
 
 
@@ -63,8 +64,8 @@ class Masker:
     def __init__(
         self, client: int, threshold: int, stream: SecureStream, *, terms: bytes, ledger: bytes | None
     ) -> None:
-        if not 0 <= client < _MOST_SILOS:
-            raise ParameterError(f"client must be from 0 to {_MOST_SILOS - 1}, but is {client!r}.")
+        if not 0 <= client < MOST_SILOS:
+            raise ParameterError(f"client must be from 0 to {MOST_SILOS - 1}, but is {client!r}.")
         self.client, self.threshold, self._terms = client, threshold, terms
         own = stream.spawn("masks")
         self._channel = uniform(own)
@@ -143,7 +144,7 @@ class Masker:
         self._expect("keys")
         if hellos.get(self.client) != self._announced:
             raise PrivacyError("the list of keys is wrong: it lacks this silo's own; start the sum anew.")
-        if not all(0 <= silo < _MOST_SILOS for silo in hellos):  # the share of silo -1 would be the secret
+        if not all(0 <= silo < MOST_SILOS for silo in hellos):  # the share of silo -1 would be the secret
             raise PrivacyError(
                 "the list of keys is wrong: it has numbers that no silo has; start the sum anew."
             )

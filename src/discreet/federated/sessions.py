@@ -1,0 +1,235 @@
+"""What a silo keeps of each run between messages: its account, and its last answer. Runs that have paid, on the disk.
+
+*The last answer*: a message that is asked for again, byte for byte, gets the same bytes again. Nothing is computed,
+booked or told by that: an answer that was lost or late costs no second one. Any other second message is refused, or
+booked, as ever.
+
+*What a restart may find.* Keys that mask a second sum would lay the difference of two sums open, and shares that were
+told for one list of silos must not be told for another. So
+
+* a run is written down when it has paid, which for a sum is after its vector was made: no keys are ever read back that
+  could still mask one. (Were they, the ledger would refuse: it books a roster once, under its own lock.) A run that
+  is cut off before that has cost nothing, and is begun anew;
+* what is written is on the disk before the answer leaves, so that no crash takes back what was told. Where it cannot
+  be written, nothing is sent, until it can;
+* one process at a time has the folder, by a lock for as long as it lives;
+* with the last message, the keys are forgotten.
+
+What nobody can prevent is that somebody puts an older copy of the folder back: with a server that lies, that could have
+a silo vouch for two lists. Take the folder away instead; all it costs are the sums that are under way.
+
+The files hold keys: they are their owner's alone (mode 0600), and as secret as the texts.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import stat
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet._files import write_whole
+from discreet.errors import DiscreetError, PrivacyError
+from discreet.federated.account import Account
+from discreet.federated.rounds import client_update
+from discreet.federated.state import State
+from discreet.federated.wire import account_json, read_account, values_bytes
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.noise.stream import SecureStream
+
+__all__ = ["Session", "Sessions"]
+
+_SCHEMA = "discreet.session/1"
+_LARGEST_FILE = 1 << 30
+#: Runs that have not paid, or have ended: more of them are forgotten, the oldest first.
+_MOST_IDLE = 64
+_AFTER_VECTOR = ("vector", "senders", "reveal")
+
+
+class Session:
+    """One run's account, and the last message with its answer."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.ended = False
+        self._asked, self._answer = "", b""
+
+    @property
+    def paid(self) -> bool:
+        """Whether anything was booked for it."""
+        return bool(self.account.rounds)
+
+    def answer(self, content: bytes, state: State, corpus: Any) -> bytes:
+        """Return the answer to a message, as the bytes of its values: the same where it is asked again.
+
+        Parameters
+        ----------
+        content : bytes
+            The message.
+        state : State
+            As it was read.
+        corpus : matrix of counts, or a callable that returns one
+        """
+        asked = hashlib.sha256(content).hexdigest()
+        if not self._answer or asked != self._asked:
+            update = client_update(state, corpus, SecureStream(None), self.account)
+            self._asked, self._answer = asked, values_bytes(update.values)
+            if state.round == state.n_rounds - 1:
+                self.ended, self.account.masker = True, None
+        return self._answer
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything, secrets included."""
+        return {
+            "account": account_json(self.account),
+            "asked": self._asked,
+            "answer": base64.b64encode(self._answer).decode(),
+            "ended": self.ended,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], ledger: Ledger | None, **how: Any) -> "Session":
+        """Return what was written; ``ledger`` and ``how`` as for :func:`~discreet.federated.wire.read_account`."""
+        session = cls(read_account(value["account"], ledger, **how))
+        session._asked, session.ended = str(value["asked"]), bool(value["ended"])
+        session._answer = base64.b64decode(value["answer"], validate=True)
+        return session
+
+
+class Sessions:
+    """All runs of a silo.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    folder : path, optional
+        Where runs that have paid are kept; made where it is absent. None: in memory only.
+
+    Raises
+    ------
+    PrivacyError
+        Where another process has the folder.
+    """
+
+    def __init__(self, ledger: Ledger, folder: str | Path | None = None) -> None:
+        self._ledger, self._known = ledger, dict[str, Session]()
+        self._written: dict[str, str] = {}
+        self._folder = None if folder is None else Path(folder).absolute()
+        self._handle = -1
+        if self._folder is not None:
+            self._handle = _only_here(self._folder)
+            weakref.finalize(self, os.close, self._handle)
+
+    def find(self, run: str, **how: Any) -> Session | None:
+        """Return the session of a run, from the disk where memory has none; ``how`` as for :class:`Account`."""
+        if run not in self._known and self._folder is not None:
+            found = self._read(run, how)
+            if found is not None:
+                self._known[run] = found
+        return self._known.get(run)
+
+    def begin(self, run: str, account: Account) -> Session:
+        """Return a new session; those that have not paid or have ended make room, others never do."""
+        idle = [name for name, known in self._known.items() if known.ended or not known.paid]
+        for name in idle[: max(len(idle) + 1 - _MOST_IDLE, 0)]:
+            del self._known[name]
+        self._known[run] = Session(account)
+        return self._known[run]
+
+    def keep(self, run: str) -> None:
+        """Write a session down, if it has paid: to be called before its answer leaves.
+
+        Raises
+        ------
+        DiscreetError
+            Where it cannot be written. The answer must not leave then; the same message asked again tries again.
+        """
+        session = self._known[run]
+        if self._folder is None or not session.paid:
+            return
+        content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity, **session.to_json()}
+        text = json.dumps(content)
+        checksum = hashlib.sha256(text.encode()).hexdigest()
+        if self._written.get(run) == checksum:
+            return
+        try:
+            write_whole(f"{checksum}\n{text}".encode(), self._path(run), "a silo's session", secret=True)
+            os.fsync(self._handle)  # the new name, too, is on the disk
+        except OSError as fault:
+            raise PrivacyError(
+                f"what run {run} has come to cannot be written to {self._folder} ({fault.strerror}), so nothing is "
+                "sent; make room, and have the server ask again."
+            ) from None
+        self._written[run] = checksum
+
+    def _path(self, run: str) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{hashlib.sha256(run.encode()).hexdigest()[:32]}.json"
+
+    def _read(self, run: str, how: Mapping[str, Any]) -> Session | None:
+        try:
+            content = _read_own(self._path(run))
+        except FileNotFoundError:
+            return None
+        except OSError as fault:
+            raise PrivacyError(f"what is kept of run {run} cannot be read ({fault.strerror}).") from None
+        try:
+            checksum, text = content.split(b"\n", 1)
+            if hashlib.sha256(text).hexdigest().encode() != checksum:
+                raise ValueError("damaged")
+            value = json.loads(text)
+            if (value["schema"], value["run"], value["ledger"]) != (_SCHEMA, run, self._ledger.identity):
+                raise ValueError("of another run or another ledger")
+            session = Session.from_json(value, self._ledger, **how)
+            masker = session.account.masker
+            if not session.paid or (masker is not None and masker._step not in _AFTER_VECTOR):
+                raise ValueError("of a run that had not paid, which is never written")
+        except DiscreetError:
+            raise
+        except Exception as fault:  # whatever a damaged file does to a reader
+            raise PrivacyError(
+                f"what is kept of run {run} in {self._path(run)} is damaged, or of another ledger; the run cannot go "
+                "on. Take the file away."
+            ) from fault
+        self._written[run] = checksum.decode()
+        return session
+
+
+def _only_here(folder: Path) -> int:
+    """Return the handle of the folder, locked as long as this process lives."""
+    import fcntl
+
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        mode = os.fstat(handle)
+    except OSError as fault:
+        raise PrivacyError(
+            f"sessions cannot be kept in {folder}: {fault.strerror}; give another ledger's path."
+        ) from fault
+    if mode.st_uid != os.geteuid() or stat.S_IMODE(mode.st_mode) & 0o077:
+        os.close(handle)
+        raise PrivacyError(
+            f"{folder} holds keys, and others can read it or own it: make it yours alone (chmod 700)."
+        )
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise PrivacyError(
+            f"another silo runs with {folder}: two of them could give two answers under one key. Stop it, or give this "
+            "one a ledger and texts of its own."
+        ) from None
+    return handle
+
+
+def _read_own(path: Path) -> bytes:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
+            raise OSError(0, "no file of ours")
+        return file.read()
