@@ -38,6 +38,7 @@ _ClickException: Any = _UsageError.__base__
 
 #: What parameters of the library are called on the command line, where that is not ``--name``.
 _OPTIONS = {
+    "division": "--disjoint",
     "end": "--to",
     "freq": "--every",
     "group_selection": "--private-groups",

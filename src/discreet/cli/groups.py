@@ -10,7 +10,17 @@ from discreet.errors import CorpusError, ParameterError
 if TYPE_CHECKING:
     from discreet.central import TopicPrevalence
 
-__all__ = ["End", "Every", "Groups", "PrivateGroups", "Start", "Unlisted", "check_field", "shares_of"]
+__all__ = [
+    "Disjoint",
+    "End",
+    "Every",
+    "Groups",
+    "PrivateGroups",
+    "Start",
+    "Unlisted",
+    "check_field",
+    "shares_of",
+]
 
 Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one a line.")]
 Every = Annotated[
@@ -18,6 +28,13 @@ Every = Annotated[
 ]
 Start = Annotated[str | None, typer.Option("--from", help="First day or month, as 2024-01.")]
 End = Annotated[str | None, typer.Option("--to", help="Last day or month, as 2026-06.")]
+Disjoint = Annotated[
+    bool,
+    typer.Option(
+        "--disjoint",
+        help="Each document has one such date, which never changes: months released one by one cost as one.",
+    ),
+]
 Unlisted = Annotated[
     str | None, typer.Option(help="What becomes of labels that are not listed: error, leave_out or other.")
 ]

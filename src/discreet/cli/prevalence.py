@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
+from discreet.cli.groups import (
+    Disjoint,
+    End,
+    Every,
+    Groups,
+    PrivateGroups,
+    Start,
+    Unlisted,
+    check_field,
+    shares_of,
+)
 from discreet.cli.options import (
     Author,
     Delta,
@@ -37,6 +47,7 @@ def prevalence(
     every: Every = None,
     start: Start = None,
     end: End = None,
+    disjoint: Disjoint = False,
     private_groups: PrivateGroups = False,
     unlisted: Unlisted = None,
     epsilon: Annotated[
@@ -88,6 +99,7 @@ def prevalence(
         privacy_unit=unit,
         start=start,
         end=end,
+        division=by if disjoint else None,
         unlisted=unlisted,
         random_state=seed,
         n_jobs=threads,

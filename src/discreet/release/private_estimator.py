@@ -127,8 +127,10 @@ class PrivateEstimator(PlannedEstimator):
         plan, ledger = self._plan(), self.ledger
         if ledger is None:
             ledger = ledger_of_choices(X) or self._own_ledger(plan)
-        reservation = ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
-        return Booking(ledger, plan, reservation)
+        return Booking(ledger, plan, self._reserve(ledger, plan))
+
+    def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
+        return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
 
     def _notice(self, booking: Booking, counts: Any) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning."""

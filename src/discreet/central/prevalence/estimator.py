@@ -41,7 +41,7 @@ from discreet.corpus.owners import check_same_rows
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.booked_choices import seeded_choices
@@ -83,6 +83,10 @@ class TopicPrevalence(PrivateEstimator):
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional
         With ``freq``: the public range.
+    division : str, optional
+        With ``freq``: the public name of the date ("date received"), where months are released one after another on one
+        ledger. A document has one such date, which never changes; then these releases cost as much as the dearest of
+        them. For documents as the unit only: those of a person add up.
     unlisted : {"error", "leave_out", "other"}, optional
         What becomes of documents whose label is not listed; "other" adds a group of that name. By default "error" for
         public groups, "leave_out" for those chosen privately.
@@ -153,6 +157,7 @@ class TopicPrevalence(PrivateEstimator):
         freq: str | None = None,
         start: Any = None,
         end: Any = None,
+        division: str | None = None,
         unlisted: str | None = None,
         group_selection: str = "public",
         selection_share: float = 0.25,
@@ -171,6 +176,7 @@ class TopicPrevalence(PrivateEstimator):
         self.freq = freq
         self.start = start
         self.end = end
+        self.division = division
         self.unlisted = unlisted
         self.group_selection = group_selection
         self.selection_share = selection_share
@@ -276,17 +282,31 @@ class TopicPrevalence(PrivateEstimator):
         event = mechanism.event()
         return Plan(event if names is None else events.together(names.event(), event), _How(mechanism, names))
 
+    def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
+        if self.division is None:
+            return super()._reserve(ledger, plan)
+        return ledger.reserve_part(
+            plan.event,
+            self._entry(),
+            division=f"{self.freq} of the {self.division}",
+            touched=self._public_groups(),
+            at_epsilon=self._event_at,
+        )
+
     def _purpose(self) -> tuple[str, Sequence[str]]:
         if self.group_selection == "private":
             return "shares of topics in groups", ["names of groups chosen privately"]
-        return "shares of topics in groups", [f"{len(self._public_groups())} groups"]
+        apart = [] if self.division is None else [f"each {self.freq} of the {self.division} pays for itself"]
+        return "shares of topics in groups", [f"{len(self._public_groups())} groups", *apart]
 
     def _faults(self) -> list[DiscreetError]:
         faults = super()._faults()
         if faults:
             return faults
+        if self.division is not None:
+            faults += self._faults_of_division()
         if self.group_selection == "public":
-            return collect(self._public_groups)
+            return [*faults, *collect(self._public_groups)]
         if (self.groups, self.freq, self.start, self.end) != (None, None, None, None):
             faults.append(
                 ParameterError(
@@ -301,6 +321,25 @@ class TopicPrevalence(PrivateEstimator):
                 ParameterError(
                     Parameter("unlisted"),
                     '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
+                )
+            )
+        return faults
+
+    def _faults_of_division(self) -> list[DiscreetError]:
+        name = Parameter("division")
+        faults: list[DiscreetError] = []
+        if not isinstance(self.division, str) or not self.division.strip():
+            faults.append(ParameterError(name, " must name the date that each document has one of."))
+        if self.freq is None or self.groups is not None:
+            faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
+        if self.unlisted == "other":
+            faults.append(ParameterError(name, ': documents of all other periods would be read for "other".'))
+        if self.privacy_unit != "document":
+            faults.append(
+                PrivacyError(
+                    name,
+                    " makes months cost as one where each document has its month; one person may have written in "
+                    "several, and their costs add up. Leave it out.",
                 )
             )
         return faults

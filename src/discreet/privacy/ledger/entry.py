@@ -24,11 +24,17 @@ class Entry:
     purpose : str
     booking : int
         Its number; the parts of a plan have the same. 0 where it was made before bookings were told apart.
+    division : str
+        The public rule by which documents are divided, where the event touches some parts only; else "".
+    touched : tuple of str
+        Those parts; () for everybody.
     """
 
     event: "Event"
     purpose: str
     booking: int = 0
+    division: str = ""
+    touched: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:

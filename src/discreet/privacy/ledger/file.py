@@ -31,6 +31,16 @@ _LARGEST_FILE = 16 * 2**20
 _LARGEST_NUMBER = 2**53
 
 
+class Booked(NamedTuple):
+    """One entry; booking 0: made before bookings were told apart. ``touched`` is empty where it concerns everybody."""
+
+    event: Any
+    purpose: str
+    booking: int
+    division: str = ""
+    touched: tuple[str, ...] = ()
+
+
 class Fields(NamedTuple):
     """What a checked ledger holds.
 
@@ -41,8 +51,7 @@ class Fields(NamedTuple):
         Of a ledger that can be booked on; None for a record.
     path : str or None
         The file that it is kept in.
-    entries : list of (event, purpose, booking)
-        Booking 0: made before bookings were told apart.
+    entries : list of Booked
     """
 
     epsilon: float
@@ -52,7 +61,7 @@ class Fields(NamedTuple):
     failure_share: float | None
     identity: str | None
     path: str | None
-    entries: list[tuple[Any, str, int]]
+    entries: list[Booked]
 
 
 def seal(fields: Fields) -> dict[str, Any]:
@@ -67,11 +76,18 @@ def seal(fields: Fields) -> dict[str, Any]:
         "privacy_unit": fields.privacy_unit,
         "neighboring": fields.neighboring,
     }
-    if fields.identity is None and fields.entries and not any(booking for _, _, booking in fields.entries):
-        content |= {"schema": _OLDER, "entries": [{"purpose": p, "event": e} for e, p, _ in fields.entries]}
+    if fields.identity is None and fields.entries and not any(e.booking for e in fields.entries):
+        content |= {
+            "schema": _OLDER,
+            "entries": [{"purpose": e.purpose, "event": e.event} for e in fields.entries],
+        }
         return {**content, "checksum": _checksum(content)}
     content["failure_share"] = fields.failure_share
-    content["entries"] = [{"purpose": p, "event": e, "booking": b} for e, p, b in fields.entries]
+    content["entries"] = [
+        {"purpose": e.purpose, "event": e.event, "booking": e.booking}
+        | ({"division": e.division, "touched": list(e.touched)} if e.touched else {})
+        for e in fields.entries
+    ]
     if fields.identity is not None:
         content["id"] = fields.identity
     if fields.path is not None:
@@ -108,7 +124,7 @@ def check(value: Any) -> Fields:
             None if older else content["failure_share"],
             content.get("id"),
             content.get("path"),
-            [(e["event"], e["purpose"], 0 if older else e["booking"]) for e in content["entries"]],
+            [_booked(e, older) for e in content["entries"]],
         )
     except (KeyError, TypeError):
         raise PrivacyError("the ledger lacks a field; restore it from a copy.") from None
@@ -117,14 +133,23 @@ def check(value: Any) -> Fields:
         for number in (fields.epsilon, fields.delta, fields.failure_share)
     ):
         raise PrivacyError("the ledger's numbers or entries are none; restore it from a copy.")
-    texts = [purpose for _, purpose, _ in fields.entries]
+    texts = [text for entry in fields.entries for text in (entry.purpose, entry.division, *entry.touched)]
     texts += [text for text in (fields.identity, fields.path) if text is not None]
     if not all(isinstance(text, str) for text in texts):
         raise PrivacyError("a ledger's purposes, id and path must be text; restore it from a copy.")
-    numbers = [booking for _, _, booking in fields.entries]
+    if any(bool(entry.division) != bool(entry.touched) for entry in fields.entries):
+        raise PrivacyError("a ledger's entry names a division without its parts; restore it from a copy.")
+    numbers = [entry.booking for entry in fields.entries]
     if not all(type(number) is int and number >= 0 for number in numbers) or numbers != sorted(numbers):
         raise PrivacyError("a ledger's bookings must be numbered in their order; restore it from a copy.")
     return fields
+
+
+def _booked(entry: Any, older: bool) -> Booked:
+    if older:
+        return Booked(entry["event"], entry["purpose"], 0)
+    divided: tuple[Any, ...] = (entry["division"], tuple(entry["touched"])) if "division" in entry else ()
+    return Booked(entry["event"], entry["purpose"], entry["booking"], *divided)
 
 
 def read(path: Path) -> Any:

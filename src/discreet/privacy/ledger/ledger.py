@@ -24,13 +24,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-import numpy as np
-
-from discreet.errors import BudgetExceeded, DiscreetError, PrivacyError
+from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry, check_purpose
-from discreet.privacy.ledger.filter import Standing
+from discreet.privacy.ledger.parts import check_division, dearest
 from discreet.privacy.ledger.refusal import Asked, refusal
 from discreet.privacy.ledger.reservation import Reservation
 from discreet.privacy.ledger.statement import Statement, entries_of
@@ -179,17 +177,11 @@ class Ledger(Statement):
 
         Raises
         ------
-        BudgetExceeded
-            Where the budget does not cover it. Nothing is booked.
-        PrivacyError
-            Where the ledger is closed, or the event is of a kind or size that is not accounted for, or ``once`` stands
-            in an earlier booking.
+        BudgetExceeded, PrivacyError
+            Where the budget does not cover it; where the ledger is closed, the event is of a kind or size that is not
+            accounted for, or ``once`` stands in an earlier booking. Nothing is booked.
         """
-        self._check_open()
-        check_purpose(purpose)
-        reservation = Reservation(event, purpose, rehearsed=self._rehearses)
-        (reservation.entry,) = self._book([(event, purpose)], at_epsilon, once)
-        return reservation
+        return self._reserve(event, purpose, at_epsilon=at_epsilon, once=once)
 
     def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
         """Book several events at once, priced together, before any of their data are read.
@@ -227,15 +219,13 @@ class Ledger(Statement):
     def reserve_parallel(self, parts: Sequence["Event"], purpose: str) -> tuple[Reservation, ...]:
         """Book events on *disjoint* sets of units, at the cost of the worst of them.
 
-        Every unit is in one set only, so adding or removing it changes one release only, and what is promised
-        to it is what that release promises.
+        Every unit is in one set only, so adding or removing it changes one release, whose promise it has.
 
         Parameters
         ----------
         parts : sequence of events
-            One for each set. The caller vouches that no unit is in two of the sets, and that a unit's set
-            depends on that unit alone (its year, its clinic; not its place in the file). Under ``replace_one`` the
-            replacement must stay in its set.
+            One for each set. You vouch that no unit is in two of them, and that a unit's set depends on that unit
+            alone (its year; not its place in the file). Under ``replace_one`` the replacement must stay in its set.
         purpose : str
             As for :meth:`reserve`.
 
@@ -246,10 +236,8 @@ class Ledger(Statement):
 
         Raises
         ------
-        BudgetExceeded
-            Where the worst event does not fit. Nothing is booked.
-        PrivacyError
-            Where no event is clearly the worst (see :func:`discreet.privacy.accounting.events.parallel`).
+        BudgetExceeded, PrivacyError
+            Where the worst does not fit; where none is clearly the worst (``events.parallel``). Nothing is booked.
         """
         from discreet.privacy.accounting import events
 
@@ -263,11 +251,46 @@ class Ledger(Statement):
         self._book([(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")])
         return reservations
 
+    def reserve_part(
+        self,
+        event: "Event",
+        purpose: str,
+        *,
+        division: str,
+        touched: Sequence[str],
+        at_epsilon: Callable[[float], "Event"] | None = None,
+    ) -> Reservation:
+        """Book an event that reads some parts of the corpus only: months that are released one after another.
+
+        Each document pays for its own part: what is spent is the dearest part. Proof, and what is refused (authors,
+        replaced documents, a second division): :mod:`discreet.privacy.ledger.parts`.
+
+        Parameters
+        ----------
+        event, purpose, at_epsilon
+            As for :meth:`reserve`, whose errors are raised here, too.
+        division : str
+            The public rule that says which part a document is in, such as "month of the date received". You vouch that
+            it looks at nothing but the document, and that the answer stays the same.
+        touched : sequence of str
+            The parts that the event reads; no document of another part has any influence on it.
+        """
+        return self._reserve(event, purpose, at_epsilon=at_epsilon, division=division, touched=tuple(touched))
+
+    def _reserve(self, event: "Event", purpose: str, **how: Any) -> Reservation:
+        self._check_open()
+        check_purpose(purpose)
+        reservation = Reservation(event, purpose, rehearsed=self._rehearses)
+        (reservation.entry,) = self._book([(event, purpose)], **how)
+        return reservation
+
     def _book(
         self,
         parts: Sequence[tuple["Event", str]],
         at_epsilon: Callable[[float], "Event"] | None = None,
         once: str | None = None,
+        division: str = "",
+        touched: tuple[str, ...] = (),
     ) -> tuple[Entry, ...]:
         storage = self._storage
         with storage.exclusively() as turn:
@@ -276,13 +299,14 @@ class Ledger(Statement):
                 raise PrivacyError(
                     f"{once!r} is booked on this ledger already, and must be once; nothing was booked."
                 )
-            standing = storage.standing()
-            total = _priced(standing, [event for event, _ in parts])
+            if division or touched:
+                check_division(storage.entries, division, touched, self.privacy_unit, self.neighboring)
+            standing, total = dearest(storage.standings().distinct(touched), [event for event, _ in parts])
             if not within(total.epsilon, self.epsilon):
                 asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
                 raise BudgetExceeded(refusal(standing, asked))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
-            new = tuple(Entry(event, purpose, number) for event, purpose in parts)
+            new = tuple(Entry(*part, number, division, touched) for part in parts)
             booked = (*storage.entries, *new)
             if turn is not None:
                 storage.identity = storage.identity or new_identity()
@@ -357,16 +381,6 @@ class Ledger(Statement):
         ledger._storage.entries = entries_of(fields)
         return ledger
 
-    def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
-        from discreet.privacy.accounting import events
-
-        epsilon, delta, neighboring, share = self._budget
-        written = [(events.to_json(entry.event), entry.purpose, entry.booking) for entry in entries]
-        path = None if identity is None or self.path is None else str(self.path)
-        return ledger_file.seal(
-            ledger_file.Fields(epsilon, delta, self.privacy_unit, neighboring, share, identity, path, written)
-        )
-
     def _copy(self) -> "Ledger":
         budget = self._budget
         copy = Ledger(
@@ -383,18 +397,3 @@ class Ledger(Statement):
         if self.path is not None:
             return Ledger.open, (str(self.path),)
         return Ledger.from_json, (self.snapshot().to_json(),)
-
-
-def _priced(standing: Standing, booked: Sequence["Event"]) -> Cost:
-    """Return what all costs with a booking more; ``PrivacyError`` where no accountant reaches as far."""
-    try:
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return standing.after(booked).cost()
-    except DiscreetError:
-        raise
-    except (ArithmeticError, ValueError):
-        pass  # of libraries whose floats end before the event's parameters do
-    raise PrivacyError(
-        "an event is so small or so large that no accountant can price it; nothing was booked. Leave out what costs "
-        "nothing, and take a smaller loss for what costs everything."
-    )

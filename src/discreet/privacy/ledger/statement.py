@@ -10,7 +10,7 @@ from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry
-from discreet.privacy.ledger.filter import Budget
+from discreet.privacy.ledger.filter import Budget, Standing
 from discreet.privacy.ledger.storage import NeverCopied, Storage
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
 
@@ -103,7 +103,7 @@ class Statement(NeverCopied):
             )
             several = len(entries) > 1
             return found._replace(accountant=f"{found.accountant}, {_AS_A_PLAN}") if several else found
-        return self._storage.standing().cost()
+        return self._storage.standings().cost()
 
     def remaining(self, *planned: "Event", together: bool = False) -> Cost:
         """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
@@ -122,7 +122,12 @@ class Statement(NeverCopied):
         self._refresh()
         if math.isinf(self.epsilon):
             return Cost(math.inf, self.delta, "no limit")
-        standing = self._storage.standing()
+        least = min(
+            self._left(standing, planned, together) for standing in self._storage.standings().distinct()
+        )
+        return Cost(least, self.delta, "one more Gaussian release")
+
+    def _left(self, standing: Standing, planned: "tuple[Event, ...]", together: bool) -> float:
         if together and standing.first is None:
             frame = sort_events(planned, self.neighboring)
         else:
@@ -130,13 +135,25 @@ class Statement(NeverCopied):
                 standing = standing.after([event])
             frame = standing.next_frame()
         left = self.epsilon - float(standing.pure)
-        found = largest_gaussian(frame, left, self.delta) if standing.covered and left > 0 else 0.0
-        return Cost(found, self.delta, "one more Gaussian release")
+        return largest_gaussian(frame, left, self.delta) if standing.covered and left > 0 else 0.0
 
     def guarantee(self) -> Guarantee:
         """Return the promise that everything booked so far amounts to; see :meth:`spent` for when it holds."""
         spent = self.spent()
         return Guarantee(spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant)
+
+    def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
+        from discreet.privacy.accounting import events
+
+        epsilon, delta, neighboring, share = self._budget
+        written = [
+            ledger_file.Booked(events.to_json(e.event), e.purpose, e.booking, e.division, e.touched)
+            for e in entries
+        ]
+        path = None if identity is None or self.path is None else str(self.path)
+        return ledger_file.seal(
+            ledger_file.Fields(epsilon, delta, self.privacy_unit, neighboring, share, identity, path, written)
+        )
 
     def _refresh(self) -> None:
         storage = self._storage
@@ -174,7 +191,9 @@ def entries_of(fields: ledger_file.Fields) -> tuple[Entry, ...]:
     """Return the bookings that a checked ledger holds."""
     from discreet.privacy.accounting import events
 
-    entries = tuple(Entry(events.from_json(e), purpose, booking) for e, purpose, booking in fields.entries)
+    entries = tuple(
+        Entry(events.from_json(e.event), e.purpose, e.booking, e.division, e.touched) for e in fields.entries
+    )
     for entry in entries:
         list(events.leaves(entry.event))
     return entries

@@ -17,6 +17,7 @@ from discreet.errors import PrivacyError
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.filter import Budget, Standing
+from discreet.privacy.ledger.parts import Standings
 
 __all__ = ["NeverCopied", "Storage", "check_original", "new_identity", "storage_of"]
 
@@ -59,26 +60,26 @@ class Storage:
         self.path: Path | None = None
         self.identity: str | None = new_identity()
         self.entries: tuple[Entry, ...] = ()
-        self._stood = ((), Standing(budget))
+        self._stood: tuple[tuple[Entry, ...], Standings] = ((), Standings(Standing(budget), {}))
         self._lock = threading.RLock()
         self._process = os.getpid()
 
-    def standing(self) -> Standing:
-        """Return where the filter stands after all entries; quick where only new ones were added."""
+    def standings(self) -> Standings:
+        """Return where the filters stand after all entries; quick where only new ones were added."""
         with self._lock:
             entries = self.entries
-            done, standing = self._stood
+            done, standings = self._stood
             if entries[: len(done)] != done:
-                done, standing = (), Standing(standing.budget)
+                done, standings = (), Standings(Standing(standings.elsewhere.budget), {})
             rest = entries[len(done) :]
             while rest:
                 together = rest[:1]
                 if rest[0].booking:
                     together = tuple(entry for entry in rest if entry.booking == rest[0].booking)
-                standing = standing.after(entry.event for entry in together)
+                standings = standings.after((entry.event for entry in together), rest[0].touched)
                 rest = rest[len(together) :]
-            self._stood = entries, standing
-            return standing
+            self._stood = entries, standings
+            return standings
 
     def check_process(self) -> None:
         """Raise ``PrivacyError`` in a fork of the process that a ledger without a file belongs to."""
