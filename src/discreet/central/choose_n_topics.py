@@ -47,7 +47,7 @@ from discreet.release.private_estimator import (
     book_together,
     faults_of_call,
     faults_of_estimator,
-    ledger_of_words,
+    ledger_of_choices,
 )
 from discreet.release.record import Release
 
@@ -180,7 +180,7 @@ def choose_n_topics_privately(
     words, faults = take_words(models[0], X, None, False)
     refuse([*faults_of_estimator(models[0]), *faults_of_call(models[0], X, owners), *faults])
     each = _epsilon_of_each(choice, len(models), epsilon, delta)
-    book = ledger or ledger_of_words(X) or Ledger(epsilon, delta, privacy_unit=privacy_unit)
+    book = ledger or ledger_of_choices(X) or Ledger(epsilon, delta, privacy_unit=privacy_unit)
     for model in models:
         model.epsilon = each
     public = [read_public(model, words.words) for model in models]
