@@ -92,6 +92,30 @@ def test_transform_writes_shares_that_sum_to_one(model, letters, tmp_path, suffi
     assert len(set.union(*strongest)) == 3
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_transform_names_the_documents(model, tmp_path, suffix, capsys):
+    notes, out = tmp_path / "notes.csv", tmp_path / f"topics.{suffix}"
+    notes.write_text("id;body\na-1;nurse ward\nb-2;  \nc-3;nurse\n")
+    command = f"transform {model} {notes} --text body --out {out} --id id --skip-empty".split()
+    assert run([*command, "--delimiter", ";"]) == 0
+    assert "left out 1 document without text" in capsys.readouterr().err
+    if suffix == "csv":
+        with out.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+    elif suffix == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    else:
+        rows = pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist()
+    assert [row["id"] for row in rows] == ["a-1", "c-3"]
+    assert [int(row["document"]) for row in rows] == [0, 1]
+    for row in rows:
+        shares = [float(row[f"topic_{topic}"]) for topic in range(3)]
+        assert all(share == round(share, 6) for share in shares)
+        assert sum(shares) == pytest.approx(1, abs=2e-6)
+    assert run(f"transform {model} {notes} --text body --out {out} --id topic_1 --force".split()) == 2
+    assert "rename the field" in capsys.readouterr().err
+
+
 def test_transform_refuses_an_ending_it_cannot_write(model, letters, capsys):
     assert run(f"transform {model} {letters} --text body --out topics.xlsx".split()) == 2
     assert ".parquet, .csv, .jsonl" in capsys.readouterr().err

@@ -325,14 +325,14 @@ def test_svmlight_of_scikit_learn(tmp_path):
         counts, labels, str(tmp_path / "a.svmlight"), comment="made by hand", query_id=np.arange(15)
     )
     with pytest.raises(CorpusError, match="word number outside 1"):
-        read_corpus(tmp_path / "a.svmlight")
+        read_corpus(tmp_path / "a.svmlight", zero_based=False)
     corpus = read_corpus(tmp_path / "a.svmlight", zero_based=True)
     assert np.array_equal(corpus.counts.toarray(), counts)
     assert corpus.labels.tolist() == labels.tolist()
     dump_svmlight_file(counts, labels, str(tmp_path / "b.libsvm"), zero_based=False)
     assert np.array_equal(read_corpus(tmp_path / "b.libsvm").counts.toarray(), counts)
     (tmp_path / "c.libsvm").write_text("1,2 1:1.0 # note\nspam 2:3\n")
-    corpus = read_corpus(tmp_path / "c.libsvm", vocabulary=["a", "b", "c"])
+    corpus = read_corpus(tmp_path / "c.libsvm", vocabulary=["a", "b", "c"], zero_based=False)
     assert corpus.labels.tolist() == ["1,2", "spam"]
     assert corpus.counts.toarray().tolist() == [[1, 0, 0], [0, 3, 0]]
 

@@ -1,6 +1,7 @@
 """Put the sub-commands together, and turn every error on purpose into one line and exit code 2."""
 
 import os
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -150,8 +151,10 @@ def _in_options(error: DiscreetError, command: str) -> str:
 
     def call(part: Parameter | Proposal) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))
+        if isinstance(part, Proposal) and part.value is False:
+            return f"--no-{option.removeprefix('--')}"
         if isinstance(part, Proposal) and part.value is not ... and part.value is not True:
-            return f"{option} {part.value}"
+            return f"{option} {shlex.quote(str(part.value))}"
         return option
 
     return error.told(call)

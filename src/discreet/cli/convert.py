@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, Force, Quiet, Text, Vocabulary, VocabularyIsPublic, stop_word_list
+from discreet.cli.options import (
+    Delimiter,
+    Encoding,
+    Force,
+    Quiet,
+    SkipEmpty,
+    Text,
+    Vocabulary,
+    VocabularyIsPublic,
+    ZeroBased,
+    stop_word_list,
+)
+from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
 
-__all__ = ["convert", "declare_public", "load"]
+__all__ = ["convert", "declare_public", "load", "say_skipped"]
 
 SIDES = ("vocab", "owners", "labels", "origin")
 
@@ -42,10 +54,9 @@ def convert(
         str | None, typer.Option(help='Public stop words: "english", or a file. None by default.')
     ] = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Character between the columns of CSV.")] = None,
-    zero_based: Annotated[
-        bool, typer.Option("--zero-based", help="The SVMlight file numbers its words from 0.")
-    ] = False,
+    delimiter: Delimiter = None,
+    zero_based: ZeroBased = None,
+    skip_empty: SkipEmpty = False,
     encoding: Encoding = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -73,7 +84,8 @@ def convert(
         "token_pattern": token_pattern,
         "delimiter": delimiter,
         "encoding": encoding,
-        "zero_based": zero_based or None,
+        "zero_based": zero_based,
+        "skip_empty": skip_empty or None,
     }
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
@@ -81,6 +93,7 @@ def convert(
         corpus = declare_public(corpus, "convert")
     for file in beside:
         say.print(f"used {file}", markup=False)
+    say_skipped(corpus, say)
     written = _write(corpus, out, target_format, force)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
     say.print(repr(corpus), markup=False)
@@ -103,7 +116,7 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     beside: dict[str, Any] = {}
     row = FORMATS.get(known)
-    if row is not None and row.holds == "counts" and not row.whole:
+    if not is_standard_input(source) and row is not None and row.holds == "counts" and not row.whole:
         for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=False):
             file = side_file(source, side)
             if option not in given and file.is_file():
@@ -112,6 +125,13 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
     if "vocabulary" in beside:  # which must not have been exchanged
         read_word_origin(source, corpus.vocabulary)
     return corpus, list(beside.values())
+
+
+def say_skipped(corpus: "Corpus", say: Any) -> None:
+    """Say how many documents without text were left out."""
+    if corpus.n_skipped:
+        one = corpus.n_skipped == 1
+        say.print(f"left out {corpus.n_skipped} document{'' if one else 's'} without text", markup=False)
 
 
 def declare_public(corpus: "Corpus", command: str) -> "Corpus":
@@ -131,14 +151,14 @@ def _check(source: Path, out: Path, target_format: str | None, force: bool) -> N
     if wanted not in WRITABLE_FORMATS:
         why = "holds raw text, which counts are not" if wanted in FORMATS else "is not known"
         raise CorpusError(f"--to {wanted}: this format {why}; choose one of {listed(WRITABLE_FORMATS)}.")
-    if not source.exists():
+    if not is_standard_input(source) and not source.exists():
         raise CorpusError(f"{source} does not exist; check the path.")
     if out.is_dir():
         raise CorpusError(f"{out} is a folder; name a file to write.")
     if not out.absolute().parent.is_dir():
         raise CorpusError(f"{out}: its folder does not exist; make it first.")
     if out.exists():
-        if source.samefile(out):
+        if source.exists() and source.samefile(out):
             raise CorpusError(f"{out} is the file to read from; write to another one.")
         if not force:
             raise CorpusError(f"{out} exists; name another file, or say --force to replace it.")

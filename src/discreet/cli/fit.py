@@ -9,6 +9,7 @@ from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, t
 from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
 from discreet.cli.options import (
     Author,
+    Delimiter,
     Delta,
     Encoding,
     Epsilon,
@@ -16,12 +17,14 @@ from discreet.cli.options import (
     Force,
     Quiet,
     Seed,
+    SkipEmpty,
     Text,
     Threads,
     Vocabulary,
     VocabularyIsPublic,
     VocabularyShare,
     WordVectorFile,
+    ZeroBased,
     check_output_file,
     check_output_folder,
     stop_word_list,
@@ -53,6 +56,9 @@ def fit(
     ] = False,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_empty: SkipEmpty = False,
+    zero_based: ZeroBased = None,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
@@ -118,7 +124,7 @@ def fit(
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
-    from discreet.cli.convert import declare_public, load
+    from discreet.cli.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.corpus import TEXT_FORMATS, find_format
     from discreet.corpus.fields import field_names
@@ -188,8 +194,12 @@ def fit(
         "token_pattern": token_pattern,
         "encoding": encoding,
         "stop_words": stop_word_list(stop_words),
+        "delimiter": delimiter,
+        "skip_empty": skip_empty or None,
+        "zero_based": zero_based,
     }
     documents, beside = load(corpus, known, **options)
+    say_skipped(documents, say)
     for file in beside:
         say.print(f"used {file}", markup=False)
     documents = documents.without_owners() if each_document else documents

@@ -10,6 +10,7 @@ from discreet.errors import CorpusError, ReleaseError
 
 __all__ = [
     "Author",
+    "Delimiter",
     "Delta",
     "Encoding",
     "Epsilon",
@@ -18,6 +19,7 @@ __all__ = [
     "Model",
     "Quiet",
     "Seed",
+    "SkipEmpty",
     "Text",
     "Threads",
     "Vocabulary",
@@ -25,6 +27,7 @@ __all__ = [
     "VocabularyShare",
     "WordVectorFile",
     "Words",
+    "ZeroBased",
     "check_output_file",
     "check_output_folder",
     "stop_word_list",
@@ -73,6 +76,18 @@ VocabularyIsPublic = Annotated[
     ),
 ]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
+Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\\\t is a tab.")]
+SkipEmpty = Annotated[
+    bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--no-zero-based",
+        help="Whether the SVMlight file numbers its words from 0.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 

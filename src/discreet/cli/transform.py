@@ -10,8 +10,19 @@ import typer
 from numpy.typing import NDArray
 
 from discreet._files import write_file
-from discreet.cli.options import Encoding, FileFormat, Force, Model, Quiet, Text, Threads, check_output_file
-from discreet.errors import ReleaseError
+from discreet.cli.options import (
+    Delimiter,
+    Encoding,
+    FileFormat,
+    Force,
+    Model,
+    Quiet,
+    SkipEmpty,
+    Text,
+    Threads,
+    check_output_file,
+)
+from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
     from discreet.corpus import Corpus
@@ -27,26 +38,45 @@ def transform(
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_empty: SkipEmpty = False,
+    identifier: Annotated[
+        str | None, typer.Option("--id", help="Field that names each document; stands in the output, too.")
+    ] = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the topic shares of each document of CORPUS, in its order.
+    """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
     The result describes the new documents one by one and is as private as they are.
     """
+    from discreet.cli.convert import say_skipped
     from discreet.cli.display import console
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
     release = Release.load(model)
+    taken = ["document", *(f"topic_{topic}" for topic in range(len(release.topic_word)))]
+    if identifier in taken:
+        raise ParameterError(f"--id {identifier} is what a column of the output is called; rename the field.")
     documents = read_for(
-        release, corpus, file_format, text=text, encoding=encoding, token_pattern=token_pattern
+        release,
+        corpus,
+        file_format,
+        text=text,
+        encoding=encoding,
+        token_pattern=token_pattern,
+        delimiter=delimiter,
+        skip_empty=skip_empty or None,
+        label=identifier,
     )
     shares = release.transform(documents.counts, n_jobs=threads)
-    write_shares(shares, out)
+    named = None if identifier is None or documents.labels is None else documents.labels.tolist()
+    write_shares(shares, out, None if named is None else (str(identifier), named))
     say = console(quiet=quiet)
+    say_skipped(documents, say)
     say.print(f"wrote {out}: {len(shares)} documents, {shares.shape[1]} topics", markup=False)
     say.print("These shares describe the new documents; the release's guarantee does not cover them.")
 
@@ -70,30 +100,43 @@ def read_for(
     )
 
 
-def write_shares(shares: NDArray[np.float64], out: Path) -> None:
-    """Write the shares, one row a document, all of them or nothing."""
-    names = [f"topic_{topic}" for topic in range(shares.shape[1])]
+def write_shares(
+    shares: NDArray[np.float64], out: Path, identifiers: tuple[str, list[Any]] | None = None
+) -> None:
+    """Write the shares to 6 digits, one row a document, all of them or nothing.
+
+    Parameters
+    ----------
+    shares : array of shape (n_documents, n_topics)
+    out : Path
+    identifiers : tuple of str and list, optional
+        The name of a column, and what stands in it.
+    """
+    columns: dict[str, list[Any]] = {"document": list(range(len(shares)))}
+    if identifiers is not None:
+        columns[identifiers[0]] = identifiers[1]
+    rounded = np.round(shares, 6)
+    columns |= {f"topic_{topic}": rounded[:, topic].tolist() for topic in range(shares.shape[1])}
     writer = _WRITERS[out.suffix.lower()]
-    write_file(out, lambda file: writer(shares, names, file))
+    write_file(out, lambda file: writer(columns, file))
 
 
-def _write_csv(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
+def _write_csv(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
     import io
 
     file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["document", *names])
-    writer.writerows([row, *map(repr, shares[row].tolist())] for row in range(len(shares)))
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     file.detach()
 
 
-def _write_jsonl(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
-    for row in range(len(shares)):
-        record: dict[str, Any] = {"document": row, **dict(zip(names, shares[row].tolist(), strict=True))}
-        raw.write(json.dumps(record).encode() + b"\n")
+def _write_jsonl(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
+    for row in zip(*columns.values(), strict=True):
+        raw.write(json.dumps(dict(zip(columns, row, strict=True))).encode() + b"\n")
 
 
-def _write_parquet(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]) -> None:
+def _write_parquet(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -101,8 +144,6 @@ def _write_parquet(shares: NDArray[np.float64], names: list[str], raw: IO[bytes]
         raise ReleaseError(
             "writing Parquet needs pyarrow: pip install 'discreet[parquet]', or write .csv or .jsonl."
         ) from None
-    columns: dict[str, Any] = {"document": np.arange(len(shares))}
-    columns |= {name: np.ascontiguousarray(shares[:, topic]) for topic, name in enumerate(names)}
     pq.write_table(pa.table(columns), raw)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.corpus.files import PathLike
+from discreet.corpus.files import PathLike, is_standard_input
 from discreet.corpus.formats.table import FORMATS
 
 __all__ = ["field_names"]
@@ -27,6 +27,8 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> list
     list of str
         Names that can be printed on a line, shortened.
     """
+    if is_standard_input(path):  # it was read, and cannot be read again
+        return []
     module = FORMATS[format].load()
     names: list[Any] = module.field_names(path, encoding) if hasattr(module, "field_names") else []
     return [

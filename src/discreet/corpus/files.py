@@ -7,10 +7,11 @@ and messages end up in logs.
 import codecs
 import io
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from discreet.corpus.unpack import LONGEST_MAGIC, kind_of, unpacked
 from discreet.errors import CorpusError, Proposal
@@ -22,6 +23,7 @@ __all__ = [
     "as_text",
     "decoded",
     "first_few",
+    "is_standard_input",
     "open_source",
     "open_text",
     "read_lines",
@@ -33,6 +35,7 @@ PathLike = str | os.PathLike[str]
 _SHOWN = 5
 _MOST_PROBLEMS = 100
 _PEEKED = 4096
+_PIPED_SIZE = 1 << 30  # nobody knows how much will come; it is not held
 
 
 def first_few(items: Iterable[object], shown: int = _SHOWN) -> str:
@@ -104,16 +107,33 @@ class Source(NamedTuple):
     progress: Callable[[], tuple[int, int]]
 
 
+def is_standard_input(path: PathLike) -> bool:
+    """Whether what is to be read comes from a pipe."""
+    return os.fspath(path) == "-"
+
+
+@contextmanager
+def _bytes_of(path: PathLike) -> Generator[io.BufferedReader]:
+    if not is_standard_input(path):
+        with Path(path).open("rb") as raw:
+            yield raw
+        return
+    source: Any = getattr(sys.stdin, "buffer", None)
+    if source is None:
+        raise CorpusError("there is no standard input to read from; name a file.")
+    yield source if isinstance(source, io.BufferedReader) else io.BufferedReader(source)
+
+
 @contextmanager
 def open_source(path: PathLike) -> Generator[Source]:
     """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
-    with _reading(path), Path(path).open("rb") as raw:
-        size = os.fstat(raw.fileno()).st_size
-        kind = kind_of(raw.read(LONGEST_MAGIC))
-        raw.seek(0)
+    piped = is_standard_input(path)
+    with _reading(path), _bytes_of(path) as raw:
+        size = _PIPED_SIZE if piped else os.fstat(raw.fileno()).st_size
+        kind = kind_of(raw.peek(LONGEST_MAGIC)[:LONGEST_MAGIC])
 
         def progress() -> tuple[int, int]:
-            return min(raw.tell(), size), size
+            return (0, 0) if piped else (min(raw.tell(), size), size)
 
         if kind is None:
             yield Source(raw, progress)
@@ -186,6 +206,10 @@ def _peek(raw: IO[bytes]) -> bytes:
 
 def _undecodable(path: PathLike, codec: str) -> CorpusError:
     """Find where decoding fails, by a second pass; this is slow and happens once."""
+    if is_standard_input(path):
+        return CorpusError(
+            f"standard input is not {codec.removesuffix('-sig')} text; give ", Proposal("encoding"), "."
+        )
     decoder = codecs.getincrementaldecoder(codec)("strict")
     offset, lines, held = 0, 1, 0
     with open_source(path) as source:

@@ -43,7 +43,7 @@ def read_corpus(
     stop_words: str | Iterable[str] | None = None,
     ngram_range: tuple[int, int] | None = None,
     delimiter: str | None = None,
-    zero_based: bool = False,
+    zero_based: bool | None = None,
     encoding: str = "utf-8",
     words_are_public: bool = False,
     skip_empty: bool = False,
@@ -54,12 +54,12 @@ def read_corpus(
     Parameters
     ----------
     path : path
-        The file; gzip, bzip2, xz, Zstandard (needs pyarrow) and zip are recognised by content. Or a folder of texts,
-        or an archive of them.
+        The file, or "-" for standard input; gzip, bzip2, xz, Zstandard (needs pyarrow) and zip are recognised by
+        content. Or a folder of texts, or an archive of them.
     format : str, optional
-        Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "txt" (a folder), "lines" (a
-        document a line), "mallet". Counts: "uci", "npz", "npy", "ldac", "mtx", "svmlight", "csv-counts", "csv-wide"
-        (a column a word), "parquet-counts".
+        Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
+        "lines" (a document a line), "mallet". Counts: "uci", "npz", "npy", "ldac", "mtx", "svmlight", "csv-counts",
+        "csv-wide" (a column a word), "parquet-counts".
         By default found from the name.
     text : str, default "text"
         Field that holds the text, or a list of tokens, which are counted as they are (raw text).
@@ -70,8 +70,8 @@ def read_corpus(
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional
-        List of words, or file with one a line. Raw text: other words are not counted, columns are in this
-        order. Counts: the word of each column.
+        List of words, or file with one a line; gensim's dictionaries, too. Raw text: other words are not counted,
+        columns are in this order. Counts: the word of each column.
     owners, labels : path or array-like, optional
         Whose document each row is, and its label, where no field of the file says it; a file has one a line.
     tokenizer : Tokenizer, optional
@@ -80,8 +80,9 @@ def read_corpus(
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
         Character between the columns of CSV; a comma, or a tab for ``.tsv``.
-    zero_based : bool, default False
-        Whether an SVMlight file numbers its words from 0.
+    zero_based : bool, optional
+        Whether an SVMlight file numbers its words from 0; from 1 by default. Where words are given, and the numbers
+        in the file would fit both, it has to be said, unless a comment in the file says it.
     encoding : str, default "utf-8"
         Encoding of the text, and of files of words, owners and labels.
     words_are_public : bool, default False
@@ -135,7 +136,7 @@ def _read(
     stop_words: str | Iterable[str] | None,
     ngram_range: tuple[int, int] | None,
     delimiter: str | None,
-    zero_based: bool,
+    zero_based: bool | None,
     encoding: str,
     words_are_public: bool,
     skip_empty: bool,

@@ -17,7 +17,15 @@ from typing import IO, Any
 
 from discreet.errors import CorpusError
 
-__all__ = ["LONGEST_MAGIC", "archive_members", "kind_of", "open_member", "unpacked", "without_packing"]
+__all__ = [
+    "LONGEST_MAGIC",
+    "archive_members",
+    "kind_of",
+    "open_member",
+    "refuse_bomb",
+    "unpacked",
+    "without_packing",
+]
 
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -161,7 +169,7 @@ class _Limited(io.RawIOBase):
 
     def __init__(self, source: Any, name: str, kind: str, size: int) -> None:
         self._source, self._name, self._kind = source, name, kind
-        self._left = max(_FREE, _MOST_TIMES * size)
+        self._size, self._read = size, 0
 
     def readable(self) -> bool:
         return True
@@ -182,13 +190,18 @@ class _Limited(io.RawIOBase):
             fault = "is encrypted; unpack it"
         if read < 0:
             raise CorpusError(f"{self._name} {fault}; copy or download it again.")
-        self._left -= read
-        if self._left < 0:
-            raise CorpusError(
-                f"{self._name} grows to over {_MOST_TIMES} times its size when it is unpacked: this is no text. "
-                "Unpack it yourself if it is."
-            )
+        self._read += read
+        refuse_bomb(self._name, self._size, self._read)
         return read
+
+
+def refuse_bomb(name: str, size: int, grown: int) -> None:
+    """Refuse a file of ``size`` bytes that grows to more than texts and counts do."""
+    if grown > max(_FREE, _MOST_TIMES * size):
+        raise CorpusError(
+            f"{name} grows to over {_MOST_TIMES} times its size when it is unpacked: this is no text. "
+            "Unpack it yourself if it is."
+        )
 
 
 @contextmanager

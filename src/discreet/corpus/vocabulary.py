@@ -1,16 +1,18 @@
 """Lists of words: from a file or a sequence, checked."""
 
 import os
-from collections.abc import Iterable
-from typing import TypeGuard
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsIndex, TypeGuard
 
-from discreet.corpus.files import first_few, read_lines
+from discreet.corpus.files import first_few, open_source, read_lines
 from discreet.errors import CorpusError
 
 __all__ = ["WordList", "check_words", "load_vocabulary"]
 
 #: A path of a file with one word a line, or the words themselves.
 WordList = str | os.PathLike[str] | Iterable[str]
+_GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
 
 
 def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, ...]:
@@ -18,8 +20,9 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
 
     Parameters
     ----------
-    source : path or iterable of str
-        A text file with one word a line (gzip too), or the words. A ``str`` is a path.
+    source : path, iterable of str, or dictionary
+        A text file with one word a line (compressed too), or the words. A ``str`` is a path. Or what numbers words: a
+        gensim ``Dictionary``, the file of its ``save_as_text``, a ``vocabulary_`` of scikit-learn.
     encoding : str, default "utf-8"
         Encoding of the file.
 
@@ -33,6 +36,7 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
         Where the file cannot be read, or a word is empty, repeated or holds a line break; names the lines.
     """
     if isinstance(source, str | os.PathLike):
+        _refuse_pickle(source)
         words = [line.rstrip("\r\n") for line in read_lines(source, encoding)]
         while (
             words and not words[-1]
@@ -40,8 +44,50 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
             words.pop()
         if not words:
             raise CorpusError(f"{os.fspath(source)} is empty: expected a vocabulary, one word a line.")
+        numbered = _gensim_lines(words)
+        if numbered is not None:
+            return _by_number(numbered, os.fspath(source))
         return check_words(words, f"{os.fspath(source)}: line", first=1)
+    known: Any = getattr(source, "token2id", source)
+    if isinstance(known, Mapping):
+        return _by_number(_turned(known), "vocabulary")
     return check_words(source, "vocabulary: position", first=0)
+
+
+def _refuse_pickle(path: str | os.PathLike[str]) -> None:
+    with open_source(path) as file:
+        pickled = file.raw.read(1) == b"\x80"
+    if pickled:
+        raise CorpusError(
+            f"{os.fspath(path)} is a pickle, which could run anything and is not opened; write the words one a line, "
+            "or gensim's dictionary with save_as_text."
+        )
+
+
+def _gensim_lines(lines: list[str]) -> list[tuple[int, Any]] | None:
+    """Return the numbers and words of gensim's ``save_as_text``; None for another file.
+
+    Its lines are: number, word and number of documents, with tabs between; before them the number of all documents.
+    """
+    rest = lines[1:] if lines[0].isdecimal() and len(lines) > 1 else lines
+    found = [_GENSIM_LINE.fullmatch(line) for line in rest]
+    if not all(found):
+        return None
+    return [(int(match[1]), match[2]) for match in found if match is not None]
+
+
+def _turned(known: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Return pairs of number and word of a mapping, whichever is the key."""
+    return [(key, value) if isinstance(key, SupportsIndex) else (value, key) for key, value in known.items()]
+
+
+def _by_number(pairs: list[tuple[Any, Any]], name: str) -> tuple[str, ...]:
+    words: dict[int, Any] = {int(number): word for number, word in pairs if isinstance(number, SupportsIndex)}
+    if len(words) != len(pairs) or set(words) != set(range(len(pairs))):
+        raise CorpusError(
+            f"{name}: words must be numbered from 0, each number once; gensim's Dictionary.compactify() does that."
+        )
+    return check_words((words[number] for number in range(len(words))), f"{name}: position")
 
 
 def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ class CountReading(NamedTuple):
     words: tuple[str, ...] | None = None
     encoding: str = "utf-8"
     delimiter: str | None = None
-    zero_based: bool = False
+    zero_based: bool | None = None
     callback: Callback | None = None
 
     @property

@@ -10,7 +10,7 @@ from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, decoded, open_source
 from discreet.corpus.formats.count_table import COLUMNS, LARGEST, LongTable, check_columns
 from discreet.corpus.formats.counted import Counted, CountReading, rows_of
-from discreet.corpus.formats.csv_rows import csv_rows, separator
+from discreet.corpus.formats.csv_rows import csv_rows, refuse_other_delimiter, separator
 
 __all__ = ["read", "write"]
 
@@ -39,7 +39,9 @@ def read(path: PathLike, told: CountReading) -> Counted:
     problems = Problems(os.fspath(path))
     table = LongTable(told.words)
     with open_source(path) as source, decoded(source, path, told.encoding, newline="") as file:
-        header, rows = csv_rows(file, problems, separator(path, told.delimiter))
+        delimiter = separator(path, told.delimiter)
+        header, rows = csv_rows(file, problems, delimiter)
+        refuse_other_delimiter(header, COLUMNS, delimiter, problems.name)
         check_columns(header, problems.name)
         at, word_at, count_at = (header.index(column) for column in COLUMNS)
         for line, row in rows:

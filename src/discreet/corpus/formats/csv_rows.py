@@ -1,18 +1,20 @@
 """Rows of a CSV file with a header line, whatever they hold."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from discreet.corpus.files import PathLike, Problems
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
-__all__ = ["csv_rows", "separator"]
+__all__ = ["csv_rows", "refuse_other_delimiter", "separator"]
 
 
 def separator(path: PathLike, delimiter: str | None) -> str:
     """Return the character between fields: as said, or a tab for ``.tsv``, or a comma."""
+    if delimiter == "\\t":  # as it is typed
+        return "\t"
     if delimiter is None:
         return "\t" if ".tsv" in Path(path).suffixes else ","
     if len(delimiter) != 1:
@@ -32,6 +34,21 @@ def csv_rows(
         return header, _same_length(rows, len(header), problems)
     problems.check()
     raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
+
+
+def refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, name: str) -> None:
+    """Name the delimiter of a file whose header was not taken apart: a semicolon in much of Europe."""
+    if all(field in header for field in wanted):
+        return
+    line = used.join(header)
+    for other in ";\t|,":
+        if other != used and all(field in line.split(other) for field in wanted):
+            kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
+            raise CorpusError(
+                f"{name}, line 1: its columns are separated by {kind.get(other, repr(other))}; give ",
+                Proposal("delimiter", other),
+                ".",
+            )
 
 
 def _numbered(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:

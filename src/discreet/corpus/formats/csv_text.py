@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, decoded, open_source, open_text
-from discreet.corpus.formats.csv_rows import csv_rows, separator
+from discreet.corpus.formats.csv_rows import csv_rows, refuse_other_delimiter, separator
 from discreet.corpus.formats.records import Reading, Record, choose_fields, gather
 
 __all__ = ["field_names", "read"]
@@ -32,7 +32,9 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     """
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
-        header, rows = csv_rows(file, problems, separator(path, reading.delimiter))
+        delimiter = separator(path, reading.delimiter)
+        header, rows = csv_rows(file, problems, delimiter)
+        refuse_other_delimiter(header, [field for field in reading.fields if field], delimiter, problems.name)
         choose_fields(reading, header, problems.name)
         return gather(_records(header, rows, reading), reading, problems, progress=source.progress)
 

@@ -1,5 +1,6 @@
 """A JSON array of objects, or of texts, read one element at a time; or one object a line under the same ending."""
 
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -41,21 +42,30 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as file:
         start = _start(file)
-        if not start.startswith("{"):
-            records = records_of_objects(_elements(start, file, problems), reading, problems)
-            return gather(records, reading, problems, progress=source.progress)
-    return jsonl.read(path, reading)
+        values = (
+            jsonl.values_of(_lines(start, file))
+            if start.lstrip().startswith("{")
+            else _elements(start, file, problems)
+        )
+        records = records_of_objects(values, reading, problems)
+        return gather(records, reading, problems, progress=source.progress)
 
 
 def field_names(path: PathLike, encoding: str) -> list[str]:
     """Return the fields of the first object."""
     with open_text(path, encoding) as file:
         start = _start(file)
-        if not start.startswith("{"):
+        if not start.lstrip().startswith("{"):
             for _, value, fault in _elements(start, file, Problems("")):
                 return [] if fault is not None else list(value)
             return []
     return jsonl.field_names(path, encoding)
+
+
+def _lines(start: str, file: IO[str]) -> Iterator[str]:
+    """Return all lines of a file of which the first piece has been read."""
+    yield from io.StringIO(start + file.readline(), newline="\n")
+    yield from file
 
 
 def _start(file: IO[str]) -> str:

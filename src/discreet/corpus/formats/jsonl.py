@@ -35,7 +35,10 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
         return gather(
-            records_of_objects(_values(lines), reading, problems), reading, problems, progress=source.progress
+            records_of_objects(values_of(lines), reading, problems),
+            reading,
+            problems,
+            progress=source.progress,
         )
 
 
@@ -48,7 +51,8 @@ def field_names(path: PathLike, encoding: str) -> list[str]:
     return []
 
 
-def _values(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any], str | None]]:
+def values_of(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any], str | None]]:
+    """Yield the number of a line, its object, and what is wrong with it."""
     for number, line in enumerate(lines, 1):
         if not line.isspace():
             yield number, *_parse(line)

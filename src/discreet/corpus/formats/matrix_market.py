@@ -57,10 +57,10 @@ def read(path: PathLike, told: CountReading) -> Counted:
 
 
 def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
-    """Write whole numbers, coordinate, general."""
+    """Write coordinate, general, and call the whole numbers real, without which gensim does not read them."""
     del target
     sizes = f"{corpus.n_documents} {corpus.n_words} {corpus.counts.nnz}\n"
-    write_rows(corpus, file, show_triples, f"%%MatrixMarket matrix coordinate integer general\n{sizes}")
+    write_rows(corpus, file, show_triples, f"%%MatrixMarket matrix coordinate real general\n{sizes}")
 
 
 def _banner(raw: IO[bytes], name: str) -> str:

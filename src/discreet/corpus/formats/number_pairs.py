@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from discreet.corpus.check import Csr
 from discreet.corpus.counting import RowChunks
 from discreet.corpus.files import Problems
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Proposal
 
 __all__ = ["Pairs", "lines_of", "show_pairs"]
 
@@ -22,8 +22,11 @@ _LARGEST = 2**31 - 1
 class Pairs:
     """Gathers documents given as pairs; checks ranges in bulk."""
 
-    def __init__(self, problems: Problems, first: int, n_words: int | None) -> None:
+    def __init__(
+        self, problems: Problems, first: int, n_words: int | None, below: Sequence[str | Proposal] = ()
+    ) -> None:
         self.problems = problems
+        self._below = below  # what helps where a number is too small
         self._first = first
         self._n_words = n_words
         self._numbers = array("q")
@@ -59,6 +62,11 @@ class Pairs:
             raise CorpusError(f"{self.problems.name} is empty: expected at least one document.")
         return self._chunks.matrix(self._width if self._n_words is None else self._n_words)
 
+    @property
+    def width(self) -> int:
+        """One more than the largest column met, so far as it was looked at."""
+        return self._width
+
     def _put_away(self) -> None:
         if not self._sizes:
             return
@@ -76,6 +84,8 @@ class Pairs:
             if bad.any():
                 for row in np.unique(np.repeat(np.arange(len(sizes)), sizes)[bad]).tolist():
                     self.problems.add(f"line {lines[row]}", what)
+        if self._below and (column < 0).any():
+            self.problems.advise(*self._below)
         if not self.problems.found:
             self._width = max(self._width, int(column.max(initial=-1)) + 1)
             self._chunks.add(count, column, sizes)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from discreet._validate import shown
+from discreet.corpus.files import is_standard_input
 from discreet.corpus.unpack import archive_members, without_packing
 from discreet.errors import CorpusError, Proposal
 
@@ -81,6 +82,7 @@ _ROWS = (
     Format("csv", "text", "csv_text", (".csv", ".tsv")),
     Format("parquet", "text", "parquet_text", (".parquet", ".pq"), packed=True),
     Format("arrow", "text", "arrow_text", (".arrow", ".feather", ".ipc")),
+    Format("xlsx", "text", "xlsx", (".xlsx",), packed=True),
     Format("txt", "text", "text_folder", folder=True),
     Format("lines", "text", "text_lines"),
     Format("mallet", "text", "mallet", (".mallet",), (".mallet",)),
@@ -123,6 +125,12 @@ def find_format(path: str | os.PathLike[str]) -> str:
     for row in _ROWS:
         if row.names(without_packing(file.name), row.read_as):
             return row.name
+    if is_standard_input(file):
+        raise CorpusError(
+            "standard input has no name that says what it is; give ",
+            Proposal("format"),
+            f", one of {listed()}.",
+        )
     if not file.exists():
         raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
     if file.name.lower().endswith(".zip"):

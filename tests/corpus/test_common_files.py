@@ -1,0 +1,288 @@
+"""Spreadsheets, gensim, standard input, SVMlight that counts from 0: what people have, and are told."""
+
+import io
+import json
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from discreet import Corpus, CorpusError
+from discreet.cli.app import run
+from discreet.corpus import load_vocabulary, read_corpus, unpack, write_corpus
+
+MARK = "secretword"
+
+
+def refusal(path, *arguments, **options) -> str:
+    with pytest.raises(CorpusError) as found:
+        read_corpus(path, *arguments, **options)
+    assert MARK not in str(found.value)
+    return str(found.value)
+
+
+# CSV of spreadsheets
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"), [(";", "semicolons, as spreadsheets"), ("\t", "tabs"), ("|", "'|'")]
+)
+def test_another_delimiter_is_named(tmp_path, mark, said):
+    (tmp_path / "a.csv").write_text(f"id{mark}text\n1{mark}{MARK}, and more\n")
+    found = refusal(tmp_path / "a.csv")
+    assert "line 1" in found
+    assert said in found
+    assert f"delimiter={mark!r}" in found
+    assert read_corpus(tmp_path / "a.csv", delimiter=mark).n_documents == 1
+    assert read_corpus(tmp_path / "a.csv", delimiter="\\t" if mark == "\t" else mark).n_documents == 1
+    (tmp_path / "b.csv").write_text(f"document{mark}word{mark}count\n1{mark}bed{mark}2\n")
+    assert said in refusal(tmp_path / "b.csv", "csv-counts")
+    (tmp_path / "c.csv").write_text(f"a{mark}b\n1{mark}{MARK}\n")  # another field is missing, too
+    assert "no field for text='text'" in refusal(tmp_path / "c.csv")
+
+
+def sheet(path, rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("another").append([MARK])
+    book.save(path)
+
+
+def test_xlsx(tmp_path):
+    path = tmp_path / "a.xlsx"
+    rows = [["who", "text", "ward"], ["x", "nurse bed", 1], [None] * 3, [7, None, 2], ["x", "ward", 2]]
+    sheet(path, rows)
+    corpus = read_corpus(path, author="who", label="ward", skip_empty=True)
+    assert corpus.vocabulary == ("bed", "nurse", "ward")
+    assert corpus.owners.tolist() == [0, 0]
+    assert corpus.labels.tolist() == [1, 2]
+    assert corpus.n_skipped == 1
+    assert "row 4: field 'text' must be text, found nothing; skip_empty=True" in refusal(path)
+    assert "no field for text='body'" in refusal(path, text="body")
+    sheet(path, [["text"], [3]])
+    assert "row 2: field 'text' must be text, found a number" in refusal(path)
+
+
+def test_broken_xlsx(tmp_path, monkeypatch):
+    path = tmp_path / "a.xlsx"
+    sheet(path, [["text"], [MARK]])
+    whole = path.read_bytes()
+    for broken in (whole[:100], whole[:-30], b"\xd0\xcf\x11\xe0" + bytes(600), b"text\n1\n"):
+        path.write_bytes(broken)
+        assert "is not an .xlsx spreadsheet, is encrypted or damaged" in refusal(path)
+    path.write_bytes(b"")
+    assert "is empty" in refusal(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+    assert "is not an .xlsx spreadsheet" in refusal(path)
+    monkeypatch.setattr(unpack, "_FREE", 1000)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/sharedStrings.xml", b"0" * 10_000_000)
+    assert "grows to over 250 times its size" in refusal(path)
+
+
+def test_without_openpyxl_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "pip install 'discreet[xlsx]'" in refusal(tmp_path / "a.xlsx")
+
+
+# gensim
+
+
+GENSIM = "3\n1\tbed\t2\n0\tnurse\t1\n2\tÄrztin\t3\n"
+
+
+class Dictionary:
+    """What we ask of gensim's."""
+
+    token2id = {"bed": 1, "nurse": 0, "Ärztin": 2}  # noqa: RUF012
+
+
+def test_dictionaries(tmp_path):
+    expected = ("nurse", "bed", "Ärztin")
+    (tmp_path / "a.dict").write_text(GENSIM)
+    assert load_vocabulary(tmp_path / "a.dict") == expected
+    (tmp_path / "b.dict").write_text(
+        GENSIM.partition("\n")[2]
+    )  # as before gensim wrote the number of documents
+    assert load_vocabulary(tmp_path / "b.dict") == expected
+    assert load_vocabulary(Dictionary()) == expected
+    assert load_vocabulary(Dictionary.token2id) == expected
+    assert load_vocabulary({number: word for word, number in Dictionary.token2id.items()}) == expected
+    assert (
+        load_vocabulary({word: np.int64(number) for word, number in Dictionary.token2id.items()}) == expected
+    )
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = ["ward bed", "nurse bed"]
+    vectorizer = CountVectorizer().fit(texts)
+    assert load_vocabulary(vectorizer.vocabulary_) == tuple(vectorizer.get_feature_names_out())
+    for gaps in ({"a": 0, "b": 2}, {"a": 1, "b": 2}, {"a": 0, "b": 0}, {"a": None}, {"a": "x"}):
+        with pytest.raises(CorpusError, match=r"compactify|expected a word"):
+            load_vocabulary(gaps)
+    (tmp_path / "c.dict").write_text("0\tbed\t1\n0\tnurse\t1\n")
+    with pytest.raises(CorpusError, match="compactify"):
+        load_vocabulary(tmp_path / "c.dict")
+    (tmp_path / "p.dict").write_bytes(b"\x80\x04\x95" + MARK.encode())
+    with pytest.raises(CorpusError, match=r"is a pickle, .*save_as_text") as found:
+        load_vocabulary(tmp_path / "p.dict")
+    assert MARK not in str(found.value)
+    (tmp_path / "w.txt").write_text("3\nbed\n")  # words, of which one is a number
+    assert load_vocabulary(tmp_path / "w.txt") == ("3", "bed")
+
+
+def test_gensim_reads_our_mtx(tmp_path):
+    corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 3, 0]], ["a", "b", "c"])
+    write_corpus(corpus, tmp_path / "a.mtx")
+    # What gensim's MmReader asks of the first line.
+    assert (
+        (tmp_path / "a.mtx").read_text().lower().startswith("%%matrixmarket matrix coordinate real general")
+    )
+    assert np.array_equal(read_corpus(tmp_path / "a.mtx").counts.toarray(), corpus.counts.toarray())
+    matutils = pytest.importorskip("gensim.corpora")
+    found = list(matutils.MmCorpus(str(tmp_path / "a.mtx")))
+    assert found == [[(0, 1.0), (2, 2.0)], [], [(1, 3.0)]]
+    dictionary = matutils.Dictionary([["nurse", "bed"], ["bed"]])
+    dictionary.save_as_text(str(tmp_path / "a.dict"))
+    matutils.MmCorpus.serialize(str(tmp_path / "g.mm"), [dictionary.doc2bow(["bed", "bed", "nurse"]), []])
+    expected = tuple(dictionary[number] for number in range(2))
+    for words in (tmp_path / "a.dict", dictionary):
+        read = read_corpus(tmp_path / "g.mm", vocabulary=words)
+        assert read.vocabulary == expected
+        assert read.counts.toarray()[:, expected.index("bed")].tolist() == [2, 0]
+
+
+# SVMlight
+
+
+def test_svmlight_that_counts_from_0(tmp_path):
+    path = tmp_path / "a.svmlight"
+    path.write_text("1 0:2 1:1\n-1 1:3\n")
+    assert "line 1: word number outside 1 to 2147483647; zero_based=True where" in refusal(path)
+    assert read_corpus(path, zero_based=True).counts.toarray().tolist() == [[2, 1], [0, 3]]
+    # Word 0 never occurs, and neither does the last one: nothing in the file says which it is.
+    path.write_text("1 1:2\n1 2:1\n")
+    found = refusal(path, vocabulary=["a", "b", "c"])
+    assert "would fit from 0 and from 1; say which: zero_based=True or zero_based=False" in found
+    assert read_corpus(path, vocabulary=["a", "b", "c"], zero_based=True).counts.toarray()[0].tolist() == [
+        0,
+        2,
+        0,
+    ]
+    assert read_corpus(path, vocabulary=["a", "b", "c"], zero_based=False).counts.toarray()[0].tolist() == [
+        2,
+        0,
+        0,
+    ]
+    assert read_corpus(path, vocabulary=["a", "b"]).counts.toarray().tolist() == [[2, 0], [0, 1]]
+    assert read_corpus(path).counts.toarray().tolist() == [[2, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+def test_the_comment_of_scikit_learn_says_it(tmp_path, zero_based):
+    from sklearn.datasets import dump_svmlight_file
+
+    counts = np.array([[0, 2, 0, 0], [0, 0, 1, 0]])
+    path = str(tmp_path / "a.svmlight")
+    dump_svmlight_file(counts, [1, 2], path, zero_based=zero_based, comment="made for a test")
+    assert np.array_equal(read_corpus(path, vocabulary=list("abcd")).counts.toarray(), counts)
+
+
+def test_what_we_write_needs_no_question(tmp_path):
+    corpus = Corpus([[0, 2, 0]], ["a", "b", "c"])
+    words, path = write_corpus(corpus, tmp_path / "a.svmlight")
+    assert np.array_equal(read_corpus(path, vocabulary=words).counts.toarray(), corpus.counts.toarray())
+
+
+def test_the_command_asks_and_says(tmp_path, capsys):
+    (tmp_path / "a.svmlight").write_text("1 1:2\n1 2:1\n")
+    (tmp_path / "words").write_text("a\nb\nc\n")
+    common = [
+        "convert",
+        str(tmp_path / "a.svmlight"),
+        str(tmp_path / "a.npz"),
+        "--vocabulary",
+        str(tmp_path / "words"),
+    ]
+    assert run(common) == 2
+    said = capsys.readouterr().err
+    assert "say which: --zero-based or --no-zero-based" in said
+    assert run([*common, "--no-zero-based"]) == 0
+    (tmp_path / "e.csv").write_text("text;who\nbed, and more;x\n ;y\n")
+    assert run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz")]) == 2
+    assert "give --delimiter ';'." in capsys.readouterr().err
+    assert (
+        run(["convert", str(tmp_path / "e.csv"), str(tmp_path / "e.npz"), "--delimiter", ";", "--skip-empty"])
+        == 0
+    )
+    assert "left out 1 document without text" in capsys.readouterr().err
+    assert read_corpus(tmp_path / "e.npz").n_documents == 1
+
+
+# Standard input
+
+
+class Pipe(io.RawIOBase):
+    """Bytes that come in pieces and cannot be gone back in."""
+
+    def __init__(self, content: bytes) -> None:
+        self._left = content
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def readinto(self, buffer) -> int:
+        piece, self._left = self._left[: min(len(buffer), 50)], self._left[min(len(buffer), 50) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def pipe(monkeypatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe(content))))
+
+
+LINES = "".join(
+    json.dumps({"text": text, "who": who}) + "\n" for text, who in (("bed nurse", "x"), ("ward", "y"))
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("jsonl", LINES),
+        ("json", LINES),
+        ("json", json.dumps([json.loads(line) for line in LINES.splitlines()])),
+        ("csv", "text,who\nbed nurse,x\nward,y\n"),
+        ("lines", "bed nurse\nward\n"),
+        ("uci", "2\n3\n3\n1 1 1\n1 2 1\n2 3 1\n"),
+    ],
+)
+def test_standard_input(monkeypatch, name, content):
+    import gzip
+
+    for packed in (content.encode(), gzip.compress(content.encode())):
+        pipe(monkeypatch, packed)
+        assert read_corpus("-", name).counts.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]
+
+
+def test_standard_input_says_what_it_needs(monkeypatch, capsys, tmp_path):
+    pipe(monkeypatch, LINES.encode())
+    with pytest.raises(CorpusError, match="standard input has no name that says what it is; give format="):
+        read_corpus("-")
+    pipe(monkeypatch, "secretword Ä\n".encode("latin-1"))
+    assert "standard input is not utf-8 text; give encoding=" in refusal("-", "lines")
+    pipe(monkeypatch, LINES.encode())
+    assert run(["convert", "-", str(tmp_path / "a.npz"), "--from", "jsonl", "--person", "who"]) == 0
+    assert read_corpus(tmp_path / "a.npz").n_units == 2
+    pipe(monkeypatch, b"")
+    assert "empty" in refusal("-", "lines")
+    pipe(monkeypatch, LINES.encode())
+    assert run(["convert", "-", str(tmp_path / "b.npz")]) == 2
+    assert "give --from or --to" in capsys.readouterr().err
