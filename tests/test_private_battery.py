@@ -122,6 +122,11 @@ CASES = {
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
     },
     "TopicPrevalence": (ByRow(topics(), groups=["even", "odd"], epsilon=2.0), {}, {}),
+    "TopicPrevalence, private groups": (
+        ByRow(topics(), group_selection="private", epsilon=6.0, unlisted="other"),
+        {},
+        {},
+    ),
     "PrivateFit": (PrivateFit(topics(), epsilon=2.0), {}, {}),
     "FederatedLDA, aggregate": (OneSilo(), {}, {"check_bad_counts_are_refused": EMPTY_SILO}),
     "FederatedLDA, bits": (

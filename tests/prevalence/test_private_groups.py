@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 from tests.naive import prevalence as naive
-from tests.prevalence.test_estimator import RELEASE, ByRow, X
+from tests.prevalence.test_estimator import RELEASE, X
 
-from discreet import Ledger, PrivateLDA, TopicPrevalence
+from discreet import Ledger, TopicPrevalence
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.privacy import check_private_estimator, composed_epsilon
+from discreet.privacy import composed_epsilon
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.testing.subject import planted_counts
 
 
 def reservation(method):
@@ -120,15 +119,3 @@ def test_where_no_name_is_shared_nothing_is_chosen():
         )
     with pytest.raises(CorpusError, match="a label for each of 3000"):
         TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0).fit(X, by=["north"])
-
-
-class NamesByRow(ByRow):
-    """For the battery: names that are functions of the document."""
-
-
-def test_the_battery():
-    topics = PrivateLDA(2, epsilon=8.0, random_state=0).fit(planted_counts(400)).release_
-    outcome = check_private_estimator(
-        NamesByRow(topics, group_selection="private", epsilon=6.0, unlisted="other")
-    )
-    assert set(outcome.values()) == {"passed"}

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,8 +18,7 @@ from scipy.special import ndtri
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import Guarantee
-from discreet.release import json_file
+from discreet.release.promised import NumbersRelease
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
@@ -36,7 +34,7 @@ def mark_of(release: "Release") -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FitRelease:
+class FitRelease(NumbersRelease):
     """What may be published of how good a model is on private text.
 
     Parameters
@@ -69,6 +67,7 @@ class FitRelease:
     reproducible: bool = False
 
     SCHEMA: ClassVar[str] = "discreet.fit/1"
+    _THING: ClassVar[str] = "the fit"
 
     def __post_init__(self) -> None:
         for name in ("gain_total", "unit_count", "noise", "count_weight", "bound"):
@@ -78,27 +77,8 @@ class FitRelease:
             object.__setattr__(self, name, float(value))
         if self.noise < 0 or self.count_weight <= 0 or self.bound <= 0:
             raise ReleaseError("noise must not be negative, and count_weight and bound must be positive.")
-        if not isinstance(self.ledger, Ledger):
-            raise ReleaseError("a release needs the ledger that its cost was booked on.")
-        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
-        seeded = any("not for release" in entry.purpose for entry in self.ledger.entries)
-        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
-
-    @property
-    def promise(self) -> Guarantee:
-        """The promise of everything booked on the ledger, as numbers."""
-        return self.ledger.guarantee()
-
-    @property
-    def guarantee(self) -> str:
-        """The promise in words."""
-        words = self.promise.in_words()
-        return (
-            f"{words} The noise came from a seed: reproducible, not for release."
-            if self.reproducible
-            else words
-        )
+        self._close()
 
     @property
     def n_units(self) -> float:
@@ -145,24 +125,6 @@ class FitRelease:
     def is_of(self, release: "Release") -> bool:
         """Whether this was measured with just these topics and words."""
         return self.configuration.get("model") == mark_of(release)
-
-    def save(self, path: str | Path) -> None:
-        """Write the release to a new JSON file, whole or not at all."""
-        json_file.save(self, Path(path), "the fit")
-
-    @classmethod
-    def load(cls, path: str | Path) -> "FitRelease":
-        """Read a release; ``ReleaseError`` for anything that is not exactly one."""
-        return json_file.load(Path(path), cls)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FitRelease) and json_file.content(self) == json_file.content(other)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __reduce__(self) -> Any:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return type(self), tuple({**values, "configuration": dict(self.configuration)}.values())
 
     def __repr__(self) -> str:
         return f"<FitRelease: gain {self.gain:.4f} nats a token; {self.ledger!r}>"

@@ -10,7 +10,6 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -23,9 +22,9 @@ from discreet._validate import shown
 from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import Guarantee
 from discreet.release import details as written
 from discreet.release import edits, files
+from discreet.release.promised import Promised
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -41,7 +40,7 @@ _SECRETS = frozenset({"random_state", "seed", "key"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Promised):
     """What may be published of a private fit.
 
     Parameters
@@ -81,8 +80,9 @@ class Release:
     topic_word_noise: Floats | None = None
     n_units_noisy: float | None = None
 
-    SECURE: ClassVar[str] = "secure"
-    REPRODUCIBLE: ClassVar[str] = "reproducible, not for release"
+    _WARNING: ClassVar[str] = (
+        "The noise came from a seed: reproducible, not for release, because whoever knows the seed can subtract it."
+    )
 
     # Post-processing: each returns a new release.
     without_words = edits.without_words
@@ -102,10 +102,7 @@ class Release:
             raise ReleaseError(f"topic_word must have shape (n_topics, n_words), but has {topic_word.shape}.")
         n_topics, n_words = topic_word.shape
         words = _checked_words(self.vocabulary, n_words)
-        if not isinstance(self.ledger, Ledger):
-            raise ReleaseError(
-                f"a release needs the ledger that its cost was booked on, but got a {type(self.ledger).__name__}."
-            )
+        self._close()
         parts: dict[str, Floats | None] = {"topic_word": topic_word}
         for name, shape in (
             ("topic_weight", (n_topics,)),
@@ -122,32 +119,7 @@ class Release:
             object.__setattr__(self, name, part)
         object.__setattr__(self, "n_units_noisy", _checked_number("n_units_noisy", self.n_units_noisy))
         object.__setattr__(self, "vocabulary", words)
-        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         object.__setattr__(self, "configuration", MappingProxyType(_checked_settings(self.configuration)))
-        # One seeded step is enough: a vocabulary chosen with a seed marks the topics trained on it, too.
-        seeded = any(self.REPRODUCIBLE in entry.purpose for entry in self.ledger.entries)
-        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
-
-    @property
-    def determinism(self) -> str:
-        """Either "secure" or, where the noise came from a seed, "reproducible, not for release"."""
-        return self.REPRODUCIBLE if self.reproducible else self.SECURE
-
-    @cached_property
-    def promise(self) -> Guarantee:
-        """The same as numbers, without how the noise was drawn."""
-        return self.ledger.guarantee()
-
-    @property
-    def guarantee(self) -> str:
-        """The promise in words: unit, relation, epsilon, delta, and how the noise was drawn."""
-        words = self.promise.in_words()
-        if self.reproducible:
-            words += (
-                " The noise came from a seed: reproducible, not for release, because whoever knows the seed can "
-                "subtract it."
-            )
-        return words
 
     def top_words(
         self, n: int = 10, *, by: Literal["probability", "lift"] = "probability"

@@ -18,11 +18,10 @@ from discreet._presenter import presenter
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import Guarantee
-from discreet.release import json_file
 from discreet.release.prevalence.changes import Differences, Trend, differences, sampling_error, trend
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
+from discreet.release.promised import NumbersRelease
 from discreet.release.tables import frame
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ _SURELY_THERE = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrevalenceRelease:
+class PrevalenceRelease(NumbersRelease):
     """What may be published of topics in groups.
 
     Parameters
@@ -78,6 +77,7 @@ class PrevalenceRelease:
     reproducible: bool = False
 
     SCHEMA: ClassVar[str] = "discreet.prevalence/1"
+    _THING: ClassVar[str] = "the shares"
 
     def __post_init__(self) -> None:
         totals, counts = (
@@ -97,38 +97,12 @@ class PrevalenceRelease:
                     f"{name} must be a finite number of at least {least:g}, but is {shown(value)}."
                 )
             object.__setattr__(self, name, float(value))
-        if not isinstance(self.ledger, Ledger):
-            raise ReleaseError("a release needs the ledger that its cost was booked on.")
         object.__setattr__(self, "topic_totals", totals)
         object.__setattr__(self, "unit_counts", counts)
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "topics", topics)
-        object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
-        seeded = any("not for release" in entry.purpose for entry in self.ledger.entries)
-        object.__setattr__(self, "reproducible", bool(self.reproducible) or seeded)
-
-    # ---- what was promised
-
-    @property
-    def promise(self) -> Guarantee:
-        """The promise of everything booked on the ledger, as numbers."""
-        return self.ledger.guarantee()
-
-    @property
-    def determinism(self) -> str:
-        """Either "secure" or "reproducible, not for release"."""
-        return "reproducible, not for release" if self.reproducible else "secure"
-
-    @property
-    def guarantee(self) -> str:
-        """The promise in words."""
-        words = self.promise.in_words()
-        return (
-            f"{words} The noise came from a seed: reproducible, not for release."
-            if self.reproducible
-            else words
-        )
+        self._close()
 
     # ---- what the numbers say
 
@@ -226,26 +200,6 @@ class PrevalenceRelease:
         if path is not None:
             presenter.write_page(page, Path(path), secret=False)
         return page
-
-    # ---- files
-
-    def save(self, path: str | Path) -> None:
-        """Write the release to a new JSON file, whole or not at all."""
-        json_file.save(self, Path(path), "the shares")
-
-    @classmethod
-    def load(cls, path: str | Path) -> "PrevalenceRelease":
-        """Read a release; ``ReleaseError`` for anything that is not exactly one."""
-        return json_file.load(Path(path), cls)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PrevalenceRelease) and json_file.content(self) == json_file.content(other)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __reduce__(self) -> Any:
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return type(self), tuple({**fields, "configuration": dict(self.configuration)}.values())
 
     def __repr__(self) -> str:
         size = f"{len(self.groups)} groups, {len(self.topics)} topics"
