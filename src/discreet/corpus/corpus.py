@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.chosen_counts import with_choices
-from discreet.corpus.files import first_few
+from discreet.corpus.labels import check_labels
 from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
 from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words
@@ -94,7 +94,7 @@ class Corpus:
         check_same_rows(counts, owners, "owners")
         check_same_rows(counts, labels, "labels")
         self._owners = None if owners is None else number_owners(owners, n_documents)
-        self._labels = _check_labels(labels, n_documents)
+        self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
 
@@ -378,40 +378,3 @@ class Corpus:
 
         train, test = split_rows(self, test_size, train_size, seed, by)
         return self.take(train), self.take(test)
-
-
-def _check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> NDArray[Any] | None:
-    if labels is None:
-        return None
-    given: Any = labels
-    # As objects, because np.asarray would turn ["a", 1] into text without a word.
-    values: NDArray[Any] = given if isinstance(given, np.ndarray) else _as_objects(given)
-    if values.dtype.kind == "O" and all(
-        isinstance(x, int | np.integer) and not isinstance(x, bool) for x in values
-    ):
-        values = values.astype(np.int64)
-    _check_length(values, n_documents, "labels")
-    if values.dtype.kind in "iu":
-        return values.astype(np.int64)
-    listed = values.tolist()
-    wrong = [i for i, label in enumerate(listed) if not isinstance(label, str)]
-    if wrong:
-        raise CorpusError(f"labels must be all int or all str; row {first_few(wrong)} is neither.")
-    result = np.empty(len(listed), object)  # as objects: one long label must not widen all the others
-    result[:] = listed
-    return result
-
-
-def _as_objects(labels: Iterable[Any]) -> NDArray[Any]:
-    listed = list(labels)
-    values = np.empty(len(listed), object)
-    for row, label in enumerate(listed):  # one by one: nothing is asked to become an array
-        values[row] = label
-    return values
-
-
-def _check_length(values: NDArray[Any], n_documents: int, name: str) -> None:
-    if values.shape != (n_documents,):
-        raise CorpusError(
-            f"{name} must have shape ({n_documents},), one for each document, got {values.shape}."
-        )
