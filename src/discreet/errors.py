@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "CorpusError",
     "DiscreetError",
+    "LostChoiceWarning",
     "Parameter",
     "ParameterError",
     "PrivacyError",
@@ -90,6 +91,10 @@ class CorpusError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release cannot be written, or a file that should hold one cannot be trusted."""
+
+
+class LostChoiceWarning(UserWarning):
+    """A fit on columns that were chosen privately, which no longer say so: its release does not tell that cost."""
 
 
 class SeparateBudgetsWarning(UserWarning):

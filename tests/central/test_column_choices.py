@@ -5,12 +5,15 @@ import json
 import math
 import pickle
 import shutil
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from discreet import (
@@ -33,7 +36,7 @@ from discreet.corpus import read_corpus, write_corpus
 from discreet.corpus.chosen_counts import choices_of
 from discreet.corpus.column_choice import ColumnChoice
 from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin
-from discreet.errors import CorpusError, PrivacyError
+from discreet.errors import CorpusError, LostChoiceWarning, PrivacyError
 from discreet.federated.silo import Silo
 
 PUBLIC = ("apple", "lion", "mouse", "zebra")
@@ -62,6 +65,7 @@ def lda(**how):
 
 
 RELEASE = lda(random_state=0).fit(on_public_list(Corpus.from_texts(TEXTS))).release_
+TWO = lda(random_state=0).fit(Corpus.from_texts(TEXTS).restrict(PUBLIC[:2], words_are_public=True)).release_
 PLAIN = {
     "PrivateLDA": lda,
     "PrivateSVILDA": lambda **how: PrivateSVILDA(2, epsilon=1.0, sampling_rate=0.5, n_rounds=2, **how),
@@ -393,6 +397,64 @@ def test_a_cached_choice_says_what_to_do(tmp_path):
         "topics",
         "topics",
     ]
+
+
+LOSING = {
+    "FeatureUnion": lambda: FeatureUnion([("words", words(random_state=0))]).fit_transform(TEXTS),
+    "ColumnTransformer": lambda: ColumnTransformer([("words", words(random_state=0), "text")]).fit_transform(
+        pd.DataFrame({"text": TEXTS})
+    ),
+    "hstack": lambda: sp.hstack([words(random_state=0).fit_transform(TEXTS)]),
+    "csr_array": lambda: sp.csr_array(words(random_state=0).fit_transform(TEXTS)),
+    "toarray": lambda: words(random_state=0).fit_transform(TEXTS).toarray(),
+    "toarray of a transform": lambda: words(random_state=0).fit(TEXTS).transform(TEXTS[::-1]).toarray(),
+}
+
+
+@pytest.mark.parametrize("way", LOSING)
+def test_what_loses_the_choice_warns_and_nobody_says_public(way):
+    X = LOSING[way]()
+    assert not choices_of(X)
+    for fit in (lda(), lda(random_state=0), PrivateFit(TWO, epsilon=1.0)):
+        with pytest.warns(LostChoiceWarning, match=r"does not tell what the choice cost.*FeatureUnion"):
+            fit.fit(X)
+    release = lda(ledger=Ledger(1.0, 1e-6), random_state=3)
+    with pytest.warns(LostChoiceWarning):
+        release = release.fit(X).release_
+    said = "none, columns are numbered; that their number tells nothing, and that they were not chosen from the texts"
+    assert said in release.card().replace("\\", "")
+    assert said in release.to_html()
+    for shown in (release.card(), release.to_html()):
+        assert "public list" not in shown
+
+
+def test_the_ledger_of_the_choice_is_no_reason_to_warn():
+    ledger = Ledger(30.0, 1e-5)
+    X = words(ledger=ledger).fit_transform(TEXTS).toarray()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LostChoiceWarning)
+        assert len(lda(ledger=ledger).fit(X).release_.ledger.entries) == 2
+        lda().fit(X * 2)  # other counts: nothing is guessed
+
+
+def test_card_and_page_say_the_same_of_words():
+    ledger = Ledger(50.0, 1e-5)
+    counts = words(ledger=ledger).fit_transform(TEXTS)
+    corpus = Corpus(counts, counts.vocabulary)
+    public = Corpus.from_texts(TEXTS).restrict(PUBLIC, words_are_public=True)
+    told = {
+        "chosen privately; the choice is booked": counts,
+        "only words that were chosen privately were counted, and the choice is booked": on_public_list(
+            corpus
+        ),
+        "none, columns are numbered; they were chosen privately, and the choice is booked": counts.minimum(5),
+        "a public list, not made from these texts, as declared by: words_are_public=True in Corpus.restrict": public,
+        "none, columns are numbered; that their number tells nothing": sp.csr_matrix(public.counts),
+    }
+    for said, X in told.items():
+        release = lda(ledger=ledger).fit(X).release_
+        assert said in release.card().replace("\\", "")
+        assert said in release.to_html()
 
 
 # ---- the record

@@ -83,3 +83,16 @@ def test_the_table_holds_every_number_and_no_formula():
     assert [float(row["share"]) for row in rows] == pytest.approx(made.shares().share.ravel(), abs=1e-5)
     assert rows[2]["group"].startswith("'=cmd")
     assert all(float(row["low"]) <= float(row["high"]) for row in rows)
+
+
+def test_what_was_made_with_a_seed_says_so_in_the_table():
+    seeded, secure = (release([[0.9, 0.1], [0.5, 0.5]], reproducible=seed) for seed in (True, False))
+    assert seeded.to_columns()["label"] == ["reproducible, not for release"] * 4
+    assert "reproducible, not for release" in table_csv(seeded)
+    assert "label" in seeded.to_frame().columns
+    assert "label" not in table_csv(secure)
+    hidden = release([[0.9, 0.1], [0.5, 0.5]], groups=["\ufeff=1+1", "\uff1d1"])
+    assert {row["group"] for row in csv.DictReader(io.StringIO(table_csv(hidden)))} == {
+        "'\ufeff=1+1",
+        "'\uff1d1",
+    }

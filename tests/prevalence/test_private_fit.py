@@ -159,3 +159,13 @@ def test_a_file_cannot_decide_how_long_its_ledger_takes_to_price(tmp_path):
     (tmp_path / "slow.json").write_text(json.dumps(values))
     with pytest.raises(ReleaseError, match=f"in {MOST_SLOW_BOOKINGS} bookings"):
         FitRelease.load(tmp_path / "slow.json")
+
+
+def test_a_sentence_about_a_seeded_fit_says_so():
+    said = [
+        PrivateFit(RELEASE, epsilon=e, random_state=0).fit(HELD_OUT).release_.in_words()
+        for e in (0.0005, 4.0)
+    ]
+    assert all(sentence.endswith("reproducible, not for release.") for sentence in said)
+    assert "no better" in said[0]
+    assert "no better" not in said[1]

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy import Ledger
 from discreet.release import Release
 from discreet.report.export import ldavis, write_csv, write_ldavis
+from discreet.report.wording import for_spreadsheet
 
 
 def read(path):
@@ -156,3 +157,26 @@ def test_the_file_for_ldavis_can_stand_in_a_page(tmp_path):
     data = json.loads(raw)
     assert data == json.loads(json.dumps(ldavis(made)))
     assert HOSTILE[0] in data["tinfo"]["Term"]
+
+
+BLANKS = ("", " ", "\u00a0", "\u3000 ", "\ufeff", "\u200b\u200f", "\x00", "\n", "\t", "\r")
+SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\u2212"
+
+
+@pytest.mark.parametrize("before", BLANKS)
+@pytest.mark.parametrize("sign", SIGNS)
+def test_no_spreadsheet_finds_a_formula_behind_what_it_strips_or_reads_as_a_sign(before, sign):
+    assert for_spreadsheet(f"{before}{sign}1+1") == f"'{before}{sign}1+1"
+    guard = "'" if before in ("\n", "\t", "\r") else ""
+    for harmless in (f"{before}a{sign}1", before):
+        assert for_spreadsheet(harmless) == guard + harmless
+
+
+def test_what_was_made_with_a_seed_says_so_in_tables(tmp_path):
+    made = release(reproducible=True)
+    write_csv(made, tmp_path / "words.csv")
+    assert {row["label"] for row in read(tmp_path / "words.csv")} == {"reproducible, not for release"}
+    assert ldavis(made)["label"] == "reproducible, not for release"
+    write_csv(release(), tmp_path / "words.csv")
+    assert "label" not in read(tmp_path / "words.csv")[0]
+    assert "label" not in ldavis(release())

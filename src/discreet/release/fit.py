@@ -113,13 +113,17 @@ class FitRelease(NumbersRelease):
         """Say how good the model is, against the unigram."""
         low, high = (100 * (1 - math.exp(-end)) for end in self.interval())
         told = 100 * (1 - self.perplexity_ratio)
+        seeded = " The noise came from a seed: reproducible, not for release." if self.reproducible else ""
         if low <= 0 <= high:
-            return f"Within the noise the topics are no better than word frequencies alone ({low:.1f} to {high:.1f} %)."
+            return (
+                "Within the noise the topics are no better than word frequencies alone "
+                f"({low:.1f} to {high:.1f} %).{seeded}"
+            )
         better = "below" if told > 0 else "above"
         edges = sorted((abs(low), abs(high)))
         return (
             f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
-            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence)."
+            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence).{seeded}"
         )
 
     def is_of(self, release: "Release") -> bool:

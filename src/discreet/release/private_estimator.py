@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booked_choices import faults_of_choices, ledger_of_choices
+from discreet.release.lost_choices import notice_lost_choice
 from discreet.release.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
@@ -133,7 +134,11 @@ class PrivateEstimator(PlannedEstimator):
         return ledger.reserve(plan.event, self._entry(), at_epsilon=self._event_at)
 
     def _notice(self, booking: Booking, counts: Any) -> None:
-        """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning."""
+        """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
+
+        And where its columns were chosen on another, which they no longer say.
+        """
+        notice_lost_choice(counts, booking.ledger)
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
             notice_fit(counts, booking.ledger)
 

@@ -19,7 +19,7 @@ from discreet.privacy.units import round_up
 if TYPE_CHECKING:
     from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = ["notice_fit"]
+__all__ = ["digest_of", "notice_fit"]
 
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
@@ -37,10 +37,7 @@ def notice_fit(counts: Any, ledger: "Ledger") -> None:
     ledger : Ledger
         On which it is booked.
     """
-    digest = blake2b(repr(counts.shape).encode(), key=_key)
-    for part in (counts.indptr, counts.indices, counts.data):
-        digest.update(memoryview(part).cast("B") if len(part) else b"")
-    text = (digest.hexdigest(), ledger.privacy_unit, ledger.neighboring)
+    text = (digest_of(counts), ledger.privacy_unit, ledger.neighboring)
     with _taking_turns:
         known = _ledgers.setdefault(text, {})
         _ledgers.move_to_end(text)
@@ -51,6 +48,14 @@ def notice_fit(counts: Any, ledger: "Ledger") -> None:
             _ledgers.popitem(last=False)
     if is_new and len(books) > 1:
         warnings.warn(_told(books), SeparateBudgetsWarning, stacklevel=6)
+
+
+def digest_of(counts: Any) -> str:
+    """Return a digest of canonical counts that nobody can make in another process."""
+    digest = blake2b(repr(counts.shape).encode(), key=_key)
+    for part in (counts.indptr, counts.indices, counts.data):
+        digest.update(memoryview(part).cast("B") if len(part) else b"")
+    return digest.hexdigest()
 
 
 def _told(books: "list[Ledger]") -> str:

@@ -29,13 +29,13 @@ from discreet.errors import Parameter, ParameterError
 from discreet.release.record import Release
 from discreet.report.listing import STANDARD_DEVIATIONS
 from discreet.report.map import distances, scale
+from discreet.report.wording import for_spreadsheet
 
 __all__ = ["ldavis", "write_csv", "write_ldavis"]
 
 Floats = NDArray[np.float64]
 _TOKENS = 1e6
 _SMALLEST = 1e-300
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Inside a script element, nothing in the JSON may end the element or begin another.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -47,7 +47,7 @@ def write_csv(
 
     Columns: ``topic`` (from 0), ``rank`` (from 1), ``word``, ``probability``, and, where the release tells the noise,
     ``noise`` (its standard deviation in this cell) and ``above_noise`` (1 where the probability is more than twice
-    that). Numbers have all their digits.
+    that). Numbers have all their digits. A release made with a seed has a column ``label``, which says so.
 
     Parameters
     ----------
@@ -72,19 +72,20 @@ def write_csv(
     text = io.StringIO(newline="")
     # Every word in quotes: it may hold a comma or a line break, or look like a number.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(
-        ["topic", "rank", "word", "probability", *(() if noise is None else ("noise", "above_noise"))]
-    )
+    label = [release.determinism] if release.reproducible else []
+    shown = [] if noise is None else ["noise", "above_noise"]
+    writer.writerow(["topic", "rank", "word", "probability", *shown, *(["label"] if label else [])])
     for topic, row in enumerate(release.topic_word):
         order = np.argsort(-row, kind="stable")[:n_words].tolist()
         for rank, word in enumerate(order, 1):
             written = release.vocabulary[word]
-            if for_spreadsheets and written.startswith(_FORMULA):
-                written = "'" + written
+            if for_spreadsheets:
+                written = for_spreadsheet(written)
             cells: list[Any] = [topic, rank, written, float(row[word])]
             if noise is not None:
                 spread = float(noise[topic, word])
                 cells += [spread, int(row[word] > STANDARD_DEVIATIONS * spread)]
+            cells += label
             writer.writerow(cells)
     write_whole(text.getvalue().encode("utf-8", "replace"), Path(path), "the table")
 
@@ -106,7 +107,8 @@ def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) ->
     Returns
     -------
     dict
-        With the keys ``mdsDat``, ``tinfo``, ``token.table``, ``R``, ``lambda.step``, ``plot.opts``, ``topic.order``.
+        With the keys ``mdsDat``, ``tinfo``, ``token.table``, ``R``, ``lambda.step``, ``plot.opts``, ``topic.order``;
+        and ``label`` where the release was made with a seed, which LDAvis passes over.
     """
     if n_words < 1 or not 0 < lambda_step <= 1:
         raise ParameterError(
@@ -152,6 +154,7 @@ def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) ->
         "lambda.step": lambda_step,
         "plot.opts": {"xlab": "PC1", "ylab": "PC2"},
         "topic.order": numbers,
+        **({"label": release.determinism} if release.reproducible else {}),
     }
 
 

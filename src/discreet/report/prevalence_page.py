@@ -18,12 +18,11 @@ from discreet.release.prevalence.shares import overall
 from discreet.release.words import printable
 from discreet.report.pages import content_hash, part, template
 from discreet.report.small_multiples import interval_chart, line_chart
-from discreet.report.wording import epsilon_shown, shown
+from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
 __all__ = ["prevalence_page", "table_csv"]
 
 _CERTAIN_SHOWN = 12
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
@@ -91,7 +90,7 @@ def _cell(value: Any) -> Any:
     """Write numbers with six digits, and names so that no spreadsheet takes them for formulas."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return for_spreadsheet(value) if isinstance(value, str) else value
 
 
 def _heat(release: PrevalenceRelease, order: list[int], base: list[float]) -> list[dict[str, Any]]:

@@ -1,17 +1,28 @@
 """How words and numbers of a release are shown to people, wherever they come from."""
 
 import math
+import unicodedata
 from collections.abc import Callable
 
 from discreet.release.record import Release
 from discreet.release.words import printable
 
-__all__ = ["NOT_REVIEWED", "epsilon_shown", "reports_counted", "shown", "text_covered", "words_origin"]
+__all__ = [
+    "NOT_REVIEWED",
+    "epsilon_shown",
+    "for_spreadsheet",
+    "reports_counted",
+    "shown",
+    "text_covered",
+    "words_origin",
+]
 
 #: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
 NOT_REVIEWED = "none told: names and numbers that many documents share may stand among the words"
 
 _LONGEST = 60
+#: What a formula begins with, the minus of typographers too.
+_FORMULA = frozenset("=+-@\u2212")
 #: Settings that hold the exact number of randomised reports, of a collector and of silos.
 _REPORTS = ("n_reports", "documents_reported")
 
@@ -55,14 +66,39 @@ def text_covered(release: Release) -> str | None:
 def words_origin(release: Release, escape: Callable[[str], str] = printable) -> str:
     """Say where the words come from, and who says so; what they say is escaped."""
     kind = release.configuration.get("words")
-    if any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries) and kind in (
-        "chosen",
-        None,
-    ):
+    booked = any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries)
+    if booked and kind in ("chosen", None):
         return "chosen privately; the choice is booked"
+    columns = booked and release.configuration.get("columns") == "chosen privately"
     if kind == "public":
         declared = escape(str(release.configuration.get("words_declared_by", "nobody")))
-        return f"a public list, not made from these texts, as declared by: {declared}"
+        said = f"a public list, not made from these texts, as declared by: {declared}"
+        return (
+            f"{said}; only words that were chosen privately were counted, and the choice is booked"
+            if columns
+            else said
+        )
+    if kind == "numbered" and columns:
+        return "none, columns are numbered; they were chosen privately, and the choice is booked"
     if kind == "numbered":
-        return "none, columns are numbered; that their number tells nothing is for whoever made this to vouch"
+        return (
+            "none, columns are numbered; that their number tells nothing, and that they were not chosen from the "
+            "texts, is for whoever made this to vouch"
+        )
     return "not stated: ask whoever made this where they come from"
+
+
+def for_spreadsheet(text: str) -> str:
+    """Return text that no spreadsheet runs as a formula: behind an apostrophe where one may begin with it.
+
+    Blanks, marks and joiners before it are passed over, because programs strip them; and fullwidth and small signs
+    count as those that they stand for.
+    """
+    if text[:1] in ("\t", "\r", "\n"):
+        return f"'{text}"
+    for character in text:
+        if unicodedata.category(character)[0] in "CZ":
+            continue
+        begins = unicodedata.normalize("NFKC", character)[:1] in _FORMULA
+        return f"'{text}" if begins else text
+    return text

@@ -48,6 +48,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booked_choices import booked_choice
+from discreet.release.lost_choices import remember_choices
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer", "count_booked"]
@@ -370,13 +371,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return self._carry(counts, read.owners, self.word_origin_)
 
     def _carry(self, counts: Any, owners: NDArray[Any] | None, origin: WordOrigin) -> WordCounts:
-        return WordCounts(
-            counts,
-            self._words(),
-            owners=owners,
-            word_weights=self.word_weights_,
-            word_origin=origin,
-        )
+        remember_choices(counts, origin.choices)
+        more: dict[str, Any] = {"owners": owners, "word_weights": self.word_weights_, "word_origin": origin}
+        return WordCounts(counts, self._words(), **more)
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase, self.stop_words, self.ngram_range)

@@ -173,7 +173,7 @@ class PrevalenceRelease(NumbersRelease):
         """Return a row for each group and topic, as columns.
 
         They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, sampling_error
-        and certain_group.
+        and certain_group; and label, "reproducible, not for release", where a seed was used.
         """
         found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
         n_groups, n_topics = found.share.shape
@@ -188,6 +188,7 @@ class PrevalenceRelease(NumbersRelease):
             "n_units": np.repeat(sizes, n_topics).tolist(),
             "sampling_error": sampling_error(self.sums).ravel().tolist(),
             "certain_group": np.repeat(sure, n_topics).tolist(),
+            **({"label": [self.determinism] * (n_topics * n_groups)} if self.reproducible else {}),
         }
 
     def to_frame(self, kind: Kind = "projected", *, level: float = 0.95) -> Any:
