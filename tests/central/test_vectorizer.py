@@ -513,3 +513,35 @@ def test_every_method_is_named_where_none_of_that_name_is():
         PrivateCountVectorizer(epsilon=1.0, method="magic").fit(TEXTS)
     for method in METHODS:
         assert f'"{method}"' in str(caught.value)
+
+
+class OtherEachTime:
+    """Texts that are others when they are read again."""
+
+    def __init__(self):
+        self.times = 0
+
+    def __iter__(self):
+        self.times += 1
+        return iter(TEXTS if self.times == 1 else ["a secret"] * len(TEXTS))
+
+
+def test_texts_are_read_once_so_others_cannot_be_counted_than_words_were_chosen_from():
+    texts, how = OtherEachTime(), {"epsilon": 4.0, "random_state": 0}
+    counts = PrivateCountVectorizer(**how).fit_transform(texts)
+    assert texts.times == 1
+    expected = PrivateCountVectorizer(**how).fit_transform(TEXTS)
+    assert counts.vocabulary == expected.vocabulary
+    assert (counts != expected).nnz == 0
+
+
+def test_texts_that_grow_while_they_are_read_have_no_owners_for_the_rest():
+    def growing():
+        yield from TEXTS
+        yield "somebody else"
+
+    ledger = Ledger(9.0, 1e-5, privacy_unit="author")
+    words = PrivateCountVectorizer(epsilon=4.0, privacy_unit="author", ledger=ledger)
+    with pytest.raises(CorpusError, match="one for each document"):
+        words.fit(growing(), owners=range(len(TEXTS)))
+    assert len(ledger.entries) == 1  # what was read stays paid for

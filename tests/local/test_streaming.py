@@ -188,6 +188,20 @@ def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
         model.delete_batch(noisy[:10])
 
 
+def test_when_all_reports_are_taken_back_nothing_of_them_is_left(stream):
+    """Before: an error after they were gone, and the topics of what was gone."""
+    _, noisy, of = stream
+    model = StreamingLocalLDA(2, channel=of, random_state=1).partial_fit(noisy)
+    known = model.release_
+    model.delete_batch(noisy)
+    assert model.n_reports_ == 0
+    with pytest.raises(ParameterError, match="there is no report"):
+        _ = model.release_
+    with pytest.raises(CorpusError, match="not part of these moments"):
+        model.delete_batch(noisy[:1])
+    assert model.partial_fit(noisy).release_ == known
+
+
 def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
     present, _ = blocks(300)
     prior = np.full((3, 45), 0.01)

@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import contextlib
+import errno
 import json
+import math
 import os
 import pickle
 import shutil
@@ -18,6 +20,7 @@ import pytest
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
+from discreet.privacy.accounting.gdp import gdp_mu
 from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.ledger import Ledger
@@ -416,6 +419,58 @@ def test_a_fork_during_a_booking_does_not_keep_the_lock(tmp_path):
     thread.join(15)
     assert len(done) == 1
     assert not thread.is_alive()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_forks_and_threads_that_book_at_once_get_one_budget(tmp_path):
+    """Children are forked while threads of the parent book; grants are bookings, and all fit the budget."""
+    path = tmp_path / "ledger.json"
+    ledger, granted, children = Ledger(1, 1e-6, path=path), [], []
+
+    def book():
+        with contextlib.suppress(BudgetExceeded):
+            while True:
+                ledger.reserve(events.gaussian(30.0), "in a thread")
+                granted.append(1)
+
+    threads = [threading.Thread(target=book) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        child = os.fork()
+        if child == 0:
+            mine = 0
+            with contextlib.suppress(BaseException):
+                for _ in range(2):
+                    ledger.reserve(events.gaussian(30.0), "in a child")
+                    mine += 1
+            os._exit(mine)
+        children.append(child)
+    total = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    for thread in threads:
+        thread.join(60)
+    entries = Ledger.open(path).entries
+    assert len(entries) == total + len(granted)
+    assert len(entries) == math.floor(30.0**2 * gdp_mu(1, 1e-6) ** 2)  # as many as one process would get
+    assert composed_epsilon([entry.event for entry in entries], 1e-6).epsilon <= 1
+
+
+def test_a_file_that_cannot_be_replaced_where_it_is_mounted_books_nothing(tmp_path, monkeypatch):
+    """A container that mounts the file itself, not its folder: the rename fails with "busy"."""
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    before = path.read_bytes()
+
+    def busy(source, target):
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    monkeypatch.setattr(os, "replace", busy)
+    with pytest.raises(PrivacyError, match=r"cannot be kept there: Device or resource busy"):
+        ledger.reserve(release_of(0.5), "topics")
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+    assert ledger.entries == ()
 
 
 def test_no_clock_is_asked(tmp_path, monkeypatch):

@@ -59,6 +59,13 @@ def serve(
         str | None,
         typer.Option(help="Digest that the installed package must have: see `discreet silo package`."),
     ] = None,
+    beat: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Seconds: answers leave at whole beats, so that their time tells little of the counts.",
+        ),
+    ] = 2.0,
     confirm: Annotated[
         bool,
         typer.Option(
@@ -104,7 +111,7 @@ def serve(
     silo = Silo(corpus.counts, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
     typer.echo(f"package {installed}", err=True)
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
-    serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key)
+    serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key, beat=beat)
 
 
 def _ask(digits: str, client: int, n_clients: int) -> bool:

@@ -10,6 +10,7 @@ counts, is for the silo's own eyes.
 """
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from discreet.federated.state import TERMS, State, agreed_terms
 from discreet.federated.wire import RECORD, read_state
 from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = ["Silo", "read_tasks", "serve"]
+__all__ = ["Silo", "read_tasks", "serve", "until_next_beat"]
 
 _LOOK_EVERY = 1.0
 _LONGEST_PAUSE = 30.0
@@ -156,6 +157,7 @@ def serve(
     node_key: str | Path | None,
     log: Callable[[str], object] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    beat: float = 0.0,
 ) -> None:
     """Answer a SuperLink's messages until stopped.
 
@@ -172,6 +174,9 @@ def serve(
         Gets one line for each message; by default to standard error. Never holds text or counts.
     stop : callable, optional
         Asked between messages.
+    beat : float, default 0.0
+        Seconds: answers leave at whole beats after their message came, so that the time an answer takes tells how many
+        documents there are only in steps of this size.
     """
     flower = _flower()
     tell = log or partial(print, file=sys.stderr, flush=True)
@@ -197,7 +202,9 @@ def serve(
                         return_type=flower["Message"],
                     )
                     whole.metadata.__dict__["_message_id"] = tree.object_id
+                    started = time.monotonic()
                     reply = _reply(silo, whole, run, flower, tell)
+                    time.sleep(until_next_beat(time.monotonic() - started, beat))
                     reply.metadata.__dict__["_message_id"] = reply.object_id
                     with flower["no_object_id_recompute"]():
                         objects = flower["get_all_nested_objects"](reply)
@@ -216,6 +223,11 @@ def serve(
             pause = _LOOK_EVERY
             if came is None:
                 time.sleep(_LOOK_EVERY)
+
+
+def until_next_beat(taken: float, beat: float) -> float:
+    """Return the seconds from ``taken`` to the next whole beat."""
+    return math.ceil(taken / beat) * beat - taken if beat > 0 else 0.0
 
 
 def _line(text: str) -> str:

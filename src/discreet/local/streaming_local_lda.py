@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._numbers import as_array
 from discreet._progress import Callback
 from discreet._validate import FLAG, formerly, number, optional, rules
 from discreet.errors import CorpusError, ParameterError
@@ -220,7 +221,8 @@ class StreamingLocalLDA(LocalTopics):
         """Add a batch to a stream, or begin one; where anything is wrong, all stays as it is."""
         self._check_parameters()
         if stream is not None and vocabulary is None:
-            vocabulary, shape = stream.words, np.shape(X)
+            vocabulary = stream.words
+            shape = X.shape if hasattr(X, "shape") else as_array(X, "the reports").shape
             if not packed and len(shape) == 2 and shape[1] != len(vocabulary):
                 raise CorpusError(
                     f"X has {shape[1]} features, but {type(self).__name__} is expecting {len(vocabulary)} features as "
@@ -233,7 +235,9 @@ class StreamingLocalLDA(LocalTopics):
             self._stream, self.n_features_in_, self._made = taken, len(words), None
 
     def _refitted(self) -> "StreamingLocalLDA":
-        if self.refit:
+        if self._stream.n_reports == 0:  # all were taken back, and what was learned from them with them
+            self._made = ParameterError("there is no report to estimate anything from; add a batch first.")
+        elif self.refit:
             try:
                 self._update(warn=False)
             except ParameterError as refusal:  # kept for whoever asks for topics
