@@ -204,7 +204,8 @@ def serve(
                     whole.metadata.__dict__["_message_id"] = tree.object_id
                     started = time.monotonic()
                     reply = _reply(silo, whole, run, flower, tell)
-                    time.sleep(until_next_beat(time.monotonic() - started, beat))
+                    if beat:
+                        time.sleep(until_next_beat(time.monotonic() - started, beat))
                     reply.metadata.__dict__["_message_id"] = reply.object_id
                     with flower["no_object_id_recompute"]():
                         objects = flower["get_all_nested_objects"](reply)
