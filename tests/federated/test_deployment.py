@@ -77,6 +77,21 @@ def steal(message, context):
     what = f"{int(sp.load_npz(where).sum())} words of {where}"
     return Message(RecordDict({"stolen": ConfigRecord({"what": what})}), reply_to=message)
 """
+HASTY_SERVER = """
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.serverapp import ServerApp
+app = ServerApp()
+
+@app.main()
+def main(grid, context):
+    while len(grid.get_node_ids()) < 2:
+        pass
+    def message(node):
+        content = RecordDict({"discreet": ConfigRecord({"state": bytes(2_000_000), "client": 0})})
+        return Message(content, dst_node_id=node, message_type="query")
+    grid.push_messages([message(node) for node in grid.get_node_ids() for _ in range(40)])
+    open({out!r}, "w").close()
+"""
 PROJECT = """
 [build-system]
 requires = ["hatchling"]
@@ -304,17 +319,24 @@ def test_a_supernode_runs_an_evil_app_and_a_silo_does_not(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_two_silos_answer_an_honest_server_and_never_ask_for_its_app(tmp_path):
+def test_two_silos_outlive_a_hasty_run_answer_an_honest_one_and_never_ask_for_its_app(tmp_path):
     words = [f"w{i}" for i in range(20)]
     task = {"mechanism": "aggregate", "n_clients": 2, "tolerated": 0, "n_words": 20, "epsilon": 4.0}
     (tmp_path / "tasks.json").write_text(json.dumps([{**task, "vocabulary": vocabulary_digest(words)}]))
-    out = tmp_path / "topics.npy"
+    out, hasty = tmp_path / "topics.npy", tmp_path / "hasty"
     with Deployment(tmp_path) as deployment:
         for node in range(2):
             deployment.silo(node)
+        # A run that ends before its messages are fetched, which ended the silos once.
+        deployment.run("hasty", HASTY_SERVER.replace("{out!r}", repr(str(hasty))), "app = None\n")
+        deployment.wait(hasty.exists, 120, "the hasty app did not end")
         deployment.run(
             "app", SERVER.format(out=str(out)), "app = None\nraise SystemExit('nobody runs this')\n"
         )
         deployment.check_topics(out)
     logs = "".join((tmp_path / f"{n}.log").read_text() for n in (1, 2))
     assert "answered message 5" in logs
+    for node in range(2):
+        (kept,) = (tmp_path / f"ledger{node}.json.sessions").iterdir()
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert b'\\"masker\\": null' in kept.read_bytes()

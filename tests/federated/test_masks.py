@@ -16,7 +16,7 @@ TERMS = b"what was agreed"
 
 
 def masker(client, threshold, seed, terms=TERMS):
-    return Masker(client, threshold, SecureStream(seed), terms=terms, ledger=seed.to_bytes(16))
+    return Masker(client, threshold, SecureStream(seed), terms=terms, ledger=10**6 + seed)
 
 
 class Party:

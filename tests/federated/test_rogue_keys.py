@@ -31,7 +31,7 @@ TERMS = b"what was agreed"
 
 
 def masker(client, threshold, kind=Masker):
-    return kind(client, threshold, SecureStream(client), terms=TERMS, ledger=bytes([client]) * 16)
+    return kind(client, threshold, SecureStream(client), terms=TERMS, ledger=10**6 + client)
 
 
 def basis(nodes, k):
@@ -170,10 +170,22 @@ def test_keys_are_the_twins_and_hang_on_numbers_points_purpose_and_roster():
 def test_a_first_message_of_another_silo_another_number_or_another_sum_is_refused():
     silos = {i: masker(i, 2) for i in range(3)}
     hellos = {i: silo.hello() for i, silo in silos.items()}
-    other_terms = Masker(2, 2, SecureStream(2), terms=b"of another sum", ledger=bytes(16)).hello()
+    other_terms = Masker(2, 2, SecureStream(2), terms=b"of another sum", ledger=9).hello()
     for wrong in (hellos[1], masker(1, 2).hello(), other_terms, masker(3, 2).hello()):
         with pytest.raises(PrivacyError, match="silo 2 does not prove"):
             masker(0, 2).share_out({**hellos, 2: wrong})
+
+
+def test_nobody_takes_part_in_the_name_of_anothers_ledger():
+    """Its point is seen in an earlier sum under the same terms: claimed again, it would push out whose it is."""
+    honest, liar = masker(1, 2), masker(2, 2)
+    content, width = liar.hello(), 2 * POINT_BYTES * 3
+    body = content[: width - POINT_BYTES] + honest.hello()[width - POINT_BYTES : width]
+    for proofs in (content[width:], content[width:-65] + honest.hello()[-65:]):
+        claimed = body + proofs
+        assert read_hello(claimed, 2).ledger == read_hello(honest.hello(), 2).ledger
+        values = np.frombuffer(claimed, np.uint8)
+        assert "without a proof" in messages.fault(0, values, None, 2, 1, (2, TERMS))
 
 
 def test_whoever_knows_one_secret_takes_part_once():
@@ -182,7 +194,7 @@ def test_whoever_knows_one_secret_takes_part_once():
     hellos = {i: silo.hello() for i, silo in silos.items()}
     twin = silos[2]
     for mask in (silos[1]._mask, [ORDER - silos[1]._mask[0], 5]):
-        content = write_hello(TERMS, 2, twin._channel, mask, twin._own, b"another ledger..", SecureStream(9))
+        content = write_hello(TERMS, 2, twin._channel, mask, twin._own, 424242, SecureStream(9))
         with pytest.raises(PrivacyError, match="silos 1, 2 book on one ledger or have one key"):
             masker(0, 2).share_out({**hellos, 2: content})
 
@@ -220,7 +232,9 @@ def test_a_silo_cannot_be_made_several_of_one_sum(files, tmp_path):
     asked.append(Silo(counts(1), Ledger(12.0, 1e-6), [TASK]))
     state = begin()
     sent = [ask(silo, state, c, f"run {c}") for c, silo in enumerate(asked)]
-    with pytest.raises(PrivacyError, match="1 silos are left"):  # a server that follows the protocol
+    with pytest.raises(
+        PrivacyError, match="silos 0, 1, 2, 3 book on one ledger"
+    ):  # a server that follows the protocol
         server_step(state, sent)
     hellos = {update.client: update.values.tobytes() for update in sent}
     lying = server_step(
@@ -235,10 +249,13 @@ def test_a_silo_cannot_be_made_several_of_one_sum(files, tmp_path):
 
 def test_names_of_ledgers_differ_between_ledgers_and_terms_and_are_not_their_identity():
     one, two = Ledger(1.0, 1e-6), Ledger(1.0, 1e-6)
-    names = {Account(0, ledger).ledger_name(terms) for ledger in (one, two) for terms in (b"these", b"those")}
+    names = {
+        Account(0, ledger).ledger_secret(terms) for ledger in (one, two) for terms in (b"these", b"those")
+    }
     assert len(names) == 4
-    assert Account(3, one).ledger_name(b"these") in names
-    assert not any(name.hex() in one.identity for name in names)
+    assert Account(3, one).ledger_secret(b"these") in names
+    assert all(0 < name < ORDER for name in names)
+    assert int(one.identity, 16) not in names
 
 
 def test_one_roster_is_booked_once_whoever_restores_what_was_written():

@@ -376,12 +376,12 @@ class SuperLink:
 
     def receive(self):
         step = self.script.pop(0)
-        if isinstance(step, Exception):
+        if isinstance(step, BaseException):
             raise step
         return None if step is None else (SimpleNamespace(metadata=SimpleNamespace(run_id=5)), step)
 
     def pull(self, step, *_, **__):
-        if isinstance(step.fault, Exception):
+        if isinstance(step.fault, BaseException):
             raise step.fault
         return SimpleNamespace(content=step.content, metadata=SimpleNamespace())
 
@@ -428,7 +428,7 @@ def _step(content=None, fault=None):
 def test_a_silo_goes_on_whatever_a_run_does(monkeypatch):
     """A run that ends while its messages are fetched raised RunNotRunningException, and the silo ended with it."""
 
-    class RunNotRunningException(Exception):
+    class RunNotRunningException(BaseException):  # as Flower's own is
         pass
 
     good = {"discreet": asked(begin(), 0)}
@@ -446,6 +446,20 @@ def test_a_silo_goes_on_whatever_a_run_does(monkeypatch):
     assert seen[4] == "answered message 0 of run 5"
     assert len(link.sent) == 2
     assert "secret" not in "".join(seen)
+
+
+def test_a_silo_can_be_stopped(monkeypatch):
+    for stop in (KeyboardInterrupt, SystemExit):
+        link = SuperLink(None, stop(), None)
+        with pytest.raises(stop):
+            link.serve(Silo(counts(0), Ledger(2.0, 1e-6), [TASK]), monkeypatch)
+        assert len(link.script) == 1
+
+
+def test_messages_of_a_run_that_has_ended_hold_no_other_up(monkeypatch):
+    link = SuperLink(*[_step(fault=ValueError()) for _ in range(40)])
+    link.serve(Silo(counts(0), Ledger(2.0, 1e-6), [TASK]), monkeypatch)
+    assert sum(link.slept) < 5
 
 
 def test_the_pause_grows_while_nothing_works_and_the_computing_time_is_not_sent(monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.cli.app import run
+from discreet.cli.silo import _ask as ask_on_terminal
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated import Update, fit_state, init_server, server_step, vocabulary_digest
 from discreet.federated.installed import digest_of, package_digest
@@ -186,3 +187,15 @@ def test_the_command_shows_and_pins_the_installed_package(tmp_path, capsys):
     assert run(["silo", "serve", *line.split(), digest.upper()]) == 2
     assert "tasks.json" in capsys.readouterr().err  # past the digest
     assert not (tmp_path / "ledger.json").exists()
+
+
+@pytest.mark.parametrize(("answer", "confirmed"), [("y", True), ("n", False), ("", False)])
+def test_the_command_shows_the_roster_and_which_number_this_silo_has(answer, confirmed, monkeypatch, capsys):
+    """Digits alone are the same for a silo that is asked to be two of them."""
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
+    assert ask_on_terminal("0123 4567", 1, 5) is confirmed
+    shown = capsys.readouterr().err
+    assert "number 2 of 5. The roster: 0123 4567" in shown
+    assert "each number from 1 to 5 another silo?" in shown

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus.words import refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.hellos import LEDGER_BYTES
+from discreet.federated.secure_aggregation.public_points import ORDER
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream
@@ -184,17 +184,19 @@ class Account:
         if not self.ledger.closed:
             self.ledger.rehearsal().reserve(event, "a rehearsal")
 
-    def ledger_name(self, terms: bytes) -> bytes:
-        """Return a public name of the ledger in sums under these terms: the same for all who book on it.
+    def ledger_secret(self, terms: bytes) -> int:
+        """Return a secret of the ledger for sums under these terms: the same for all who book on it.
 
-        It tells whether two silos book on one ledger, and nothing else.
+        Its point tells whether two silos book on one ledger, and nothing else; only who has the ledger can prove that
+        it knows the secret, so that nobody can take part in another's name.
         """
         if not self.ledger.identity:
             raise PrivacyError(
                 "this ledger was made by an older version and has no identity yet, by which the other silos see that "
                 "it takes part once; make a new one for what is left of the budget."
             )
-        return hmac.digest(self.ledger.identity.encode(), b"discreet ledger" + terms, "sha256")[:LEDGER_BYTES]
+        found = hmac.digest(self.ledger.identity.encode(), b"discreet ledger" + terms, "sha512")
+        return 1 + int.from_bytes(found) % (ORDER - 1)
 
     def book(
         self, event: events.Event, number: int, what: str, *, reproducible: bool, once: str | None = None

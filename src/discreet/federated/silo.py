@@ -30,6 +30,7 @@ __all__ = ["Silo", "read_tasks", "serve", "until_next_beat"]
 
 _LOOK_EVERY = 1.0
 _LONGEST_PAUSE = 30.0
+_AFTER_FAULT = 0.1
 _LONGEST_LINE = 300
 _NO_ANSWER = "the silo does not answer this"
 
@@ -190,40 +191,49 @@ def serve(
     with connect() as (_, receive, send, _, _, pull, push, confirm_received):
         pause = _LOOK_EVERY
         while not stop():
+            came: Any = None
             try:
                 came = receive()
                 if came is not None:
-                    message, tree = came
-                    run = message.metadata.run_id  # as the SuperLink says; it asks for a token of that run
-                    whole = flower["pull_and_inflate_object_from_tree"](
-                        tree,
-                        partial(pull, run),
-                        partial(confirm_received, run),
-                        return_type=flower["Message"],
-                    )
-                    whole.metadata.__dict__["_message_id"] = tree.object_id
-                    started = time.monotonic()
-                    reply = _reply(silo, whole, run, flower, tell)
-                    if beat:
-                        time.sleep(until_next_beat(time.monotonic() - started, beat))
-                    reply.metadata.__dict__["_message_id"] = reply.object_id
-                    with flower["no_object_id_recompute"]():
-                        objects = flower["get_all_nested_objects"](reply)
-                        # How long it took would tell how many documents there are: nobody needs to know.
-                        wanted, session = send(reply, flower["get_object_tree"](reply), 0.0)
-                        flower["push_objects"](
-                            objects, partial(push, run, session), object_ids_to_push=set(wanted)
-                        )
-            except (
-                Exception
-            ) as fault:  # a run that ended meanwhile, a SuperLink that is gone: the silo goes on
+                    _serve_one(silo, came, flower, tell, (pull, push, confirm_received, send), beat)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as fault:  # Flower's exception for a run that has ended is no Exception
                 tell(f"a message could not be fetched or answered ({type(fault).__name__}); going on")
-                time.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
-                continue
+                if came is None:  # the SuperLink is gone: ask less and less often
+                    time.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                    continue
+                time.sleep(_AFTER_FAULT)
             pause = _LOOK_EVERY
             if came is None:
                 time.sleep(_LOOK_EVERY)
+
+
+def _serve_one(
+    silo: Silo,
+    came: tuple[Any, Any],
+    flower: Mapping[str, Any],
+    tell: Callable[[str], object],
+    calls: tuple[Callable[..., Any], ...],
+    beat: float,
+) -> None:
+    (message, tree), (pull, push, confirm_received, send) = came, calls
+    run = message.metadata.run_id  # as the SuperLink says, which asks for a token of that run
+    whole = flower["pull_and_inflate_object_from_tree"](
+        tree, partial(pull, run), partial(confirm_received, run), return_type=flower["Message"]
+    )
+    whole.metadata.__dict__["_message_id"] = tree.object_id
+    started = time.monotonic()
+    reply = _reply(silo, whole, run, flower, tell)
+    if beat:
+        time.sleep(until_next_beat(time.monotonic() - started, beat))
+    reply.metadata.__dict__["_message_id"] = reply.object_id
+    with flower["no_object_id_recompute"]():
+        objects = flower["get_all_nested_objects"](reply)
+        # How long it took would tell how many documents there are: nobody needs to know.
+        wanted, session = send(reply, flower["get_object_tree"](reply), 0.0)
+        flower["push_objects"](objects, partial(push, run, session), object_ids_to_push=set(wanted))
 
 
 def until_next_beat(taken: float, beat: float) -> float:

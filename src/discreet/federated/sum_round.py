@@ -21,11 +21,11 @@ one silo in league, or none without ``silos_see_result`` (proof in
 :mod:`~discreet.federated.secure_aggregation.masks`). Where each silo brings all the noise: against everyone.
 
 *Once in a sum*: all this holds for n different silos. Were one silo several of them, a document in it would be in the
-sum as often, and its noise counted on as often, while each booking takes it for once. So a first message
-names the ledger (by a keyed hash that tells which are the same in this sum, and nothing else), the name is part of
-what is proved, and a silo goes on with no list that has a ledger twice; and the ledger books one roster once, under its
-lock, so that no two processes, and none that was started anew, give two vectors under one set of keys. Nobody can see
-from outside that somebody keeps two ledgers for one text, or brings one text into two silos.
+sum as often, and its noise counted on as often, while each booking takes it for once. So a first message names the
+ledger (by a point that tells which are the same in this sum, and nothing else, with a proof that only who has the
+ledger can give), and a silo goes on with no list that has a ledger twice; and the ledger books one roster once, under
+its lock, so that no two processes, and none that was started anew, give two vectors under one set of keys. Nobody can
+see from outside that somebody keeps two ledgers for one text, or brings one text into two silos.
 """
 
 import math
@@ -119,7 +119,7 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     if state.round == 0:
         account.afford(event)  # who cannot pay should not find it out when the others have paid
         terms = terms_bytes(state)
-        ledger = None if stream.reproducible else account.ledger_name(terms)
+        ledger = None if stream.reproducible else account.ledger_secret(terms)
         account.masker = Masker(
             account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
         )

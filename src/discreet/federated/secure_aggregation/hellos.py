@@ -6,11 +6,11 @@ no. part                           for
 1   a point                        sealing messages between two silos
 2   ``threshold`` points           the mask's secret and the shares of it
 3   ``threshold`` points           the own mask's secret and the shares of it
-4   16 bytes                       which ledger: a name that tells it from others in this sum, and nothing else
-5   three proofs                   the secrets of the point of 1 and of the first points of 2 and 3 are known
+4   a point                        which ledger: it tells it from others in this sum, and nothing else
+5   four proofs                    the secrets of the points of 1 and 4 and of the first points of 2 and 3 are known
 === ============================== ===============================================================================
 
-Each proof is about the terms of the sum, the silo's number, which of the three points it is for, and all of parts 1 to
+Each proof is about the terms of the sum, the silo's number, which of the four points it is for, and all of parts 1 to
 4: it is of no use to another silo, under other terms, or beside other points. Further points of 2 and 3 need none,
 because nothing is derived from them; that shares fit them is checked by who holds the shares.
 
@@ -30,7 +30,6 @@ from discreet.federated.secure_aggregation.secret_shares import read_commitments
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = [
-    "LEDGER_BYTES",
     "Hello",
     "fault_of",
     "hello_bytes",
@@ -40,9 +39,7 @@ __all__ = [
     "write_hello",
 ]
 
-#: Length of a ledger's name in a sum.
-LEDGER_BYTES = 16
-_PROVED = ("channel", "mask", "own mask")
+_PROVED = ("channel", "mask", "own mask", "ledger")
 _KEPT = 256  # read and checked once; where one process plays all silos, once for all
 
 
@@ -52,8 +49,13 @@ class Hello(NamedTuple):
     channel: Point
     mask: tuple[Point, ...]
     own: tuple[Point, ...]
-    ledger: bytes
+    ledger: Point
     proofs: tuple[bytes, ...]
+
+    @property
+    def proved(self) -> tuple[Point, ...]:
+        """The points that have a proof, in the proofs' order."""
+        return self.channel, self.mask[0], self.own[0], self.ledger
 
 
 def hello_bytes(threshold: int) -> int:
@@ -62,7 +64,7 @@ def hello_bytes(threshold: int) -> int:
 
 
 def _body_bytes(threshold: int) -> int:
-    return (1 + 2 * threshold) * POINT_BYTES + LEDGER_BYTES
+    return 2 * (1 + threshold) * POINT_BYTES
 
 
 def _statement(terms: bytes, silo: int, what: str, body: bytes) -> bytes:
@@ -75,14 +77,12 @@ def write_hello(
     channel: int,
     mask: list[int],
     own: list[int],
-    ledger: bytes,
+    ledger: int,
     stream: SecureStream,
 ) -> bytes:
     """Return the first message of a silo with these secrets."""
-    if len(ledger) != LEDGER_BYTES:
-        raise ValueError(f"a ledger's name has {LEDGER_BYTES} bytes, not {len(ledger)}")
-    body = b"".join(write_commitments(numbers) for numbers in ([channel], mask, own)) + ledger
-    secrets = zip(_PROVED, (channel, mask[0], own[0]), strict=True)
+    body = b"".join(write_commitments(numbers) for numbers in ([channel], mask, own, [ledger]))
+    secrets = zip(_PROVED, (channel, mask[0], own[0], ledger), strict=True)
     return body + b"".join(
         prove(secret, _statement(terms, silo, what, body), stream) for what, secret in secrets
     )
@@ -93,14 +93,14 @@ def read_hello(content: bytes, threshold: int) -> Hello | None:
     """Return what a silo announced, proofs unchecked, or None where that is no such message."""
     if len(content) != hello_bytes(threshold):
         return None
-    points_end, body_end = _body_bytes(threshold) - LEDGER_BYTES, _body_bytes(threshold)
+    body_end = _body_bytes(threshold)
     try:
-        points = read_commitments(content[:points_end])
+        points = read_commitments(content[:body_end])
     except ValueError:
         return None
     proofs = tuple(content[i : i + PROOF_BYTES] for i in range(body_end, len(content), PROOF_BYTES))
-    first, second = tuple(points[1 : 1 + threshold]), tuple(points[1 + threshold :])
-    return Hello(points[0], first, second, content[points_end:body_end], proofs)
+    mask, own = tuple(points[1 : 1 + threshold]), tuple(points[1 + threshold : -1])
+    return Hello(points[0], mask, own, points[-1], proofs)
 
 
 @lru_cache(_KEPT)
@@ -110,27 +110,25 @@ def is_proved_hello(content: bytes, threshold: int, terms: bytes, silo: int) -> 
     if hello is None:
         return False
     body = content[: _body_bytes(threshold)]
-    points = (hello.channel, hello.mask[0], hello.own[0])
     return all(
         is_proved(point, _statement(terms, silo, what, body), proof)
-        for what, point, proof in zip(_PROVED, points, hello.proofs, strict=True)
+        for what, point, proof in zip(_PROVED, hello.proved, hello.proofs, strict=True)
     )
 
 
 def twins(hellos: Mapping[int, bytes], threshold: int) -> set[int]:
     """Return the silos that share a ledger with another, or a point or its negative; and those that cannot be read."""
     found: set[int] = set()
-    seen: dict[bytes | int, int] = {}
+    seen: dict[int, int] = {}
     for silo, content in hellos.items():
         hello = read_hello(content, threshold)
         if hello is None:
             found.add(silo)
             continue
-        points = [point[0] for point in (hello.channel, hello.mask[0], hello.own[0]) if point is not None]
-        for mark in (hello.ledger, *points):
-            if mark in seen:
-                found |= {silo, seen[mark]}
-            seen[mark] = silo
+        for x in [point[0] for point in hello.proved if point is not None]:
+            if x in seen:
+                found |= {silo, seen[x]}
+            seen[x] = silo
     return found
 
 

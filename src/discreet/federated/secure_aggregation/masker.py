@@ -17,7 +17,6 @@ from discreet.federated.secure_aggregation.channels import (
     voucher,
 )
 from discreet.federated.secure_aggregation.hellos import (
-    LEDGER_BYTES,
     Hello,
     fault_of,
     read_hello,
@@ -56,13 +55,13 @@ class Masker:
         Of its secrets.
     terms : bytes
         What all agreed on; its proofs are about that, and all keys hang on it.
-    ledger : bytes or None
-        A name of the ledger that it books on, the same for all who book on it, of ``LEDGER_BYTES`` bytes. None: drawn
-        from the stream, for a seeded run, which is the same each time and not for release.
+    ledger : int or None
+        A secret of the ledger that it books on, the same for all who book on it: its point tells whether two of them
+        do. None: drawn from the stream, for a seeded run, which is the same each time and not for release.
     """
 
     def __init__(
-        self, client: int, threshold: int, stream: SecureStream, *, terms: bytes, ledger: bytes | None
+        self, client: int, threshold: int, stream: SecureStream, *, terms: bytes, ledger: int | None
     ) -> None:
         if not 0 <= client < MOST_SILOS:
             raise ParameterError(f"client must be from 0 to {MOST_SILOS - 1}, but is {client!r}.")
@@ -70,7 +69,7 @@ class Masker:
         own = stream.spawn("masks")
         self._channel = uniform(own)
         self._mask, self._own = new_polynomial(threshold, own), new_polynomial(threshold, own)
-        ledger = own.words(LEDGER_BYTES // 8).tobytes() if ledger is None else ledger
+        ledger = uniform(own) if ledger is None else ledger
         self._announced = write_hello(terms, client, self._channel, self._mask, self._own, ledger, own)
         self._step = "keys"
         self._roster = b""
@@ -116,7 +115,7 @@ class Masker:
         return masker
 
     def hello(self) -> bytes:
-        """First message: this silo's points, with proofs that it knows their secrets, and its ledger's name."""
+        """First message: this silo's points, with proofs that it knows their secrets, and its ledger's point."""
         return self._announced
 
     @property

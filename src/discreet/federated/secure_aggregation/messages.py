@@ -4,7 +4,7 @@
 no. a silo sends                   as                         is shown before
 === ============================== ========================== ==========================================
 0   its points, with proofs, and   a row of bytes             the terms
-    its ledger's name
+    its ledger's point
 1   sealed shares                  a row for each silo        all keys and points
 2   whose shares are right         a row of 0 and 1           what was sealed for it
 3   its sum with noise, masked     a row of int64             who goes on
@@ -127,7 +127,13 @@ def take(
     if kept is None:
         hellos = {silo: values.tobytes() for silo, values in taken.items()}
         alike = twins(hellos, threshold)  # honest silos would not go on with any of them
-        _enough(set(hellos) - alike, threshold, message)
+        if alike and len(hellos) - len(alike) < threshold:
+            who = ", ".join(str(silo) for silo in sorted(alike))
+            raise PrivacyError(
+                f"silos {who} book on one ledger or have one key, and {threshold} others are needed; nothing is "
+                "booked. Each silo needs a ledger of its own."
+            )
+        _enough(hellos, threshold, message)
         return Sum({silo: hello for silo, hello in hellos.items() if silo not in alike}, {}, (), {}, {})
     # Who was not in an earlier message has no part in a later one.
     before = (kept.hellos, kept.hellos, kept.boxes, kept.members, kept.vectors, kept.vectors)[message]
