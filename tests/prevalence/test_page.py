@@ -96,3 +96,48 @@ def test_what_was_made_with_a_seed_says_so_in_the_table():
         "'\ufeff=1+1",
         "'\uff1d1",
     }
+
+
+def months(first, last, noise=10.0, n=12):
+    shares = np.linspace(first, last, n)
+    return release(
+        shares,
+        noise=noise,
+        configuration={"freq": "month"},
+        groups=[f"2024-{i:02d}" for i in range(1, n + 1)],
+    )
+
+
+def test_what_grew_is_named_and_what_stood_is_grey():
+    page = months([0.1, 0.6, 0.3], [0.5, 0.2, 0.3]).to_html()
+    grew, fell = (
+        re.search(rf"<strong>{word}:</strong>(.*?)</p>", page).group(1) for word in ("Grew", "Fell")
+    )
+    assert "word0" in grew
+    assert "word1" in fell
+    assert "word2" not in grew + fell
+    assert "From 2024-01\u20132024-03 to 2024-10\u20132024-12" in page
+    assert page.count('<svg class="moves"') == 2
+    assert page.count('<svg class="flat"') == 1
+    rows = re.findall(r'<tr class="(more|less|noise)"><th scope="row">(\d)', page)
+    assert rows == [("more", "0"), ("noise", "2"), ("less", "1")]
+
+
+def test_noise_alone_is_grey_and_named_nowhere():
+    rng = np.random.default_rng(0)
+    named = 0
+    for _ in range(40):
+        shares = np.tile([0.3, 0.3, 0.4], (8, 1)) + rng.normal(0, 0.05, (8, 3))
+        page = release(shares, noise=50.0, configuration={"freq": "month"}).to_html()
+        named += "Grew:" in page or "Fell:" in page
+    assert named <= 6  # at most one in twenty, and by chance a few more
+
+
+def test_growth_adds_up_quarters_with_their_noise():
+    made = months([0.1, 0.9], [0.5, 0.5])
+    found = made.growth()
+    first, last = made.topic_totals[:3].sum(0), made.topic_totals[9:].sum(0)
+    assert found.difference == pytest.approx((last - first) / 3000, abs=1e-3)
+    alone = made.compare("2024-12", "2024-01")
+    assert (found.standard_error < alone.standard_error).all()
+    assert made.growth(level=0.5).high[0] < found.high[0]

@@ -14,10 +14,11 @@ from markupsafe import Markup
 
 from discreet.privacy.accounting import events
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.prevalence.changes import is_flat
 from discreet.release.prevalence.shares import overall
 from discreet.release.words import printable
 from discreet.report.pages import content_hash, part, template
-from discreet.report.small_multiples import interval_chart, line_chart
+from discreet.report.small_multiples import difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
 __all__ = ["prevalence_page", "table_csv"]
@@ -37,11 +38,13 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     base: list[float] = overall(release.sums).tolist()
     ordered = "freq" in release.configuration
     trend = release.trend() if ordered else None
+    flat = np.zeros(len(base), np.bool_) if trend is None else is_flat(trend)
     order = np.argsort(-np.array(base), kind="stable")
     charts: list[dict[str, Any]] = []
     for topic in order.tolist():
         if trend is not None:
-            svg = line_chart(trend.level[:, topic], trend.low[:, topic], trend.high[:, topic], release.groups)
+            parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
+            svg = line_chart(*parts, release.groups, flat=bool(flat[topic]))
         else:
             svg = interval_chart(
                 found.share[:, topic], exact.low[:, topic], exact.high[:, topic], base[topic], release.groups
@@ -68,6 +71,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             sure=release.certain_groups.tolist(),
             heat=_heat(release, order.tolist(), base),
             certain=_certain(release, base),
+            changes=_changes(release, order.tolist()) if ordered and len(release.groups) > 1 else None,
             label=_label(release),
             csv=b64encode(table_csv(release).encode()).decode(),
         )
@@ -145,6 +149,44 @@ def _certain(release: PrevalenceRelease, base: list[float]) -> list[str]:
             f"{_percent(found[cell])} against {_percent(base[topic])} overall."
         )
     return sentences
+
+
+def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:
+    """Return what grew and what fell from the first quarter of the periods to the last, all topics together."""
+    found, many = release.growth(), max(1, len(release.groups) // 4)
+    most = max(float(np.abs(np.concatenate([found.low, found.high])).max()), 1e-3)
+    rows: list[dict[str, Any]] = []
+    for topic in sorted(order, key=lambda k: -float(found.difference[k])):
+        change, low, high = (float(part[topic]) for part in (found.difference, found.low, found.high))
+        sure = bool(found.certain[topic]) and release.noise > 0
+        rows.append(
+            {
+                "number": topic,
+                "name": shown(release.topics[topic]),
+                "change": _points(change),
+                "low": _points(low),
+                "high": _points(high),
+                "state": "noise" if not sure else "more" if change > 0 else "less",
+                "svg": Markup(difference_chart(change, low, high, most, certain=sure)),
+            }
+        )
+    first, last = release.groups[:many], release.groups[-many:]
+    return {
+        "rows": rows,
+        "grew": [row for row in rows if row["state"] == "more"],
+        "fell": [row for row in reversed(rows) if row["state"] == "less"],
+        "first": _range(first),
+        "last": _range(last),
+        "rest": sum(row["state"] == "noise" for row in rows),
+    }
+
+
+def _range(groups: tuple[str, ...]) -> str:
+    return shown(groups[0]) if len(groups) == 1 else f"{shown(groups[0])}\u2013{shown(groups[-1])}"
+
+
+def _points(change: float) -> str:
+    return f"{100 * change:+.1f}".replace("-", "\u2212")
 
 
 def _label(release: PrevalenceRelease) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.report.wording import shown
 
-__all__ = ["interval_chart", "line_chart"]
+__all__ = ["difference_chart", "interval_chart", "line_chart"]
 
 Floats = NDArray[np.float64]
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 300, 120, 40, 18
@@ -17,7 +17,7 @@ _ROW = 18
 _NAME = 110
 
 
-def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str]) -> str:
+def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], *, flat: bool = False) -> str:
     """Return a line over the groups in their order, with its band.
 
     Parameters
@@ -25,6 +25,8 @@ def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str]) 
     level, low, high : arrays of shape (n_groups,)
         Between 0 and 1.
     groups : sequence of str
+    flat : bool, default False
+        Whether nothing is seen to move: then it is grey.
     """
     n, top = len(level), _round_up(float(high.max()))
     x = np.linspace(_LEFT + 4, _WIDTH - 6, n) if n > 1 else np.array([(_LEFT + _WIDTH) / 2])
@@ -38,7 +40,7 @@ def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str]) 
     first, last = (escape(shown(group)) for group in (groups[0], groups[-1]))
     told = escape(f"from {100 * level[0]:.1f} % in {groups[0]} to {100 * level[-1]:.1f} % in {groups[-1]}")
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">'
+        f'<svg class="{"flat" if flat else "moves"}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">'
         + _grid(top, y)
         + f'<polygon class="band" points="{band}"/><polyline class="line" points="{line}"/>'
         + f'<text class="tick" x="{_LEFT + 4}" y="{_HEIGHT - 4}">{first}</text>'
@@ -84,6 +86,23 @@ def interval_chart(share: Floats, low: Floats, high: Floats, base: float, groups
     )
 
 
+def difference_chart(difference: float, low: float, high: float, most: float, *, certain: bool) -> str:
+    """Return one difference with its interval, as a small bar around 0; grey unless it is certain."""
+    width, height = 160, 16
+
+    def x(value: float) -> float:
+        return width / 2 + (width / 2 - 4) * max(-1.0, min(1.0, value / most))
+
+    state = "noise" if not certain else "more" if difference > 0 else "less"
+    middle = height / 2
+    return (
+        f'<svg class="difference" viewBox="0 0 {width} {height}" aria-hidden="true"><g class="{state}">'
+        f'<line class="base" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="0" y2="{height}"/>'
+        f'<line class="interval" x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{middle}" y2="{middle}"/>'
+        f'<circle cx="{x(difference):.1f}" cy="{middle}" r="3.2"/></g></svg>'
+    )
+
+
 def _grid(top: float, y: Any) -> str:
     return "".join(
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
@@ -97,7 +116,7 @@ def _short_percent(value: float) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 18 else name[:17] + "\u2026"
+    return name if len(name) <= 16 else name[:15] + "\u2026"
 
 
 def _points(x: Any, y: Any) -> str:

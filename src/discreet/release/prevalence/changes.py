@@ -23,7 +23,7 @@ from scipy.special import ndtr, ndtri
 
 from discreet.release.prevalence.shares import Sums, group_sizes, raw, shrunk
 
-__all__ = ["Differences", "Trend", "differences", "sampling_error", "trend"]
+__all__ = ["Differences", "Trend", "differences", "growth", "is_flat", "sampling_error", "trend"]
 
 Floats = NDArray[np.float64]
 #: Standard deviations of a step, as parts of the topic's overall share: from standing still to jumping.
@@ -86,6 +86,24 @@ def differences(sums: Sums, first: int, second: int, level: float = 0.95) -> Dif
     reach = ndtri((1 + level) / 2) * error
     low, high = np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
     return Differences(difference, low, high, error, p_value, p_value < 1 - level)
+
+
+def growth(sums: Sums, level: float = 0.95) -> Differences:
+    """Compare the last quarter of the groups with the first, all topics together; one group where there are few.
+
+    The groups of a quarter are added up: totals, sizes and noise. Their order is that of time.
+    """
+    n_groups = len(sums.topics)
+    many = max(1, n_groups // 4)
+    ends = [slice(n_groups - many, None), slice(0, many)]
+    topics = np.array([sums.topics[end].sum(0) for end in ends])
+    counts = np.array([sums.counts[end].sum() for end in ends])
+    return differences(Sums(topics, counts, sums.noise * np.sqrt(many), sums.count_weight), 0, 1, level)
+
+
+def is_flat(found: Trend) -> NDArray[np.bool_]:
+    """Whether one constant share lies in all bands of a topic, shape (n_topics,): then nothing is seen to move."""
+    return found.low.max(0) <= found.high.min(0)
 
 
 def trend(sums: Sums, level: float = 0.95) -> Trend:

@@ -18,7 +18,7 @@ from discreet._presenter import presenter
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.prevalence.changes import Differences, Trend, differences, sampling_error, trend
+from discreet.release.prevalence.changes import Differences, Trend, differences, growth, sampling_error, trend
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
 from discreet.release.promised import NumbersRelease
@@ -164,6 +164,13 @@ class PrevalenceRelease(NumbersRelease):
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
         return differences(self.sums, self._index(first), self._index(second), _level(level))
+
+    def growth(self, *, level: float = 0.95) -> Differences:
+        """Return how much more of each topic there is in the last quarter of the groups than in the first.
+
+        For groups in the order of time. All topics are tested together, as by :meth:`compare`.
+        """
+        return growth(self.sums, _level(level))
 
     def trend(self, *, level: float = 0.95) -> Trend:
         """Return the shares smoothed over the groups in their order, with bands."""
