@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.report.report_cases import HOSTILE, release
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy import Ledger
 from discreet.release import Release
-from discreet.report.export import ldavis, write_csv, write_ldavis
+from discreet.report.export import ldavis, to_frame, to_gensim, write_csv, write_ldavis
 from discreet.report.wording import for_spreadsheet
 
 
@@ -180,3 +181,49 @@ def test_what_was_made_with_a_seed_says_so_in_tables(tmp_path):
     write_csv(release(), tmp_path / "words.csv")
     assert "label" not in read(tmp_path / "words.csv")[0]
     assert "label" not in ldavis(release())
+
+
+def test_the_frame_holds_what_the_table_does(tmp_path):
+    made = release()
+    write_csv(made, tmp_path / "words.csv", n_words=3)
+    found = to_frame(made, n_words=3)
+    with (tmp_path / "words.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(found.columns) == list(rows[0])
+    assert found["word"].tolist() == [row["word"] for row in rows]
+    assert found["probability"].tolist() == [float(row["probability"]) for row in rows]
+    first = found[found["topic"] == 1].head(1)
+    assert to_frame(release(reproducible=True))["label"].unique().tolist() == [
+        "reproducible, not for release"
+    ]
+    assert first["probability"].item() == made.topic_word[1].max()
+    with pytest.raises(ParameterError, match="n_words"):
+        to_frame(made, n_words=0)
+
+
+def test_gensim_gets_the_released_topics(tmp_path):
+    models = pytest.importorskip("gensim.models")
+    made = release()
+    model = to_gensim(made)
+    assert isinstance(model, models.LdaModel)
+    assert np.allclose(model.get_topics(), made.topic_word, rtol=1e-12, atol=1e-15)
+    best = int(made.topic_word[0].argmax())
+    assert model.show_topic(0, 1)[0] == (made.vocabulary[best], pytest.approx(made.topic_word[0, best]))
+    # A document of one topic's own words is inferred to be about it.
+    own = np.argsort(made.topic_word[1] / made.topic_word.sum(0))[-3:]
+    document = [(int(word), 20) for word in own]
+    shares = dict(model.get_document_topics(document, minimum_probability=0))
+    counts = np.zeros((1, len(made.vocabulary)), int)
+    counts[0, own] = 20
+    assert max(shares, key=shares.get) == made.transform(counts)[0].argmax()
+    assert model.lifecycle_events[-1]["determinism"] == made.determinism
+    model.save(str(tmp_path / "model"))
+    again = models.LdaModel.load(str(tmp_path / "model"))
+    assert np.allclose(again.get_topics(), made.topic_word)
+
+
+def test_without_gensim_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    monkeypatch.setitem(sys.modules, "gensim.corpora", None)
+    with pytest.raises(ReleaseError, match="pip install gensim"):
+        to_gensim(release())

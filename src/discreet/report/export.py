@@ -25,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._files import write_whole
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.record import Release
+from discreet.release.tables import frame
 from discreet.report.listing import STANDARD_DEVIATIONS
 from discreet.report.map import distances, scale
 from discreet.report.wording import for_spreadsheet
 
-__all__ = ["ldavis", "write_csv", "write_ldavis"]
+__all__ = ["ldavis", "to_frame", "to_gensim", "write_csv", "write_ldavis"]
 
 Floats = NDArray[np.float64]
 _TOKENS = 1e6
@@ -64,30 +65,95 @@ def write_csv(
     ReleaseError
         Where the file cannot be written.
     """
+    columns = _word_table(release, n_words)
+    if for_spreadsheets:
+        columns["word"] = [for_spreadsheet(word) for word in columns["word"]]
+    text = io.StringIO(newline="")
+    # Every word in quotes: it may hold a comma or a line break, or look like a number.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_whole(text.getvalue().encode("utf-8", "replace"), Path(path), "the table")
+
+
+def to_frame(release: Release, *, n_words: int | None = None) -> Any:
+    """Return the words of each topic as a data frame of pandas, or polars, or pyarrow, whichever is installed.
+
+    Columns and rows are those of :func:`write_csv`: what ``get_topic_words`` of tomotopy gives, for all topics.
+
+    Parameters
+    ----------
+    release : Release
+    n_words : int, optional
+        Words of each topic; all of them by default.
+    """
+    return frame(_word_table(release, n_words))
+
+
+def to_gensim(release: Release) -> Any:
+    """Return the topics as gensim's ``LdaModel``, for what is built on it. Needs gensim.
+
+    Words are numbered as in the release. ``get_topics``, ``show_topics`` and the inference of new documents use the
+    released probabilities; ``update`` would train on, from documents that the release does not cover.
+
+    Parameters
+    ----------
+    release : Release
+
+    Raises
+    ------
+    ReleaseError
+        Where gensim is not installed.
+    """
+    try:
+        from gensim.corpora import Dictionary  # pyright: ignore
+        from gensim.models import LdaModel  # pyright: ignore
+    except ImportError:
+        made = None
+    else:
+        made: Any = (Dictionary(), LdaModel)
+    if made is None:
+        raise ReleaseError("this needs gensim, which is not installed: pip install gensim.")
+    words, model_of = made
+    words.token2id = {word: number for number, word in enumerate(release.vocabulary)}
+    words.id2token = dict(enumerate(release.vocabulary))
+    n_topics, n_words = release.topic_word.shape
+    model = model_of(
+        num_topics=n_topics,
+        id2word=words,
+        alpha=np.full(n_topics, float(release.configuration.get("doc_topic_prior", 0.1))),
+        eta=np.zeros(n_words),  # the release is the posterior's mean: nothing is added to it
+        dtype=np.float64,
+        random_state=0,
+    )
+    # Of a text of a million tokens for each topic; `expElogbeta` is what documents are inferred with.
+    model.state.sstats[...] = _TOKENS * release.topic_word
+    model.expElogbeta[...] = release.topic_word
+    model.add_lifecycle_event("made by discreet", determinism=release.determinism)
+    return model
+
+
+def _word_table(release: Release, n_words: int | None) -> dict[str, list[Any]]:
     if n_words is not None and n_words < 1:
         raise ParameterError(
             Parameter("n_words"), f" must be at least 1 (or None for all), but is {n_words}."
         )
     noise = release.topic_word_noise
-    text = io.StringIO(newline="")
-    # Every word in quotes: it may hold a comma or a line break, or look like a number.
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    label = [release.determinism] if release.reproducible else []
-    shown = [] if noise is None else ["noise", "above_noise"]
-    writer.writerow(["topic", "rank", "word", "probability", *shown, *(["label"] if label else [])])
+    names = ["topic", "rank", "word", "probability", *(() if noise is None else ("noise", "above_noise"))]
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     for topic, row in enumerate(release.topic_word):
-        order = np.argsort(-row, kind="stable")[:n_words].tolist()
-        for rank, word in enumerate(order, 1):
-            written = release.vocabulary[word]
-            if for_spreadsheets:
-                written = for_spreadsheet(written)
-            cells: list[Any] = [topic, rank, written, float(row[word])]
-            if noise is not None:
-                spread = float(noise[topic, word])
-                cells += [spread, int(row[word] > STANDARD_DEVIATIONS * spread)]
-            cells += label
-            writer.writerow(cells)
-    write_whole(text.getvalue().encode("utf-8", "replace"), Path(path), "the table")
+        order = np.argsort(-row, kind="stable")[:n_words]
+        columns["topic"] += [topic] * len(order)
+        columns["rank"] += range(1, len(order) + 1)
+        columns["word"] += [release.vocabulary[word] for word in order.tolist()]
+        columns["probability"] += row[order].tolist()
+        if noise is not None:
+            spread = noise[topic, order]
+            columns["noise"] += spread.tolist()
+            columns["above_noise"] += (row[order] > STANDARD_DEVIATIONS * spread).astype(int).tolist()
+    if release.reproducible:
+        columns["label"] = [release.determinism] * len(columns["topic"])
+    return columns
 
 
 def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) -> dict[str, Any]:
