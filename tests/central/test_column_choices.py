@@ -341,6 +341,7 @@ def test_mallet_text_carries_the_choice(tmp_path):
 def test_a_file_written_over_another_does_not_inherit_its_words(tmp_path):
     counts = sp.csr_matrix(np.eye(4, dtype=int))
     write_corpus(Corpus(counts, PUBLIC, words_are_public=True), tmp_path / "a.mtx")
+    write_corpus(Corpus(counts, PUBLIC), tmp_path / "a.npz")  # which has nothing beside it
     assert (tmp_path / "a.origin.json").is_file()
     write_corpus(Corpus(counts, PUBLIC), tmp_path / "a.mtx")
     assert read_corpus(tmp_path / "a.mtx", vocabulary=list(PUBLIC)).word_origin == UNKNOWN
@@ -435,6 +436,9 @@ def test_the_ledger_of_the_choice_is_no_reason_to_warn():
         warnings.simplefilter("error", LostChoiceWarning)
         assert len(lda(ledger=ledger).fit(X).release_.ledger.entries) == 2
         lda().fit(X * 2)  # other counts: nothing is guessed
+        kept = words(max_words=None).fit_transform(TEXTS)  # all words: the counts of the texts themselves
+        assert kept.shape[1] == 3
+        words().fit(TEXTS)
 
 
 def test_card_and_page_say_the_same_of_words():

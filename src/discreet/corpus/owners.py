@@ -105,7 +105,10 @@ def check_same_rows(documents: object, beside: object, name: str) -> None:
     name : str
         What ``beside`` is called.
     """
-    rows, others = (_index(given) for given in (documents, beside))
+    others = _index(beside)
+    rows = (
+        None if others is None else _index(documents)
+    )  # which are not looked at where there is nothing to compare
     if rows is not None and others is not None and not rows.equals(others):
         raise CorpusError(
             f"{name} has another index than the documents, so its values stand beside other rows than they belong to. "

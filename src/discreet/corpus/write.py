@@ -72,7 +72,9 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     writers.append((target, lambda file: row.load().write(corpus, file, target)))
     _write_all(writers)
     files = [file for file, _ in writers]
-    if side_file(target, "origin") not in files:  # one of another corpus would speak for this one
+    if (
+        not row.whole and side_file(target, "origin") not in files
+    ):  # one of another corpus would speak for this one
         side_file(target, "origin").unlink(missing_ok=True)
     return files
 

@@ -91,6 +91,8 @@ class PrivateEstimator(PlannedEstimator):
 
     #: The relation that the promise is about.
     neighboring: ClassVar[str] = "add_or_remove_one"
+    #: Whether X is counts, and not texts of which words are chosen.
+    _takes_counts: ClassVar[bool] = True
     #: The units that a subclass can protect.
     _protects: ClassVar[tuple[str, ...]] = ("document", "author")
 
@@ -138,7 +140,8 @@ class PrivateEstimator(PlannedEstimator):
 
         And where its columns were chosen on another, which they no longer say.
         """
-        notice_lost_choice(counts, booking.ledger)
+        if self._takes_counts:
+            notice_lost_choice(counts, booking.ledger)
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
             notice_fit(counts, booking.ledger)
 

@@ -139,6 +139,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     ['model', 'of', 'text', 'topics']
     """
 
+    _takes_counts = False
     _constraints = rules(
         method=choice(*_METHODS),
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
