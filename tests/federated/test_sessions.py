@@ -252,6 +252,9 @@ DAMAGES = {
         content[:200] + b"0" + content[201:] if content[200:201] != b"0" else content[:99]
     ),
     "no JSON": lambda content: b"pickle\n" + content,
+    "another question": lambda content: b"\n".join(
+        [content.split(b"\n", 1)[0], _changed(content, asked="0" * 64).split(b"\n", 1)[1]]
+    ),
     "another run": lambda content: _changed(content, run="7"),
     "another ledger": lambda content: _changed(content, ledger="0" * 32),
     "another schema": lambda content: _changed(content, schema="discreet.session/2"),
