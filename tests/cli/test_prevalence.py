@@ -120,3 +120,76 @@ def test_bad_calls(ward_notes, tmp_path, capsys, options, message):
     assert run([*arguments, *options, "--out", str(tmp_path / "x.json")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "x.json").exists()
+
+
+def months_by_command(ward_notes, folder, month, ledger, *options):
+    arguments = [
+        "prevalence",
+        str(ward_notes / "model"),
+        "--corpus",
+        str(ward_notes / "notes.jsonl"),
+        "--text",
+        "body",
+    ]
+    arguments += [
+        "--by",
+        "date",
+        "--every",
+        "month",
+        "--from",
+        month,
+        "--to",
+        month,
+        "--unlisted",
+        "leave_out",
+    ]
+    arguments += [
+        "--epsilon",
+        "0.9",
+        "--ledger",
+        str(ledger),
+        "--out",
+        str(folder / f"{month}.json"),
+        "--quiet",
+    ]
+    return run([*arguments, *options])
+
+
+def test_months_one_by_one_cost_as_one_where_each_note_has_its_month(ward_notes, tmp_path, capsys):
+    ledger = tmp_path / "budget.json"
+    for month in ("2024-01", "2024-02"):
+        assert months_by_command(ward_notes, tmp_path, month, ledger, "--disjoint") == 0
+    assert Ledger.open(ledger).spent().epsilon == pytest.approx(0.9, rel=1e-3)
+    # Without the word they add up; and those of a person do, too.
+    assert months_by_command(ward_notes, tmp_path, "2024-03", ledger) == 2
+    people = tmp_path / "people.json"
+    assert (
+        months_by_command(ward_notes, tmp_path, "2024-03", people, "--disjoint", "--person", "patient") == 2
+    )
+    assert "their costs add up" in capsys.readouterr().err
+    assert not (tmp_path / "2024-03.json").exists()
+
+
+def test_names_of_wards_are_chosen_privately(ward_notes, tmp_path):
+    arguments = [
+        "prevalence",
+        str(ward_notes / "model"),
+        "--corpus",
+        str(ward_notes / "notes.jsonl"),
+        "--text",
+        "body",
+    ]
+    arguments += [
+        "--by",
+        "ward",
+        "--private-groups",
+        "--epsilon",
+        "2",
+        "--out",
+        str(tmp_path / "w.json"),
+        "--quiet",
+    ]
+    assert run(arguments) == 0
+    made = PrevalenceRelease.load(tmp_path / "w.json")
+    assert made.groups == ("north", "south", "west")
+    assert "chosen privately" in made.to_html()

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import prevalence as naive
 
-from discreet import Ledger, PrivateLDA, TopicPrevalence
+from discreet import Corpus, Ledger, PrivateLDA, TopicPrevalence
 from discreet.central.prevalence.groups import cross_names, periods, place_in_groups
 from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
@@ -294,3 +295,33 @@ def test_the_file_gives_the_same_release_and_changed_ones_are_refused(tmp_path, 
         (tmp_path / "changed.json").write_bytes(raw)
         with pytest.raises(ReleaseError):
             PrevalenceRelease.load(tmp_path / "changed.json")
+
+
+def test_which_groups_are_told_does_not_depend_on_who_wrote():
+    """Groups that were taken from the data would tell that somebody wrote from the south."""
+    labels = np.array(["north"] * (len(X) - 1) + ["south"])
+    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, random_state=0)
+    whole, fewer = (model.fit(X[:n], by=labels[:n]).release_ for n in (len(X), len(X) - 1))
+    assert whole.groups == fewer.groups == tuple(WARDS)
+    assert whole.topic_totals.shape == fewer.topic_totals.shape
+    assert not whole.certain_groups[1]
+
+
+def test_one_document_in_all_and_none_with_a_group():
+    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, random_state=0)
+    for labels in (["north"], [None], [""], [math.nan]):
+        made = model.fit(X[:1], by=labels).release_
+        assert not made.certain_groups.any()
+        found = made.shares()
+        assert np.allclose(found.share.sum(1), 1)
+        assert ((found.low >= 0) & (found.high <= 1)).all()
+        assert "No single difference" in made.to_html()
+
+
+def test_counts_of_other_words_are_refused():
+    model = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0)
+    labels = ["north"] * len(X)
+    other = Corpus(sp.csr_matrix(X), [f"other{i}" for i in range(24)], words_are_public=True)
+    for wrong in (X[:, :20], other):
+        with pytest.raises(CorpusError):
+            model.fit(wrong, by=labels)

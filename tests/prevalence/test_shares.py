@@ -28,7 +28,7 @@ def test_intervals_hold_the_exact_shares(mu):
     rng = np.random.default_rng(1)
     held = {kind: [] for kind in (raw, projected, shrunk)}
     error = {kind: [] for kind in held}
-    for _ in range(1000 if mu < 0.1 else 300):
+    for _ in range(1000):
         sums = released(shares, sizes, mu, rng)
         for kind in held if len(held[raw]) < 50 else (raw,):
             found = kind(sums)
