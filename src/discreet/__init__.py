@@ -23,6 +23,7 @@ del connect
 
 if TYPE_CHECKING:
     from discreet import audit, evaluate, federated, local, privacy
+    from discreet._progress import show_progress
     from discreet.central import (
         HybridGibbsLDA,
         PrivateCountVectorizer,
@@ -58,6 +59,7 @@ _HOMES = {
     "compare": "discreet.report.comparison",
     "fit_topics": "discreet.central",
     "read_corpus": "discreet.corpus",
+    "show_progress": "discreet._progress",
 }
 _ROOMS = (
     "audit",
@@ -102,6 +104,7 @@ __all__ = [
     "local",
     "privacy",
     "read_corpus",
+    "show_progress",
 ]
 
 

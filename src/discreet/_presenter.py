@@ -7,7 +7,7 @@ __all__ = ["presenter"]
 
 
 class _Presenter:
-    """Four functions; :mod:`discreet` names them, and loads them when they are first called.
+    """Five functions; :mod:`discreet` names them, and loads them when they are first called.
 
     Attributes
     ----------
@@ -19,12 +19,15 @@ class _Presenter:
         The report of a release and, optionally, of an audit and of how well it fits, as HTML.
     write_page : callable
         Write that page to a file.
+    notebook : callable
+        What a notebook shows of a release, as HTML.
     """
 
     card: Callable[..., str]
     page: Callable[..., str]
     write_page: Callable[..., Any]
     prevalence_page: Callable[..., str]
+    notebook: Callable[..., str]
 
 
 presenter = _Presenter()

@@ -1,18 +1,60 @@
-"""Progress on long work: one callback type, and a guard so that a progress bar can never end a fit."""
+"""Progress on long work: one callback type, and a guard so that a progress bar can never end a fit.
 
+Where nobody gives a callback, a bar is drawn in a notebook or at an interactive prompt, and nowhere else;
+:func:`show_progress` says otherwise.
+"""
+
+import sys
 from collections.abc import Callable
 
-__all__ = ["Callback", "tell"]
+__all__ = ["Callback", "show_progress", "tell"]
 
 #: ``callback(stage, done, total)``: the name of the stage, steps done, steps in all.
 Callback = Callable[[str, int, int], None]
 
 
+class _Default:
+    """What is drawn where nobody gives a callback."""
+
+    def __init__(self) -> None:
+        self.wanted: bool | None = None
+        self._bars: Callback | None = None
+
+    def callback(self) -> Callback | None:
+        """Return the bars, or None where nothing is to be drawn."""
+        wanted = _is_interactive() if self.wanted is None else self.wanted
+        if not wanted:
+            return None
+        if self._bars is None:
+            from discreet._bars import Bars
+
+            self._bars = Bars()
+        return self._bars
+
+
+_default = _Default()
+
+
+def show_progress(wanted: bool | None = True) -> None:
+    """Draw progress bars for work that has no callback of its own, or never draw them.
+
+    Parameters
+    ----------
+    wanted : bool or None, default True
+        True and False hold from now on; None is the rule from the start: in a notebook or at an interactive prompt.
+    """
+    _default.wanted = wanted if wanted is None else bool(wanted)
+
+
 def tell(callback: Callback | None, stage: str, done: int, total: int) -> None:
     """Report progress; an error inside the callback is dropped, because showing is not the work."""
-    if callback is None:
-        return
     try:
-        callback(stage, done, total)
+        shown = _default.callback() if callback is None else callback
+        if shown is not None:
+            shown(stage, done, total)
     except Exception:  # a display must not cost a budget that is already spent
         return
+
+
+def _is_interactive() -> bool:
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules

@@ -39,7 +39,13 @@ def _prevalence_page(release: "PrevalenceRelease") -> str:
     return prevalence_page(release)
 
 
+def _notebook(release: "Release") -> str:
+    from discreet.report.notebook import release_html
+
+    return release_html(release)
+
+
 def connect() -> None:
     """Tell releases how they are shown."""
     presenter.card, presenter.page, presenter.write_page = _card, _page, _write_page
-    presenter.prevalence_page = _prevalence_page
+    presenter.prevalence_page, presenter.notebook = _prevalence_page, _notebook

@@ -7,6 +7,8 @@ knows where its words come from: ``word_origin``. The sizes it shows are exact, 
 under ``add_or_remove_one`` as well; they are for whoever holds the text.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.labels import check_labels
+from discreet.corpus.notebook import corpus_html
 from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
 from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words
@@ -108,12 +111,12 @@ class Corpus:
         cls,
         texts: Iterable[str],
         *,
-        tokenizer: "Tokenizer | None" = None,
+        tokenizer: Tokenizer | None = None,
         vocabulary: WordList | None = None,
         owners: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         words_are_public: bool = False,
-    ) -> "Corpus":
+    ) -> Corpus:
         """Count the words of texts.
 
         Parameters
@@ -157,7 +160,7 @@ class Corpus:
         owners: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         words_are_public: bool = False,
-    ) -> "Corpus":
+    ) -> Corpus:
         """Count documents that were split into tokens already: by another tokenizer, or for gensim.
 
         Parameters
@@ -251,7 +254,9 @@ class Corpus:
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
         return f"Corpus({sizes}, {owners}{labels})"
 
-    def take(self, rows: ArrayLike) -> "Corpus":
+    _repr_html_ = corpus_html
+
+    def take(self, rows: ArrayLike) -> Corpus:
         """Return some of the documents.
 
         Parameters
@@ -282,11 +287,11 @@ class Corpus:
             None if self._labels is None else self._labels[chosen],
         )
 
-    def without_owners(self) -> "Corpus":
+    def without_owners(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(self._counts, None, self._labels)
 
-    def with_skipped(self, n_skipped: int) -> "Corpus":
+    def with_skipped(self, n_skipped: int) -> Corpus:
         """Return the same corpus, which knows how many documents without text were left out of it."""
         corpus = self.with_word_origin(self._origin)
         corpus._n_skipped = n_skipped
@@ -297,7 +302,7 @@ class Corpus:
         """How many documents without text were left out when this was read."""
         return self._n_skipped
 
-    def with_word_origin(self, origin: WordOrigin) -> "Corpus":
+    def with_word_origin(self, origin: WordOrigin) -> Corpus:
         """Return the same corpus with another statement of where its words come from.
 
         Private choices that its columns went through stay, beside those of ``origin``. ``CorpusError`` where ``origin``
@@ -309,12 +314,12 @@ class Corpus:
         corpus._n_skipped = self._n_skipped
         return corpus
 
-    def _with(self, counts: Csr, owners: Any, labels: Any) -> "Corpus":
+    def _with(self, counts: Csr, owners: Any, labels: Any) -> Corpus:
         corpus = Corpus(counts, self._vocabulary, owners, labels)
         corpus._set_origin(self._origin)
         return corpus
 
-    def restrict(self, words: WordList, *, words_are_public: bool = False) -> "Corpus":
+    def restrict(self, words: WordList, *, words_are_public: bool = False) -> Corpus:
         """Keep only some words, as columns in the order given; a word never counted is an empty column.
 
         Parameters
@@ -357,7 +362,7 @@ class Corpus:
         seed: int,
         train_size: float | int | None = None,
         by: str | None = None,
-    ) -> "tuple[Corpus, Corpus]":
+    ) -> tuple[Corpus, Corpus]:
         """Split at random into a part to train on and a part to test on.
 
         Parameters

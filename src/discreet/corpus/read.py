@@ -1,5 +1,7 @@
 """``read_corpus``: find the format, check the options, call the reader."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Sequence

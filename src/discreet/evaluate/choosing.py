@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from discreet._files import write_whole
 from discreet._progress import Callback, tell
+from discreet._tables import frame
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate.coherence import coherence_npmi
@@ -81,6 +82,11 @@ class TopicNumbers:
                 line[f"{name}_error"] = float(values.std(ddof=1) / np.sqrt(len(values)))
             rows.append(line)
         return rows
+
+    def to_frame(self) -> Any:
+        """Return the table as a frame of pandas, polars or pyarrow."""
+        rows = self.table()
+        return frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def to_svg(self) -> str:
         """Return the plot: perplexity and coherence over the number of topics."""

@@ -4,6 +4,8 @@ The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, 
 :mod:`~discreet.federated.sum_round`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, ClassVar
@@ -173,7 +175,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
 
     def fit(
         self, X: Sequence[Any], y: Any = None, *, vocabulary: Any = None, words_are_public: bool = False
-    ) -> "FederatedLDA":
+    ) -> FederatedLDA:
         """Run all rounds.
 
         Parameters

@@ -14,6 +14,8 @@ Guarantee: none. The topics of a document are as private as the document; only w
 a release is *that* side of the computation safe to share.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

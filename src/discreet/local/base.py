@@ -1,5 +1,7 @@
 """What the local estimators share: topics of texts and of reports, what can be learned, and the release."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self

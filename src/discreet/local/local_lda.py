@@ -4,6 +4,8 @@ Everything here is post-processing of the reports, so the promise is the channel
 :mod:`discreet.local.promise`), whatever is computed and however often.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np
@@ -125,7 +127,7 @@ class LocalLDA(LocalTopics):
 
     def fit(
         self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
-    ) -> "LocalLDA":
+    ) -> LocalLDA:
         """Fit topics to reports.
 
         Parameters
@@ -160,7 +162,7 @@ class LocalLDA(LocalTopics):
         reports = Reports(blocks, self.channel, moments.n, refine)
         return self._fit_found(moments, reports, words, simulated)
 
-    def fit_moments(self, moments: Moments, *, vocabulary: Any = None, simulated: bool = False) -> "LocalLDA":
+    def fit_moments(self, moments: Moments, *, vocabulary: Any = None, simulated: bool = False) -> LocalLDA:
         """Fit topics to moments of reports that are kept no more; without refining.
 
         Parameters
@@ -186,7 +188,7 @@ class LocalLDA(LocalTopics):
 
     def _fit_found(
         self, moments: Moments, reports: Reports | None, words: tuple[str, ...], simulated: bool
-    ) -> "LocalLDA":
+    ) -> LocalLDA:
         found, seed = moments.estimates(), new_seed(self.random_state)
         vectors = None if self.word_vectors is None else match_vectors(self.word_vectors, words)
         rows = None if vectors is None else vectors.vectors
@@ -207,7 +209,7 @@ class LocalLDA(LocalTopics):
         )
         return self
 
-    def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> "LocalLDA":
+    def _fit_rebuilt(self, X: Any, words: tuple[str, ...], packed: bool, simulated: bool) -> LocalLDA:
         from discreet.lda.gibbs.estimator import GibbsLDA
 
         seed = new_seed(self.random_state)

@@ -5,6 +5,8 @@ it, and its size does not depend on the number of documents. It cannot be made w
 guarantee names unit and relation.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import numbers
@@ -18,12 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._presenter import presenter
+from discreet._tables import frame
 from discreet._validate import shown
 from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import details as written
 from discreet.release import edits, files
+from discreet.release.columns import topic_columns
 from discreet.release.promised import Promised
 
 if TYPE_CHECKING:
@@ -176,7 +180,7 @@ class Release(Promised):
         checked = check_counts(in_order(counts, self.vocabulary), n_words=len(self.vocabulary))
         return fold_in(self.topic_word, checked, doc_topic_prior=float(prior), n_jobs=n_jobs)
 
-    def with_settings(self, **settings: _Scalar) -> "Release":
+    def with_settings(self, **settings: _Scalar) -> Release:
         """Return the same release with more public settings written down."""
         return replace(self, configuration={**self.configuration, **settings})
 
@@ -185,7 +189,7 @@ class Release(Promised):
         files.save(self, self.card(), Path(folder))
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Release":
+    def load(cls, folder: str | Path) -> Release:
         """Read a release from a folder; ``ReleaseError`` for anything that is not exactly one."""
         return files.load(Path(folder), cls)
 
@@ -197,8 +201,8 @@ class Release(Promised):
         self,
         path: str | Path | None = None,
         *,
-        audit: "AuditReport | None" = None,
-        fit: "FitRelease | None" = None,
+        audit: AuditReport | None = None,
+        fit: FitRelease | None = None,
     ) -> str:
         """Return the report as one offline HTML page; also write it to ``path`` where that is given.
 
@@ -222,6 +226,13 @@ class Release(Promised):
     def __repr__(self) -> str:
         topics, words = self.topic_word.shape
         return f"<Release: {topics} topics, {words} words, {self.determinism}; {self.ledger!r}>"
+
+    def _repr_html_(self) -> str:
+        return presenter.notebook(self)
+
+    def to_frame(self, n: int | None = None) -> Any:
+        """Return the first n words of each topic, or all, as a frame: topic, rank, word, probability, noise."""
+        return frame(topic_columns(self, n))
 
     def __reduce__(self) -> Any:
         content = _content(self)

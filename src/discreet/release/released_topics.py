@@ -1,5 +1,7 @@
 """What estimators share once ``fit`` has made a release: its topics, and documents under them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -32,9 +32,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
 from discreet._files import write_whole
+from discreet._tables import frame
 from discreet.errors import ReleaseError
 from discreet.release.record import Release
-from discreet.release.tables import frame
 from discreet.report.listing import list_words
 from discreet.report.noisy_topics import mostly_noise, noise_share
 

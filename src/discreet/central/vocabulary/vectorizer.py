@@ -14,6 +14,8 @@ Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic mo
 choosing words and training a topic model on them, both private, is private at the sum of the costs.
 """
 
+from __future__ import annotations
+
 import math
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -187,7 +189,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> "PrivateCountVectorizer":
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.
 
         Parameters
@@ -248,7 +250,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def planned_event(self) -> "Event | None":  # pyright: ignore[reportIncompatibleMethodOverride]
+    def planned_event(self) -> Event | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the event that ``fit`` would book, or None where a public vocabulary needs none.
 
         As of other private estimators: from parameters alone (and the ledger's delta), booking nothing.

@@ -1,5 +1,7 @@
 """Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np
@@ -153,7 +155,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None) -> "GibbsLDA":
+    def fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Fit topics to documents, from the beginning.
 
         Parameters
@@ -175,7 +177,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.n_sweeps_ = self._run(tokens, alpha, beta, self.seed_, None)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> "GibbsLDA":
+    def partial_fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
         alpha, beta = self._priors()
         fresh = not hasattr(self, "topic_word_counts_")

@@ -6,6 +6,8 @@ fitted topics are exact functions of the documents.
 The bits of every result depend on the data, the parameters and the seed, and not on ``n_jobs``.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np
@@ -134,7 +136,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         total_documents: int | None = None,
         max_doc_update_iter: int = 100,
         mean_change_tol: float = 1e-3,
-        init: "Literal['random'] | ArrayLike" = "random",
+        init: Literal["random"] | ArrayLike = "random",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -155,7 +157,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None) -> "VariationalLDA":
+    def fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Train on documents.
 
         Parameters
@@ -207,7 +209,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.n_documents_seen_ = documents.n_documents
         return self._keep(state)
 
-    def partial_fit(self, X: Any, y: Any = None) -> "VariationalLDA":
+    def partial_fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Make one stochastic update from these documents (one for each ``batch_size`` of them, if that is set).
 
         Parameters
@@ -328,7 +330,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             )
         return init(components)
 
-    def _keep(self, state: State) -> "VariationalLDA":
+    def _keep(self, state: State) -> VariationalLDA:
         self._state = state
         self.n_steps_ = state.n_steps
         self.components_ = state.components

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
@@ -11,6 +12,7 @@ from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_g
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.filter import Budget, Standing
+from discreet.privacy.ledger.notebook import ledger_html
 from discreet.privacy.ledger.storage import NeverCopied, Storage
 from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
 
@@ -178,6 +180,21 @@ class Statement(NeverCopied):
         return mine == yours
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
+
+    def to_frame(self) -> Any:
+        """Return the bookings as a frame: booking, purpose, event."""
+        from discreet.privacy.accounting import events
+
+        return frame(
+            {
+                "booking": [entry.booking for entry in self.entries],
+                "purpose": [entry.purpose for entry in self.entries],
+                "event": [events.in_words(entry.event) for entry in self.entries],
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        return ledger_html(self)
 
     def __repr__(self) -> str:
         closed = ", closed" if self._closed else ""

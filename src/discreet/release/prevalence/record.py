@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._presenter import presenter
+from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -22,7 +23,6 @@ from discreet.release.prevalence.changes import Differences, Trend, differences,
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
 from discreet.release.promised import NumbersRelease
-from discreet.release.tables import frame
 
 if TYPE_CHECKING:
     from discreet.release.record import Release

@@ -1,0 +1,204 @@
+"""What notebooks, help() and waiting people see."""
+
+import html.parser
+import inspect
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.report.report_cases import HOSTILE, release
+
+import discreet
+from discreet import Corpus, Ledger, PrivateLDA, _bars, _progress
+from discreet._bars import bar
+from discreet._notebook import table_html
+from discreet.evaluate.choosing import TopicNumbers
+from discreet.privacy.accounting import events
+
+TEXTS = ["zzmarkerroe came in at night"] * 3
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.seen, self.text = set(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def shown(thing):
+    page = thing._repr_html_()
+    tags = Tags(page)
+    assert tags.seen <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+    return " ".join(" ".join(tags.text).split())
+
+
+def test_a_release_shows_its_promise_and_topics():
+    made = release(words=HOSTILE, noise=0.0005).with_topic_names({0: "<script>x"}).with_details(title="Notes")
+    said = shown(made)
+    assert said.startswith("Notes: 5 topics, 60 words")
+    assert "epsilon = 1.061, delta = 1e-06, for each document" in said
+    assert "<script>x" in said  # as text
+    for row in made.top_words(3):
+        assert row[0] in said
+    assert "not for release" in shown(release(reproducible=True))
+    assert "mostly noise" in shown(release(noise=0.05))
+
+
+def test_a_ledger_shows_what_is_spent_left_and_by_what():
+    ledger = Ledger(2.0, 1e-6)
+    ledger.reserve(events.gaussian(8.0), "topics <b>")
+    said = shown(ledger)
+    assert f"left epsilon = {ledger.remaining().epsilon:.4g}" in said
+    assert "topics <b>" in said
+    assert "Gaussian noise, multiplier 8" in said
+    assert len(ledger.entries) == 1  # looking spends nothing
+    assert "nothing: closed" in shown(ledger.snapshot())
+    assert "no limit" in shown(Ledger(float("inf"), 1e-6))
+
+
+def test_a_corpus_shows_sizes_and_no_text():
+    made = Corpus.from_texts(TEXTS)
+    said = shown(made)
+    assert "documents 3" in said
+    assert "do not publish" in said
+    assert "zzmarkerroe" not in said + repr(made)
+
+
+def test_an_estimator_shows_itself_as_in_scikit_learn():
+    assert "PrivateLDA" in PrivateLDA(3, epsilon=2.0)._repr_html_()
+
+
+def test_long_tables_are_cut():
+    assert "and 7 more" in table_html(("a",), [("x",)] * 12, most=5)
+    assert "\u2026" in table_html(("a",), [("x" * 500,)])
+
+
+def test_tables_become_frames():
+    made = release(n_topics=3, n_words=30)
+    table = made.to_frame(4)
+    assert list(table.columns) == ["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]
+    assert [group["word"].tolist() for _, group in table.groupby("topic")] == made.top_words(4)
+    assert table["probability"][4] == made.topic_word[1].max()
+    assert len(made.to_frame()) == 90
+    assert "noise" not in release(noise=None).to_frame().columns
+    ledger = Ledger(2.0, 1e-6)
+    ledger.reserve(events.gaussian(8.0), "topics")
+    assert ledger.to_frame()["purpose"].tolist() == ["topics"]
+    folds = np.ones((2, 3))
+    numbers = TopicNumbers((5, 10), folds, folds, folds, np.ones(3))
+    assert numbers.to_frame()["n_topics"].tolist() == [5, 10]
+
+
+ROOT = [name for name in discreet.__all__ if callable(getattr(discreet, name))]
+
+
+@pytest.mark.parametrize("name", ROOT)
+def test_help_is_short(name):
+    """No signature spells out what numpy's aliases stand for."""
+    thing = getattr(discreet, name)
+    members = [
+        member
+        for key, member in inspect.getmembers(thing, inspect.isfunction)
+        if not key.startswith("_") and member.__module__.startswith("discreet")
+    ]
+    for one in [thing, *members]:
+        signature = str(inspect.signature(one))
+        assert "numpy._typing" not in signature
+        assert "numpy.ndarray[" not in signature
+        assert max(map(len, signature.split(", "))) < 100, signature
+
+
+@pytest.fixture
+def stderr(monkeypatch, capsys):
+    """What stands on standard error, a clock that ticks, and no progress by default afterwards."""
+    clock = iter(np.arange(0, 1000, 0.6).tolist())
+    monkeypatch.setattr(_bars.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_progress, "_default", _progress._Default())
+    return lambda: capsys.readouterr().err
+
+
+def test_bars_are_drawn_where_they_are_wanted_and_end_in_a_new_line(stderr):
+    discreet.show_progress()
+    for done in range(5):
+        _progress.tell(None, "rounds", done, 4)
+    drawn = stderr()
+    assert drawn.endswith("4/4  2 s\n")
+    assert drawn.count("\n") == 1
+    assert "[############............] 2/4" in drawn
+
+
+def test_short_stages_are_not_drawn(stderr):
+    discreet.show_progress()
+    _progress.tell(None, "quick", 0, 1)
+    _progress.tell(None, "quick", 1, 1)
+    assert stderr() == ""
+
+
+def test_a_callback_of_ones_own_takes_their_place(stderr):
+    discreet.show_progress()
+    seen = []
+    for done in range(5):
+        _progress.tell(lambda *what: seen.append(what), "rounds", done, 4)
+    assert len(seen) == 5
+    assert stderr() == ""
+
+
+def test_nothing_is_drawn_in_a_script_unless_it_is_asked_for(stderr, monkeypatch):
+    for interactive, wanted, expected in (
+        (False, None, False),
+        (True, None, True),
+        (True, False, False),
+        (False, True, True),
+    ):
+        monkeypatch.setattr(_progress, "_is_interactive", lambda value=interactive: value)
+        discreet.show_progress(wanted)
+        assert (_progress._default.callback() is not None) == expected
+
+
+def test_a_terminal_gets_the_bar_of_rich(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert "\u2501" in bar(1, 2)
+
+
+def test_a_display_that_fails_ends_nothing(monkeypatch):
+    monkeypatch.setattr(_progress, "_default", _progress._Default())
+    discreet.show_progress()
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(_bars, "_QUIET", 0.0)
+    for done in range(3):
+        _progress.tell(None, "x", done, 2)
+    with pytest.raises(AttributeError):
+        _bars.Bars()("x", 2, 2)  # so the display did fail
+
+
+def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
+    code = (
+        "import numpy as np, discreet, time; from discreet import _bars; {show}\n"
+        "_bars._QUIET = 0.0\n"
+        "discreet.PrivateLDA(2, epsilon=8.0, allow_unlearnable=True, random_state=0)"
+        ".fit(np.random.default_rng(0).poisson(1, (300, 8)))"
+    )
+    for show, expected in (("", False), ("discreet.show_progress()", True)):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(show=show)], capture_output=True, text=True, check=True
+        )
+        assert ("training rounds" in done.stderr) == expected
+        assert done.stdout == ""
+
+
+def test_frames_hold_what_json_can(tmp_path):
+    made = release(n_topics=2, n_words=10)
+    assert len(json.loads(made.to_frame().to_json())["word"]) == 20
