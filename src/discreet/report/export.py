@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._files import write_whole
+from discreet._tables import frame
 from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.record import Release
-from discreet.release.tables import frame
 from discreet.report.listing import STANDARD_DEVIATIONS
 from discreet.report.map import distances, scale
 from discreet.report.wording import for_spreadsheet
