@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from discreet.corpus.formats.frames import from_frame
     from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, find_format
     from discreet.corpus.read import read_corpus
+    from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+    from discreet.corpus.shards.write import write_shards
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
     from discreet.corpus.vocabulary import load_vocabulary
@@ -25,6 +27,7 @@ _HOMES = {
     "Corpus": "discreet.corpus.corpus",
     "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokenizer",
     "TEXT_FORMATS": "discreet.corpus.formats.table",
+    "ShardedCorpus": "discreet.corpus.shards.sharded_corpus",
     "Tokenizer": "discreet.corpus.tokenizer",
     "WRITABLE_FORMATS": "discreet.corpus.formats.table",
     "WordVectors": "discreet.corpus.word_vectors",
@@ -36,6 +39,7 @@ _HOMES = {
     "match_vectors": "discreet.corpus.word_vectors",
     "read_corpus": "discreet.corpus.read",
     "write_corpus": "discreet.corpus.write",
+    "write_shards": "discreet.corpus.shards.write",
     "write_vectors": "discreet.corpus.word_vectors",
 }
 
@@ -45,6 +49,7 @@ __all__ = [
     "TEXT_FORMATS",
     "WRITABLE_FORMATS",
     "Corpus",
+    "ShardedCorpus",
     "Tokenizer",
     "WordVectors",
     "check_counts",
@@ -55,6 +60,7 @@ __all__ = [
     "match_vectors",
     "read_corpus",
     "write_corpus",
+    "write_shards",
     "write_vectors",
 ]
 

@@ -1,0 +1,194 @@
+"""A corpus that lies on disk in shards and never has to be in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet._sparse import Csr
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike
+from discreet.corpus.shards.manifest import Manifest, read_manifest
+from discreet.corpus.shards.shard_file import Shard
+from discreet.corpus.words import WordOrigin
+from discreet.errors import CorpusError
+
+__all__ = ["ShardedCorpus"]
+
+
+class _Owners:
+    def __init__(self, corpus: "ShardedCorpus") -> None:
+        self._corpus = corpus
+        self.shape = (corpus.n_documents,)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        del copy  # it is read anew
+        parts = [shard.read().owners for shard in self._corpus.shards]
+        owners = np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
+        return owners if dtype is None else owners.astype(dtype)
+
+
+class ShardedCorpus:
+    """A folder of shards that :func:`write_shards` wrote. As private as the text.
+
+    Estimators that go through shards (see ``docs/scale.md``) read one after the other and keep none; others take
+    ``counts``, which is all of it in memory.
+
+    Parameters
+    ----------
+    folder : path
+        With a manifest. Shards are read, and checked against their digests, when they are needed.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+    shards : tuple of Shard
+        In which the documents lie; all documents of a person in one.
+    unit : {"document", "author"}
+        "author" where it is known whose the documents are.
+    vocabulary : tuple of str
+    word_origin : WordOrigin
+    words_are_public : bool
+    shape : tuple of int
+        Documents and words.
+    n_documents, n_words, n_tokens, n_units : int
+        Exact, hence private.
+    counts, labels
+        As of :class:`Corpus`, read into memory on each access.
+    owners
+        Whose document each row is, or None; read where ``numpy.asarray`` asks for it, so that to see whether owners
+        are known reads nothing.
+
+    Raises
+    ------
+    CorpusError
+        Where the folder was not written to its end or is damaged, or somebody's documents lie in two shards.
+    """
+
+    __slots__ = ("_folder", "_manifest")
+
+    def __init__(self, folder: PathLike) -> None:
+        self._folder = Path(folder).absolute()
+        self._manifest = read_manifest(self._folder)
+
+    def _with(self, **changes: Any) -> "ShardedCorpus":
+        corpus = object.__new__(ShardedCorpus)
+        corpus._folder, corpus._manifest = self._folder, self._manifest._replace(**changes)
+        return corpus
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return self._folder
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the manifest says."""
+        return self._manifest
+
+    @property
+    def unit(self) -> str:
+        """Whose presence a promise about these shards can hide."""
+        return self._manifest.unit
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """The shards, as something small that can be sent to whoever reads them."""
+        owned = self.unit == "author"
+        folder, n_words = str(self._folder), self.n_words
+        return tuple(Shard(folder, entry, n_words, owned) for entry in self._manifest.entries)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The word of each column."""
+        return self._manifest.words
+
+    @property
+    def word_origin(self) -> WordOrigin:
+        """Where the words come from, and who says so."""
+        return self._manifest.origin
+
+    @property
+    def words_are_public(self) -> bool:
+        """Whether somebody said that the list of words is the same whatever the texts say."""
+        return self._manifest.origin.is_public
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Documents and words."""
+        return self.n_documents, self.n_words
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents, empty ones too."""
+        return self._manifest.total("n_documents")
+
+    @property
+    def n_words(self) -> int:
+        """Number of words of the vocabulary."""
+        return len(self._manifest.words)
+
+    @property
+    def n_tokens(self) -> int:
+        """Sum of all counts."""
+        return self._manifest.total("n_tokens")
+
+    @property
+    def n_units(self) -> int:
+        """Number of owners, or of documents where there are no owners."""
+        return self._manifest.total("n_units") if self.unit == "author" else self.n_documents
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    def __repr__(self) -> str:
+        owners = f"{self.n_units} owners" if self.unit == "author" else "no owners"
+        sizes = f"{self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens, {owners}"
+        return f"ShardedCorpus({sizes}, in {len(self._manifest.entries)} shards)"
+
+    def __iter__(self) -> Iterator[Corpus]:
+        """Yield each shard as a corpus."""
+        for shard in self.shards:
+            rows = shard.read()
+            part = Corpus(rows.counts, self.vocabulary, rows.owners, rows.labels)
+            yield part.with_word_origin(self.word_origin)
+
+    @property
+    def counts(self) -> Csr:
+        """All counts, in memory; documents in the order of the shards."""
+        parts = [shard.read().counts for shard in self.shards]
+        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
+
+    @property
+    def owners(self) -> "_Owners | None":
+        """Whose document each row is, or None: something that ``numpy.asarray`` reads, and nothing else does."""
+        return _Owners(self) if self.unit == "author" else None
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The label of each document, in memory, or None."""
+        parts = [shard.read().labels for shard in self.shards]
+        known = [part for part in parts if part is not None]
+        return np.concatenate(known) if known and len(known) == len(parts) else None
+
+    def to_corpus(self) -> Corpus:
+        """Return the same corpus in memory."""
+        owners = None if self.owners is None else np.asarray(self.owners)
+        corpus = Corpus(self.counts, self.vocabulary, owners, self.labels)
+        return corpus.with_word_origin(self.word_origin)
+
+    def without_owners(self) -> "ShardedCorpus":
+        """Return the same documents, each for itself: nobody is known to have written several."""
+        return self._with(unit="document")
+
+    def with_word_origin(self, origin: WordOrigin) -> "ShardedCorpus":
+        """Return the same corpus with another statement of where its words come from."""
+        if not isinstance(origin, WordOrigin):
+            raise CorpusError("where words come from is said by a WordOrigin.")
+        return self._with(origin=origin)

@@ -1,0 +1,130 @@
+"""Routing of rows by owner, over files on disk: all rows of an owner come out together, whenever they came in.
+
+Rows are put into spill files by a tag of their owner; at the end each file is sorted by tag. The tag is the keyed
+BLAKE2b of the owner's one text (:mod:`discreet.corpus.owners`), 128 bits, under a key that is drawn for this writing
+and forgotten: names are never written, and that any two of 10^9 people share a tag has a probability below 10^-20.
+Spill files are as private as the text: mode 0600, and removed.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet._sparse import Csr
+from discreet.corpus.files import first_few
+from discreet.corpus.owners import owner_key, why_nobody
+from discreet.corpus.shards.shard_file import Rows, labels_bytes, labels_of
+from discreet.errors import CorpusError
+
+__all__ = ["Spill"]
+
+_FILES = 128
+_HELD_ENTRIES = 1 << 22
+
+
+class Spill:
+    """Files of rows, by owner.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they lie until they are read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = secrets.token_bytes(32)
+        self._held: list[tuple[Rows, NDArray[np.uint64]]] = []
+        self._n_held = 0
+        self._rows_seen = 0
+
+    def add(self, rows: Rows, owners: Any) -> None:
+        """Put rows away. Owners are ids in any way in which they can be written down."""
+        tags = self._tags(owners, rows.counts.shape[0])
+        self._held.append((rows, tags))
+        self._n_held += rows.counts.nnz + rows.counts.shape[0]
+        if self._n_held > _HELD_ENTRIES:
+            self._put_away()
+
+    def _tags(self, owners: Any, n_documents: int) -> NDArray[np.uint64]:
+        listed = list(owners)
+        if len(listed) != n_documents:
+            raise CorpusError(
+                f"there are {n_documents} documents, but {len(listed)} owners; give one for each."
+            )
+        keys = [owner_key(owner) for owner in listed]
+        nobody = [row for row, key in enumerate(keys) if key is None]
+        if nobody:
+            what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
+            where = first_few([self._rows_seen + row for row in nobody])
+            raise CorpusError(
+                f"owners must name whose document each row is, but row {where} of the stream: {' or '.join(what)}; "
+                "name them, or leave those documents out."
+            )
+        self._rows_seen += n_documents
+        tags = b"".join(
+            blake2b(key.encode(errors="surrogatepass"), key=self._key, digest_size=16).digest()
+            for key in keys
+            if key is not None
+        )
+        return np.frombuffer(tags, ">u8").astype(np.uint64).reshape(-1, 2)
+
+    def _put_away(self) -> None:
+        for rows, tags in self._held:
+            place = (tags[:, 0] % np.uint64(_FILES)).astype(np.int64)
+            order = np.argsort(place, kind="stable")
+            cuts = np.searchsorted(place[order], np.arange(_FILES + 1))
+            for number in np.unique(place).tolist():
+                chosen = order[cuts[number] : cuts[number + 1]]
+                counts: Csr = rows.counts[chosen]
+                labels = np.zeros(0, np.uint8) if rows.labels is None else labels_bytes(rows.labels[chosen])
+                opened = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                with os.fdopen(opened, "ab") as file:
+                    for array in (tags[chosen], np.diff(counts.indptr), counts.indices, counts.data, labels):
+                        np.save(file, array, allow_pickle=False)
+        self._held, self._n_held = [], 0
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"spill-{number:03d}"
+
+    def rows(self, n_words: int) -> Iterator[Rows]:
+        """Yield all rows, owners numbered so that they ascend, and remove the files."""
+        self._put_away()
+        first = 0
+        for number in range(_FILES):
+            path = self._path(number)
+            if not path.exists():
+                continue
+            with path.open("rb") as file:
+                blocks = list(_blocks(file, n_words, path.stat().st_size))
+            path.unlink()
+            tags = np.concatenate([tags for tags, _ in blocks])
+            order = np.lexsort((tags[:, 1], tags[:, 0]))
+            tags = tags[order]
+            new = np.r_[False, (tags[1:] != tags[:-1]).any(1)]
+            owners = first + np.cumsum(new)
+            first = int(owners[-1]) + 1
+            counts: Csr = sp.vstack([rows.counts for _, rows in blocks], format="csr")
+            counts = counts[order]
+            labels = None
+            if blocks[0][1].labels is not None:
+                labels = np.concatenate([rows.labels for _, rows in blocks if rows.labels is not None])[order]
+            yield Rows(counts, owners, labels)
+
+
+def _blocks(file: IO[bytes], n_words: int, size: int) -> Iterator[tuple[NDArray[np.uint64], Rows]]:
+    for _ in count():
+        if file.tell() >= size:
+            return
+        tags, sizes, words, data, labels = (np.load(file, allow_pickle=False) for _ in range(5))
+        indptr = np.r_[0, np.cumsum(sizes)]
+        counts = sp.csr_matrix((data, words, indptr), shape=(len(sizes), n_words))
+        yield tags, Rows(counts, None, labels_of(labels) if len(labels) else None)

@@ -1,0 +1,208 @@
+"""Writing shards: from a corpus, or from a stream that is never held."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._progress import Callback, tell
+from discreet._validate import check, whole
+from discreet.corpus.check import canonical_counts
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike
+from discreet.corpus.shards.cut import NewFolder, ShardCutter, take
+from discreet.corpus.shards.manifest import Manifest, write_manifest
+from discreet.corpus.shards.shard_file import Rows
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.shards.spill import Spill
+from discreet.corpus.vocabulary import WordList, load_vocabulary
+from discreet.corpus.words import UNKNOWN, WordOrigin
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["SHARD_DOCUMENTS", "write_shards"]
+
+SHARD_DOCUMENTS = 100_000
+_PIECE = 50_000
+
+
+def write_shards(
+    corpus: Any,
+    folder: PathLike,
+    *,
+    shard_documents: int = SHARD_DOCUMENTS,
+    vocabulary: WordList | None = None,
+    words_are_public: bool = False,
+    callback: Callback | None = None,
+) -> ShardedCorpus:
+    """Write a corpus, or a stream of pieces of one, to a new folder of shards.
+
+    Parameters
+    ----------
+    corpus : Corpus, ShardedCorpus, or iterable of counts or of (counts, owners)
+        What to write. Pieces of a stream are matrices of counts with the same columns, or Corpora without owners; or
+        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet.corpus.owners` knows, the
+        same for a person in each piece. Pieces are read one at a time.
+    folder : path
+        Made anew; must not exist, or be empty. Only its owner can read what is in it.
+    shard_documents : int, default 100000
+        Documents a shard; with owners, so many more as the last person of a shard has.
+    vocabulary : path or sequence of str, optional
+        The word of each column, where the pieces of a stream carry none.
+    words_are_public : bool, default False
+        Say that the vocabulary of a stream was not made from these texts.
+    callback : callable, optional
+        ``callback("writing shards", done, total)`` in documents; the total is 0 where it is not known.
+
+    Returns
+    -------
+    ShardedCorpus
+        Of a corpus with owners the documents are in the order of their owners.
+
+    Raises
+    ------
+    CorpusError
+        Where pieces do not fit together or the folder cannot be written; nothing of it is left then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet.corpus import Corpus, write_shards
+    >>> corpus = Corpus([[2, 0], [1, 1], [0, 3]], ["tea", "milk"], words_are_public=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_shards(corpus, f"{folder}/shards", shard_documents=2)
+    ShardedCorpus(3 documents, 2 words, 7 tokens, no owners, in 2 shards)
+    """
+    check(shard_documents=(shard_documents, whole()))
+    if isinstance(corpus, Corpus | ShardedCorpus):
+        if vocabulary is not None or words_are_public:
+            raise ParameterError("a corpus has words, and says where they come from; leave both options out.")
+        owned = corpus.owners is not None
+        pieces = _of_corpus(corpus) if isinstance(corpus, Corpus) else _of_shards(corpus)
+        return _write(pieces, corpus, folder, owned, shard_documents, callback)
+    stream = _Stream(corpus, vocabulary, words_are_public)
+    first = stream.start()
+    new = NewFolder(folder)
+    with new.filling():
+        pieces = (rows for rows, _ in stream.pieces()) if not first else stream.routed(Spill(new.path))
+        return _fill(pieces, stream, new, first, shard_documents, callback, 0)
+
+
+def _write(
+    pieces: Iterable[Rows], corpus: Any, folder: PathLike, owned: bool, size: int, callback: Callback | None
+) -> ShardedCorpus:
+    new = NewFolder(folder)
+    with new.filling():
+        return _fill(pieces, corpus, new, owned, size, callback, corpus.n_documents)
+
+
+def _fill(
+    pieces: Iterable[Rows],
+    corpus: Any,
+    new: NewFolder,
+    owned: bool,
+    size: int,
+    callback: Callback | None,
+    total: int,
+) -> ShardedCorpus:
+    cutter, done = ShardCutter(new.path, size, owned), 0
+    for rows in pieces:
+        cutter.add(rows)
+        done += rows.counts.shape[0]
+        tell(callback, "writing shards", done, total)
+    entries = cutter.finish()
+    if not entries:
+        raise CorpusError("there is nothing to write: expected at least one document.")
+    unit = "author" if owned else "document"
+    write_manifest(new.path, Manifest(corpus.vocabulary, corpus.word_origin, unit, entries))
+    return ShardedCorpus(new.path)
+
+
+def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
+    rows = Rows(corpus.counts, corpus.owners, corpus.labels)
+    order = None if corpus.owners is None else np.argsort(corpus.owners, kind="stable")
+    for start in range(0, corpus.n_documents, _PIECE):
+        chosen = slice(start, start + _PIECE)
+        yield take(rows, chosen if order is None else order[chosen])
+
+
+def _of_shards(corpus: ShardedCorpus) -> Iterator[Rows]:
+    return (shard.read() for shard in corpus.shards)
+
+
+class _Stream:
+    """Pieces of counts, checked against the first."""
+
+    def __init__(self, pieces: Any, vocabulary: WordList | None, words_are_public: bool) -> None:
+        if not hasattr(pieces, "__iter__") or isinstance(pieces, str | bytes) or hasattr(pieces, "shape"):
+            raise CorpusError(
+                "expected a Corpus, or an iterable of matrices of counts or of pairs (counts, owners), "
+                f"got a {type(pieces).__name__}."
+            )
+        self._pieces = iter(pieces)
+        self._words = None if vocabulary is None else load_vocabulary(vocabulary)
+        self.word_origin: WordOrigin = (
+            WordOrigin.public("words_are_public=True in write_shards") if words_are_public else UNKNOWN
+        )
+        self._declared = words_are_public
+        self._first: Any = None
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The word of each column."""
+        return self._words or ()
+
+    def start(self) -> bool:
+        """Look at the first piece, and return whether there are owners."""
+        for piece in self._pieces:
+            self._first = piece
+            break
+        else:
+            raise CorpusError("there is nothing to write: expected at least one piece of counts.")
+        counts, owners = _parts(self._first)
+        words = getattr(counts, "vocabulary", None)
+        if self._words is None and words is None:
+            raise CorpusError(
+                "the pieces of the stream have no words; give the word of each column: vocabulary=."
+            )
+        if self._words is None:
+            self._words = words
+            if not self._declared:
+                self.word_origin = counts.word_origin
+        return owners is not None
+
+    def pieces(self) -> Iterator[tuple[Rows, Any]]:
+        """Yield rows, and whose they are as it was given."""
+        counts, owners = _parts(self._first)
+        owned, labelled = owners is not None, getattr(counts, "labels", None) is not None
+        piece: Any = self._first
+        while piece is not None:
+            given, owners = _parts(piece)
+            if isinstance(given, Corpus):
+                if given.owners is not None:
+                    raise CorpusError(
+                        "a Corpus numbers its owners for itself, so those of two pieces could be mistaken for one "
+                        "another: give pairs (counts, owners) with the ids as they are."
+                    )
+                if given.vocabulary != self.vocabulary:
+                    raise CorpusError("all pieces must have the same words, in the same order.")
+            counts = canonical_counts(getattr(given, "counts", given))
+            if counts.shape[1] != len(self.vocabulary):
+                raise CorpusError(
+                    f"a piece has {counts.shape[1]} columns, but there are {len(self.vocabulary)} words."
+                )
+            labels: NDArray[Any] | None = given.labels if isinstance(given, Corpus) else None
+            if (owners is not None) != owned or (labels is not None) != labelled:
+                raise CorpusError("either all pieces come with owners, or with labels, or none does.")
+            yield Rows(counts, None, labels), owners
+            piece = next(self._pieces, None)
+
+    def routed(self, spill: Spill) -> Iterator[Rows]:
+        """Yield all rows by owner; the stream is read to its end first."""
+        for rows, owners in self.pieces():
+            spill.add(rows, owners)
+        yield from spill.rows(len(self.vocabulary))
+
+
+def _parts(piece: Any) -> tuple[Any, Any]:
+    return piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, None)

@@ -1,0 +1,240 @@
+"""Folders of shards: round trips, what is refused, and that nobody is in two."""
+
+import json
+import shutil
+import stat
+from hashlib import sha256
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from discreet import Corpus, CorpusError, ParameterError
+from discreet.corpus import ShardedCorpus, write_shards
+from discreet.corpus.shards import cut, spill
+from discreet.corpus.words import UNKNOWN
+
+WORDS = [f"w{i}" for i in range(300)]
+
+
+def counts(n=1000, seed=0):
+    return sp.csr_matrix(np.random.default_rng(seed).poisson(0.06, (n, 300)))
+
+
+def people(n=1000, seed=1):
+    return np.random.default_rng(seed).integers(0, 200, n)
+
+
+def same(one, other):
+    return (one != other).nnz == 0 and one.shape == other.shape
+
+
+@pytest.mark.parametrize("size", [1, 77, 1000, 5000])
+def test_a_corpus_comes_back(tmp_path, size):
+    labels = [f"l{i % 3}" for i in range(1000)]
+    corpus = Corpus(counts(), WORDS, labels=labels, words_are_public=True)
+    shards = write_shards(corpus, tmp_path / "s", shard_documents=size)
+    back = ShardedCorpus(tmp_path / "s").to_corpus()
+    assert same(back.counts, corpus.counts)
+    assert back.labels.tolist() == labels
+    assert (back.vocabulary, back.word_origin, back.owners) == (corpus.vocabulary, corpus.word_origin, None)
+    assert len(shards.shards) == -(-1000 // size)
+    assert shards.shape == (1000, 300)
+    assert shards.n_tokens == corpus.n_tokens
+    assert all(part.n_documents <= size for part in shards)
+    for file in (tmp_path / "s").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    again = write_shards(shards, tmp_path / "again", shard_documents=13)
+    assert same(again.counts, corpus.counts)
+
+
+def by_person(matrix, owners):
+    """Each person's documents, in no order."""
+    rows = [row.tobytes() for row in matrix.toarray().astype(np.int64)]
+    return sorted(tuple(sorted(rows[i] for i in np.flatnonzero(owners == one))) for one in np.unique(owners))
+
+
+@pytest.mark.parametrize("size", [1, 90, 5000])
+def test_nobody_is_in_two_shards(tmp_path, size):
+    corpus = Corpus(counts(), WORDS, people(), words_are_public=True)
+    shards = write_shards(corpus, tmp_path / "s", shard_documents=size)
+    assert shards.unit == "author"
+    assert shards.n_units == corpus.n_units
+    seen = [set(part.owners.tolist()) for part in shards]
+    assert sum(map(len, seen)) == len(set.union(*seen)) == corpus.n_units
+    back = shards.to_corpus()
+    assert by_person(back.counts, back.owners) == by_person(corpus.counts, corpus.owners)
+    assert shards.without_owners().owners is None
+    assert shards.without_owners().to_corpus().owners is None
+
+
+def test_a_stream_with_names_meets_in_one_shard(tmp_path, monkeypatch):
+    monkeypatch.setattr(spill, "_HELD_ENTRIES", 2000)  # several blocks a file
+    whose, matrix = people(), counts()
+    names = [
+        [f"José {i}", f"Jose\u0301 {i}"][row % 2] for row, i in enumerate(whose)
+    ]  # one person, two spellings
+    pieces = ((matrix[i : i + 60], names[i : i + 60]) for i in range(0, 1000, 60))
+    shards = write_shards(pieces, tmp_path / "s", shard_documents=90, vocabulary=WORDS, words_are_public=True)
+    back = shards.to_corpus()
+    assert by_person(back.counts, back.owners) == by_person(matrix, whose)
+    assert len(shards.shards) > 5
+    assert {file.suffix for file in (tmp_path / "s").iterdir()} == {".safetensors", ".json", ".txt"}
+    text = b"".join(file.read_bytes() for file in (tmp_path / "s").iterdir())
+    assert b"Jos" not in text
+    assert shards.word_origin.declared_by == "words_are_public=True in write_shards"
+
+
+def test_a_stream_is_read_a_piece_at_a_time(tmp_path):
+    seen = []
+
+    def pieces():
+        for i in range(10):
+            seen.append(len(list((tmp_path / "s").glob("shard*"))) if (tmp_path / "s").exists() else 0)
+            yield Corpus(counts(100, i), WORDS)
+
+    shards = write_shards(pieces(), tmp_path / "s", shard_documents=100)
+    assert seen[0] == 0
+    assert seen[-1] >= 7
+    assert same(shards.counts, sp.vstack([counts(100, i) for i in range(10)]).tocsr())
+    assert shards.word_origin == UNKNOWN
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
+    corpus = Corpus(counts(50), WORDS, people(50))
+    with pytest.raises(ParameterError, match="shard_documents"):
+        write_shards(corpus, tmp_path / "s", shard_documents=0)
+    with pytest.raises(CorpusError, match="give pairs"):
+        write_shards(iter([corpus]), tmp_path / "s")
+    with pytest.raises(CorpusError, match="vocabulary="):
+        write_shards(iter([counts(50)]), tmp_path / "s")
+    with pytest.raises(CorpusError, match="row 1 of the stream: nothing"):
+        write_shards([(counts(2), ["a", None])], tmp_path / "s", vocabulary=WORDS)
+    with pytest.raises(CorpusError, match="299 columns"):
+        write_shards([counts(5), counts(5)[:, 1:]], tmp_path / "s", vocabulary=WORDS)
+    with pytest.raises(CorpusError, match="nothing to write"):
+        write_shards([], tmp_path / "s", vocabulary=WORDS)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cut, "write_whole", full)
+        with pytest.raises(CorpusError, match="No space left on device"):
+            write_shards(corpus, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "mine").write_text("mine")
+    with pytest.raises(CorpusError, match="not empty"):
+        write_shards(corpus, tmp_path / "s")
+    assert (tmp_path / "s" / "mine").exists()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_shards(Corpus(counts(100), WORDS, people(100)), tmp_path / "s", shard_documents=30)
+    return tmp_path / "s"
+
+
+def change(folder, edit):
+    value = json.loads((folder / "manifest.json").read_text())
+    edit(value)
+    (folder / "manifest.json").write_text(json.dumps(value))
+
+
+def spans(value):
+    value["shards"][0]["last_owner"] = value["shards"][1]["first_owner"]
+
+
+def twice(value):
+    value["shards"][1] = dict(value["shards"][0])
+    for size in ("n_documents", "n_units", "n_entries", "n_tokens"):
+        value[size] = sum(shard[size] for shard in value["shards"])
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (spans, "documents of one person may lie in"),
+        (lambda value: value.update(schema="discreet.shards/2"), "of this version"),
+        (lambda value: value["shards"][0].update(file="../../shadow"), "shard 0 is not described"),
+        (lambda value: value["shards"][0].update(n_units=-1), "shard 0 is not described"),
+        (lambda value: value["shards"].pop(), "do not add up"),
+        (lambda value: value.update(unit="village"), "damaged"),
+        (lambda value: value["word_origin"].update(kind="public"), "named who says so"),
+    ],
+)
+def test_a_manifest_that_was_changed_is_refused(folder, edit, message):
+    change(folder, edit)
+    with pytest.raises(CorpusError, match=message):
+        ShardedCorpus(folder)
+
+
+def test_a_shard_named_twice_is_refused(folder):
+    change(folder, twice)
+    with pytest.raises(CorpusError, match="names a shard twice"):
+        ShardedCorpus(folder)
+
+
+def test_a_folder_that_was_not_finished_does_not_open(folder):
+    (folder / "manifest.json").unlink()
+    with pytest.raises(CorpusError, match="written last"):
+        ShardedCorpus(folder)
+
+
+def test_other_words_are_refused(folder):
+    (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in reversed(WORDS)))
+    with pytest.raises(CorpusError, match="other words"):
+        ShardedCorpus(folder)
+
+
+def test_a_shard_that_was_changed_is_refused_also_after_it_was_read(folder):
+    shards = ShardedCorpus(folder)
+    first = folder / "shard-00000.safetensors"
+    assert shards.shards[0].read().counts.shape[0] > 0
+    raw = bytearray(first.read_bytes())
+    raw[-20] ^= 1
+    first.write_bytes(raw)
+    with pytest.raises(CorpusError, match="digest is another"):
+        shards.shards[0].read()
+    first.unlink()
+    with pytest.raises(CorpusError, match="cannot be read: No such file"):
+        shards.shards[0].read()
+    assert shards.owners is not None  # asks the manifest only
+    with pytest.raises(CorpusError, match="cannot be read"):
+        np.asarray(shards.owners)
+
+
+@pytest.mark.parametrize("fault", ["word", "zero", "twice in a row", "owner", "cut"])
+def test_a_shard_that_would_mislead_compiled_code_is_refused(folder, fault):
+    """Also where whoever made it made the manifest to match."""
+    from safetensors.numpy import load, save
+
+    path = folder / "shard-00001.safetensors"
+    arrays = load(path.read_bytes())
+    if fault == "word":
+        arrays["words"] = arrays["words"].astype(np.uint16)
+        arrays["words"][3] = 60_000
+    elif fault == "zero":
+        arrays["counts"][2] = 0
+    elif fault == "twice in a row":
+        arrays["words"][1] = arrays["words"][0]
+    elif fault == "owner":
+        arrays["owners"][-1] += 1
+    raw = save(arrays)[:-8] if fault == "cut" else save(arrays)
+    path.write_bytes(raw)
+
+    def match(value):
+        shard = value["shards"][1]
+        more = int(arrays["counts"].sum()) - shard["n_tokens"]
+        shard["sha256"], shard["n_tokens"] = sha256(raw).hexdigest(), shard["n_tokens"] + more
+        value["n_tokens"] += more
+
+    change(folder, match)
+    with pytest.raises(CorpusError, match="something else than its manifest says"):
+        ShardedCorpus(folder).shards[1].read()
+
+
+def test_shards_may_move(folder, tmp_path):
+    shutil.move(folder, tmp_path / "moved")
+    assert ShardedCorpus(tmp_path / "moved").to_corpus().n_documents == 100
