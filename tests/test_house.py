@@ -46,6 +46,7 @@ ROOMS = [
     "audit",
     "central",
     "corpus",
+    "engines",
     "evaluate",
     "federated",
     "lda",

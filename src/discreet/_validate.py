@@ -19,6 +19,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 __all__ = [
     "ANYTHING",
     "CALLBACK",
+    "ENGINE",
     "FLAG",
     "RANDOM",
     "SEED",
@@ -120,6 +121,13 @@ def optional(rule: Rule) -> Rule:
 
 ANYTHING = Rule("anything", lambda value: True)
 CALLBACK = optional(Rule("callable", callable))
+#: What goes through shards; this floor knows it by its two methods.
+ENGINE = optional(
+    Rule(
+        "an engine with the methods map_sum and map (discreet.engines)",
+        lambda value: all(callable(getattr(value, name, None)) for name in ("map_sum", "map")),
+    )
+)
 FLAG = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 #: Of randomness that promises nothing, as scikit-learn takes it.
 RANDOM = Rule(

@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "CorpusError",
     "DiscreetError",
+    "EngineError",
     "LostChoiceWarning",
     "Parameter",
     "ParameterError",
@@ -87,6 +88,10 @@ class BudgetExceeded(PrivacyError):  # noqa: N818  (a name other code relies on)
 
 class CorpusError(DiscreetError):
     """A corpus, or a file that should hold one, is not what was expected."""
+
+
+class EngineError(DiscreetError):
+    """What works on shards cannot: a cluster is gone or of another version, or a scratch disk is full."""
 
 
 class ReleaseError(DiscreetError):

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from discreet._validate import refuse
 from discreet.central.check_data import check_data
 from discreet.corpus.check import refuse_texts
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
-from discreet.errors import DiscreetError
+from discreet.engines import Engine
+from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -26,7 +28,7 @@ class Data(NamedTuple):
 
     Attributes
     ----------
-    counts : canonical CSR of shape (n_documents, n_words), int32
+    counts : canonical CSR of shape (n_documents, n_words), int32, or a ShardedCorpus
     authors : array of shape (n_documents,), int64, or None
         Where they are the unit.
     words : tuple of str
@@ -67,6 +69,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     _algorithm: ClassVar[str]
     #: Parameters that stand in the release, where they are not None.
     _published: ClassVar[tuple[str, ...]]
+    #: Whether it can go through shards; otherwise they are read into memory.
+    _in_shards: ClassVar[bool] = False
+    #: What goes through shards, where a subclass has such a parameter.
+    engine: Engine | None = None
 
     def fit(
         self,
@@ -111,6 +117,9 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         public = self._read_public(words.words)
         return self._fit_booked(self._book(X), X, owners, words, public)
 
+    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+        return [*super()._faults_of_call(X, owners), *faults_of_shards(X, owners, self.engine)]
+
     def _read_public(self, words: tuple[str, ...] | None) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
         return None
@@ -118,7 +127,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     def _fit_booked(self, booking: Booking, X: Any, owners: Any, words: GivenWords, public: Any) -> Self:
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
-        data = Data(*check_data(X, owners, words.words, self.privacy_unit), public)
+        data = Data(*check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards), public)
         if words.origin.kind != "chosen":  # whoever chose them has noticed
             self._notice(booking, data.counts)
         fitted = self._train(data, plan, booking.reservation)
@@ -176,6 +185,18 @@ def take_words(
     except DiscreetError as fault:
         return GivenWords(None, NUMBERED), [fault]
     return words, faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
+
+
+def faults_of_shards(X: Any, owners: Any, engine: Any) -> list[DiscreetError]:
+    """Say where shards come with owners beside them, or an engine comes without shards."""
+    if isinstance(X, ShardedCorpus) and owners is not None:
+        return [
+            ParameterError("shards know whose documents are in them; leave ", Proposal("owners"), " out.")
+        ]
+    if engine is not None and not isinstance(X, ShardedCorpus):
+        advice = (" goes through shards, and X is in memory: write them with discreet.corpus.write_shards,",)
+        return [ParameterError(Parameter("engine"), *advice, " or leave it out.")]
+    return []
 
 
 def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:

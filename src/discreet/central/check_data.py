@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from discreet._word_order import column_words
 from discreet.corpus import check_counts
 from discreet.corpus.owners import number_owners
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words import carried
 from discreet.errors import CorpusError
 
@@ -15,13 +16,13 @@ __all__ = ["check_data"]
 
 
 def check_data(
-    X: Any, owners: Any, words: tuple[str, ...] | None, privacy_unit: str
+    X: Any, owners: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None, tuple[str, ...]]:
-    """Read X.
+    """Read X; a corpus in shards stays where it is, for who can go through shards.
 
     Returns
     -------
-    counts : canonical CSR of shape (n_documents, n_words)
+    counts : canonical CSR of shape (n_documents, n_words), or a ShardedCorpus
     authors : array of shape (n_documents,), int64, or None
         Where they are the unit.
     words : tuple of str
@@ -31,6 +32,8 @@ def check_data(
     CorpusError
         Naming the first row, or the lengths, that are wrong.
     """
+    if in_shards and isinstance(X, ShardedCorpus):
+        return X, None, X.vocabulary
     counts = check_counts(X)
     authors = None
     if privacy_unit == "author":

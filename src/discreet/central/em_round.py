@@ -34,31 +34,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.central.sharded_units import ShardedUnits
 from discreet.central.thread_sums import sum_over_pieces
 from discreet.central.units import Units
+from discreet.engines import Beside
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
 __all__ = ["initial_theta", "round_sum"]
 
+#: Of documents in memory; or beside their shards.
+Theta = NDArray[np.float32] | Beside
 _TOLERANCE = np.float32(0.01)
 
 
-def initial_theta(units: Units, n_topics: int, doc_topic_prior: float) -> NDArray[np.float32]:
+def initial_theta(units: Units | ShardedUnits, n_topics: int, doc_topic_prior: float) -> Theta:
     """Return the theta every document starts from: even, with as much weight as the document has distinct words.
 
     Returns
     -------
-    array of shape (n_documents, n_topics), float32. Private, and never released.
+    array of shape (n_documents, n_topics), float32. Private, and never released. Of units in shards it stays beside
+    each shard.
     """
+    if isinstance(units, ShardedUnits):
+        return units.start(initial_theta, n_topics, doc_topic_prior)
     sizes = np.diff(units.indptr).astype(np.float32)
     even = sizes / np.float32(n_topics) + np.float32(doc_topic_prior)
     return np.repeat(even[:, None], n_topics, axis=1)
 
 
 def round_sum(
-    units: Units,
-    theta: NDArray[np.float32],
+    units: Units | ShardedUnits,
+    theta: Theta,
     word_topic: NDArray[np.float64],
     word_weights: NDArray[np.float64],
     doc_topic_prior: float,
@@ -69,8 +76,8 @@ def round_sum(
 
     Parameters
     ----------
-    units : Units
-    theta : array of shape (n_documents, n_topics), float32
+    units : Units or ShardedUnits
+    theta : array of shape (n_documents, n_topics), float32, or Beside
         Each document's state; changed.
     word_topic : array of shape (n_words, n_topics)
         Topics as last released; columns sum to 1.
@@ -87,6 +94,9 @@ def round_sum(
     array of shape (n_words, n_topics), int64, in lattice steps of 2**-BITS.
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
+    if isinstance(units, ShardedUnits):
+        assert isinstance(theta, Beside)
+        return units.step(theta, round_sum, topics, word_weights, doc_topic_prior, n_steps)
     weights = np.ascontiguousarray(word_weights, dtype=np.float64)
     longest = _most_entries(units)
 

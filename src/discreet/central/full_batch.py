@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.central.em_round import initial_theta, round_sum
+from discreet.central.em_round import Theta, initial_theta, round_sum
 from discreet.central.factorize import factorize
 from discreet.central.schedule import COUNT_SHARE, Schedule
+from discreet.central.sharded_units import ShardedUnits
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
 from discreet.central.vector_prior import VectorPrior, expected_topics, follow
@@ -63,7 +64,7 @@ class State(NamedTuple):
     precision : array of shape (n_words,)
         Weight of the running mean.
     topic_weight : array of shape (n_topics,)
-    theta : array of shape (n_documents, n_topics), float32
+    theta : array of shape (n_documents, n_topics), float32, or what stays beside shards
     round : int
     prior : VectorPrior, optional
         What public word vectors say about the topics.
@@ -75,7 +76,7 @@ class State(NamedTuple):
     variance: Floats
     precision: Floats
     topic_weight: Floats
-    theta: NDArray[np.float32]
+    theta: Theta
     round: int
     prior: VectorPrior | None = None
 
@@ -87,13 +88,13 @@ class Info(NamedTuple):
     change: float
 
 
-def count_units(units: Units, gate: SharedGaussian) -> float:
+def count_units(units: Units | ShardedUnits, gate: SharedGaussian) -> float:
     """Release the number of units."""
     return float(gate.release(count_sum(units), COUNT_SHARE, "count").values[0])
 
 
 def init(
-    units: Units,
+    units: Units | ShardedUnits,
     n_topics: int,
     doc_topic_prior: float,
     schedule: Schedule,
@@ -129,7 +130,11 @@ def init(
 
 
 def step(
-    state: State, units: Units, doc_topic_prior: float, schedule: Schedule, gate: SharedGaussian
+    state: State,
+    units: Units | ShardedUnits,
+    doc_topic_prior: float,
+    schedule: Schedule,
+    gate: SharedGaussian,
 ) -> tuple[State, Info]:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = np.minimum((state.unigram * units.n_words) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)

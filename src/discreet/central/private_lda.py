@@ -7,12 +7,25 @@ import math
 from typing import Any
 
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, elsewhere, number, optional, rules, whole
+from discreet._validate import (
+    CALLBACK,
+    ENGINE,
+    FLAG,
+    SEED,
+    THREADS,
+    elsewhere,
+    number,
+    optional,
+    rules,
+    whole,
+)
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.schedule import plan as make_schedule
-from discreet.central.units import group_units
+from discreet.central.sharded_units import ShardedUnits, units_of
+from discreet.central.units import Units
 from discreet.corpus.word_vectors import WordVectors, match_vectors
+from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import HOPELESS, beside_public_vectors, learnability
@@ -60,6 +73,9 @@ class PrivateLDA(PrivateTopicModel):
         one.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
+    engine : Engine, optional
+        What goes through the shards where ``X`` is a :class:`~discreet.corpus.ShardedCorpus`: threads of this process
+        by default, or a :class:`~discreet.engines.DaskEngine`. The result is the same bytes.
 
     Attributes
     ----------
@@ -96,6 +112,7 @@ class PrivateLDA(PrivateTopicModel):
     """
 
     _algorithm = "full batch with co-occurrence start"
+    _in_shards = True
     _published = ("n_topics", "doc_topic_prior", "n_rounds")
     _constraints = rules(
         n_topics=whole(),
@@ -106,6 +123,7 @@ class PrivateLDA(PrivateTopicModel):
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
 
     @elsewhere(
@@ -133,6 +151,7 @@ class PrivateLDA(PrivateTopicModel):
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
         callback: Callback | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.n_topics = n_topics
         self.epsilon = epsilon
@@ -147,6 +166,7 @@ class PrivateLDA(PrivateTopicModel):
         self.n_jobs = n_jobs
         self.ledger = ledger
         self.callback = callback
+        self.engine = engine
 
     def _plan(self) -> Plan:
         if math.isinf(self.epsilon):
@@ -187,7 +207,12 @@ class PrivateLDA(PrivateTopicModel):
         return match_vectors(self.word_vectors, words)
 
     def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
-        units = group_units(data.counts, data.authors)
+        with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
+            return self._train_on(units, data.public, plan, reservation)
+
+    def _train_on(
+        self, units: Units | ShardedUnits, found: WordVectors | None, plan: Plan, reservation: Reservation
+    ) -> Fitted:
         stream = SecureStream(self.random_state).spawn("topics")
         gate = SharedGaussian(reservation, plan.how, self.privacy_unit, stream, self.n_jobs)
         mu = gdp_mu(self.epsilon, self.delta)
@@ -204,7 +229,6 @@ class PrivateLDA(PrivateTopicModel):
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         total = len(schedule.round_shares)
         tell(self.callback, "starting topics", 0, 1)
-        found: WordVectors | None = data.public
         vectors = None if found is None else found.vectors
         state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors)
         tell(self.callback, "starting topics", 1, 1)

@@ -14,7 +14,7 @@ co-occurrence
     co-occurrence.
 
 The chosen words and weights come from earlier releases. Sums are integers, so any order of units and any
-number of threads gives the same bytes.
+number of threads or shards gives the same bytes.
 """
 
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.central.sharded_units import ShardedUnits
 from discreet.central.thread_sums import sum_over_pieces
 from discreet.central.units import Units
 from discreet.privacy.bound import place_l2
@@ -31,13 +32,17 @@ from discreet.privacy.shared_gaussian import BITS
 __all__ = ["cooccurrence_sum", "count_sum", "unigram_sum"]
 
 
-def count_sum(units: Units) -> NDArray[np.int64]:
+def count_sum(units: Units | ShardedUnits) -> NDArray[np.int64]:
     """Return the number of units in lattice steps; each unit adds 2**BITS."""
+    if isinstance(units, ShardedUnits):
+        return units.sum(count_sum)
     return np.array([units.n_units << BITS], dtype=np.int64)
 
 
-def unigram_sum(units: Units, n_jobs: int | None = None) -> NDArray[np.int64]:
+def unigram_sum(units: Units | ShardedUnits, n_jobs: int | None = None) -> NDArray[np.int64]:
     """Return the sum over units of normalised square roots of word counts, shape (n_words,)."""
+    if isinstance(units, ShardedUnits):
+        return units.sum(unigram_sum)
 
     def work(cuts: tuple[int, int]) -> NDArray[np.int64]:
         out = np.zeros(units.n_words, np.int64)
@@ -48,13 +53,16 @@ def unigram_sum(units: Units, n_jobs: int | None = None) -> NDArray[np.int64]:
 
 
 def cooccurrence_sum(
-    units: Units, chosen: NDArray[np.int64], weights: NDArray[np.float64], n_jobs: int | None = None
+    units: Units | ShardedUnits,
+    chosen: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_jobs: int | None = None,
 ) -> NDArray[np.int64]:
     """Return the sum over units of normalised co-occurrences.
 
     Parameters
     ----------
-    units : Units
+    units : Units or ShardedUnits
     chosen : array of shape (M,), int64
         Distinct columns.
     weights : array of shape (M,)
@@ -65,6 +73,8 @@ def cooccurrence_sum(
     array of shape (M * (M - 1) / 2,), int64
         The strict upper triangle, row by row.
     """
+    if isinstance(units, ShardedUnits):
+        return units.sum(cooccurrence_sum, chosen, weights)
     place_of = np.full(units.n_words, -1, dtype=np.int64)
     place_of[chosen] = np.arange(len(chosen))
     n_pairs = len(chosen) * (len(chosen) - 1) // 2

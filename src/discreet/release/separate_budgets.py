@@ -12,6 +12,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import SeparateBudgetsWarning
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.units import round_up
@@ -32,7 +33,7 @@ def notice_fit(counts: Any, ledger: "Ledger") -> None:
 
     Parameters
     ----------
-    counts : canonical CSR
+    counts : canonical CSR or ShardedCorpus
         All that the fit has read.
     ledger : Ledger
         On which it is booked.
@@ -51,8 +52,11 @@ def notice_fit(counts: Any, ledger: "Ledger") -> None:
 
 
 def digest_of(counts: Any) -> str:
-    """Return a digest of canonical counts that nobody can make in another process."""
+    """Return a digest of canonical counts, or of shards, that nobody can make in another process."""
     digest = blake2b(repr(counts.shape).encode(), key=_key)
+    if isinstance(counts, ShardedCorpus):
+        digest.update("".join(entry.sha256 for entry in counts.manifest.entries).encode())
+        return digest.hexdigest()
     for part in (counts.indptr, counts.indices, counts.data):
         digest.update(memoryview(part).cast("B") if len(part) else b"")
     return digest.hexdigest()

@@ -1,0 +1,27 @@
+"""How sums over shards are computed: by threads of this process, or by the workers of a Dask cluster.
+
+An engine has two methods, ``map_sum`` and ``map`` (:class:`Engine`), and knows tasks and shards, but nothing of topics
+or of privacy. What comes of it is the same for every engine: sums are integers, and a task is a pure function of its
+shard and of public arrays.
+"""
+
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from discreet.engines.beside import Beside
+    from discreet.engines.cluster import DaskEngine
+    from discreet.engines.engine import Engine
+    from discreet.engines.process import ProcessEngine
+
+_HOMES = {
+    "Beside": "discreet.engines.beside",
+    "DaskEngine": "discreet.engines.cluster",
+    "Engine": "discreet.engines.engine",
+    "ProcessEngine": "discreet.engines.process",
+}
+
+__all__ = ["Beside", "DaskEngine", "Engine", "ProcessEngine"]
+
+__getattr__, __dir__ = lazy_names("discreet.engines", _HOMES)

@@ -1,0 +1,139 @@
+"""What stays beside a shard from step to step, and never travels: private arrays, kept where the work is done.
+
+A state is a pure function of its shard and of the public arrays of all steps so far. Whoever has to take step t and
+does not hold the state after step t - 1 (its worker died; the step was taken already and its answer was lost) makes it
+anew: the start, then all steps again. So a state needs no copies and no care.
+
+States are held in memory up to a limit, then in unnamed scratch files (``O_TMPFILE``: no other process can open them,
+and they are gone when this process ends, whatever ends it).
+"""
+
+import secrets
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import EngineError
+
+__all__ = ["Beside", "Room", "forget", "take_step"]
+
+#: Seconds after which the states of a run that nobody asks for are dropped; whoever asks again pays for the steps.
+_STALE = 3600.0
+
+
+class Beside:
+    """The states of one run, one a shard: what makes them, and the steps that were taken.
+
+    Parameters
+    ----------
+    start : callable
+        ``start(shard)`` returns a shard's first state, a NumPy array.
+
+    Attributes
+    ----------
+    run : str
+        The name of the run.
+    history : list of tuple
+        Public arguments of each step taken; an engine appends to it.
+    """
+
+    def __init__(self, start: Callable[[Any], NDArray[Any]]) -> None:
+        self.start = start
+        self.run = secrets.token_hex(8)
+        self.history: list[tuple[Any, ...]] = []
+
+
+class Room(NamedTuple):
+    """Where states lie: bytes of memory for all of them together, and the folder of scratch files."""
+
+    memory: int = 2**28
+    scratch: str | None = None
+
+
+class _Kept(NamedTuple):
+    n_steps: int
+    state: NDArray[Any] | IO[bytes]
+    shape: tuple[int, ...]
+    kind: Any
+    used: float
+
+
+_kept: dict[tuple[str, str], _Kept] = {}
+_busy: dict[tuple[str, str], Lock] = {}
+_guard = Lock()
+
+
+def take_step(
+    function: Callable[..., NDArray[np.int64]],
+    start: Callable[[Any], NDArray[Any]],
+    run: str,
+    shard: Any,
+    history: list[tuple[Any, ...]],
+    public: tuple[Any, ...],
+    room: Room,
+) -> NDArray[np.int64]:
+    """Take one step beside a shard, after those of ``history``, and return its sum."""
+    key = (run, shard.name)
+    with _guard:
+        busy = _busy.setdefault(key, Lock())
+    with busy:
+        with _guard:
+            kept = _kept.pop(key, None)  # out of the way: a step that fails leaves no half-changed state
+        if kept is None or kept.n_steps != len(history):
+            state = start(shard)
+            for past in history:
+                function(shard, state, *past)
+        else:
+            state = _load(kept)
+        total = function(shard, state, *public)
+        _keep(key, len(history) + 1, state, room)
+    return total
+
+
+def forget(run: str) -> None:
+    """Drop all states of a run, and those of runs that nobody asked for in an hour."""
+    limit = time.monotonic() - _STALE
+    with _guard:
+        for key in [key for key, kept in _kept.items() if key[0] == run or kept.used < limit]:
+            kept = _kept.pop(key)
+            _busy.pop(key, None)
+            if not isinstance(kept.state, np.ndarray):
+                kept.state.close()
+
+
+def _keep(key: tuple[str, str], n_steps: int, state: NDArray[Any], room: Room) -> None:
+    with _guard:
+        held = sum(kept.state.nbytes for kept in _kept.values() if isinstance(kept.state, np.ndarray))
+    place: NDArray[Any] | IO[bytes] = state
+    if held + state.nbytes > room.memory:
+        what, file = None, None
+        try:
+            place = file = tempfile.TemporaryFile(dir=room.scratch)  # noqa: SIM115  (it lives as long as the run)
+            file.write(np.ascontiguousarray(state).data.cast("B"))
+            file.flush()
+        except OSError as error:
+            what = error.strerror or type(error).__name__
+            with suppress(OSError):  # closing tries to write again
+                if file is not None:
+                    file.close()
+        if what is not None:
+            raise EngineError(
+                f"the state beside a shard cannot be put on scratch disk ({room.scratch or tempfile.gettempdir()}): "
+                f"{what}; give a larger folder (scratch=) or more memory (memory=)."
+            )
+    with _guard:
+        _kept[key] = _Kept(n_steps, place, state.shape, state.dtype, time.monotonic())
+
+
+def _load(kept: _Kept) -> NDArray[Any]:
+    if isinstance(kept.state, np.ndarray):
+        return kept.state
+    with kept.state as file:
+        file.seek(0)
+        return np.fromfile(file, kept.kind).reshape(kept.shape)

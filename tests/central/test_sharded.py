@@ -1,0 +1,165 @@
+"""One result, whatever holds the documents and whatever goes through them: the same bytes, digest by digest."""
+
+import hashlib
+import math
+import os
+import signal
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.clusters import local_cluster
+from tests.naive import central as naive
+from tests.naive.central_checks import random_counts
+
+from discreet import Corpus, CorpusError, Ledger, ParameterError, PrivacyError, PrivateLDA
+from discreet.central import em_round, statistics
+from discreet.central.sharded_units import ShardedUnits
+from discreet.corpus import ShardedCorpus, write_shards
+from discreet.corpus.words import WordOrigin
+from discreet.engines import DaskEngine, ProcessEngine
+from discreet.privacy.shared_gaussian import BITS
+
+N, V, K = 2100, 40, 3
+WORDS = [f"w{i:02d}" for i in range(V)]
+OWNERS = np.random.default_rng(5).integers(0, 900, N) - 7
+
+
+def corpus(owned=False):
+    rng = np.random.default_rng(7)
+    topic = rng.integers(4, size=(N, 1))
+    counts = rng.poisson(np.where(np.arange(V) // 10 == topic, 1.2, 0.08))
+    return Corpus(counts, WORDS, OWNERS if owned else None, words_are_public=True)
+
+
+def digest(*arrays):
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def fit(X, owned=False, **how):
+    unit = "author" if owned else "document"
+    model = PrivateLDA(K, epsilon=4.0, privacy_unit=unit, random_state=1, allow_unlearnable=True, **how)
+    release = model.fit(X).release_
+    return digest(release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise)
+
+
+@cache
+def in_memory(owned=False):
+    return fit(corpus(owned), owned)
+
+
+@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize(("size", "n_jobs"), [(100, 1), (77, 2), (777, 4), (10_000, 2)])
+def test_shards_of_any_size_give_the_bytes_of_memory(tmp_path, size, n_jobs, owned):
+    shards = write_shards(corpus(owned), tmp_path / "s", shard_documents=size)
+    assert fit(shards, owned, n_jobs=n_jobs) == in_memory(owned)
+
+
+def test_scratch_files_change_nothing(tmp_path):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=300)
+    assert fit(shards, engine=ProcessEngine(2, memory=0, scratch=str(tmp_path))) == in_memory()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_workers", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_cluster_gives_the_bytes_of_memory(tmp_path, n_workers):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
+    with local_cluster(n_workers) as client:
+        assert fit(shards, engine=DaskEngine(client)) == in_memory()
+
+
+class Killer:
+    """Kills a worker when a stage begins."""
+
+    def __init__(self, client, stages):
+        self.client, self.stages, self.seen = client, set(stages), []
+
+    def __call__(self, stage, done, total):
+        if (stage, done) in self.stages:
+            self.seen.append((stage, done))
+            os.kill(sorted(self.client.run(os.getpid).values())[0], signal.SIGKILL)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_that_are_killed_change_nothing(tmp_path):
+    """Before the start, whose three sums follow at once, and before each of two rounds."""
+    shards = write_shards(corpus(True), tmp_path / "s", shard_documents=250)
+    stages = [("starting topics", 0), ("training rounds", 0), ("training rounds", 1)]
+    with local_cluster(2) as client:
+        killer = Killer(client, stages)
+        assert fit(shards, True, engine=DaskEngine(client), callback=killer) == in_memory(True)
+    assert killer.seen == stages
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_every_sum_is_that_of_the_naive_twin(tmp_path, owned):
+    counts = random_counts(120, 12, 3)
+    owners = np.arange(120) // 3 if owned else None
+    shards = write_shards(Corpus(counts, WORDS[:12], owners), tmp_path / "s", shard_documents=17)
+    units = naive.by_unit(counts, owners)
+    sharded = ShardedUnits(shards.shards, 12, ProcessEngine(2))
+    assert statistics.count_sum(sharded).tolist() == [len(units) * 2**BITS]
+    total = statistics.unigram_sum(sharded)
+    np.testing.assert_allclose(
+        total, naive.add_up((naive.unigram_vector(u, 12) for u in units), 12), atol=300
+    )
+    chosen, weights = np.array([1, 4, 7, 9]), np.array([1.0, 0.5, 2.0, 1.5])
+    total = statistics.cooccurrence_sum(sharded, chosen, weights)
+    vectors = (naive.cooccurrence_vector(u, chosen, weights) for u in units)
+    np.testing.assert_allclose(total, naive.add_up(vectors, total.shape), atol=300)
+    topics = np.random.default_rng(0).dirichlet(np.ones(12), K).T
+    thetas = [[naive.start_theta(document, K, 0.1) for document in unit] for unit in units]
+    beside = em_round.initial_theta(sharded, K, 0.1)
+    for steps in (6, 3):
+        expected = np.zeros((12, K), np.int64)
+        for number, unit in enumerate(units):
+            vector, thetas[number] = naive.round_vector(unit, thetas[number], topics, np.ones(12), 0.1, steps)
+            expected += naive.place(vector)
+        found = em_round.round_sum(sharded, beside, topics, np.ones(12), 0.1, steps)
+        np.testing.assert_allclose(found / 2**BITS, expected / 2**BITS, atol=2e-3)
+
+
+def test_what_does_not_go_together_is_refused_before_anything_is_booked(tmp_path):
+    shards = write_shards(corpus(True), tmp_path / "s", shard_documents=250)
+    ledger = Ledger(4.0, 1e-6, privacy_unit="author")
+    model = PrivateLDA(K, epsilon=4.0, privacy_unit="author", ledger=ledger, engine=ProcessEngine())
+    with pytest.raises(
+        ParameterError, match=r"engine goes through shards, and X is in memory: .*write_shards"
+    ):
+        model.fit(corpus(True))
+    with pytest.raises(ParameterError, match="shards know whose documents"):
+        model.fit(shards, owners=OWNERS)
+    with pytest.raises(ParameterError, match="engine must be an engine with the methods map_sum and map"):
+        model.set_params(engine="dask").fit(shards)
+    assert not ledger.entries
+    with pytest.raises(PrivacyError, match="protects each document for itself, but"):
+        PrivateLDA(K).fit(shards)
+    with pytest.raises(PrivacyError, match="nobody says where these words come from"):
+        PrivateLDA(K, privacy_unit="author").fit(shards.with_word_origin(WordOrigin("unknown")))
+
+
+@pytest.mark.parametrize("fault", ["gone", "changed"])
+def test_a_shard_that_fails_ends_the_fit_and_the_cost_stays_booked(tmp_path, fault):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
+    file = tmp_path / "s" / "shard-00002.safetensors"
+    if fault == "gone":
+        file.unlink()
+    else:
+        raw = bytearray(file.read_bytes())
+        raw[-1] ^= 1
+        file.write_bytes(raw)
+    ledger = Ledger(4.0, 1e-6)
+    model = PrivateLDA(K, epsilon=4.0, ledger=ledger, n_jobs=2)
+    with pytest.raises(CorpusError, match=r"shard-00002.safetensors (cannot be read|is not the file)"):
+        model.fit(shards)
+    assert len(ledger.entries) == 1
+    assert not hasattr(model, "release_")
+
+
+def test_models_that_need_memory_take_shards_too(tmp_path):
+    from discreet.central import PrivateMomentLDA
+
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
+    models = [PrivateMomentLDA(K, epsilon=math.inf, random_state=0).fit(X) for X in (corpus(), shards)]
+    assert digest(models[0].components_) == digest(models[1].components_)
+    assert isinstance(shards, ShardedCorpus)
