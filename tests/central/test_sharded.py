@@ -12,10 +12,20 @@ from tests.clusters import local_cluster
 from tests.naive import central as naive
 from tests.naive.central_checks import random_counts
 
-from discreet import Corpus, CorpusError, Ledger, ParameterError, PrivacyError, PrivateLDA
-from discreet.central import em_round, statistics
+from discreet import (
+    Corpus,
+    CorpusError,
+    Ledger,
+    ParameterError,
+    PrivacyError,
+    PrivateCountVectorizer,
+    PrivateLDA,
+    PrivateSVILDA,
+    fit_topics,
+)
+from discreet.central import PrivateMomentLDA, em_round, statistics
 from discreet.central.sharded_units import ShardedUnits
-from discreet.corpus import ShardedCorpus, write_shards
+from discreet.corpus import write_shards
 from discreet.corpus.words import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine
 from discreet.privacy.shared_gaussian import BITS
@@ -156,10 +166,64 @@ def test_a_shard_that_fails_ends_the_fit_and_the_cost_stays_booked(tmp_path, fau
     assert not hasattr(model, "release_")
 
 
-def test_models_that_need_memory_take_shards_too(tmp_path):
-    from discreet.central import PrivateMomentLDA
-
-    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
-    models = [PrivateMomentLDA(K, epsilon=math.inf, random_state=0).fit(X) for X in (corpus(), shards)]
+@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("epsilon", [2.0, math.inf])
+def test_moments_over_shards(tmp_path, owned, epsilon):
+    unit = "author" if owned else "document"
+    shards = write_shards(corpus(owned), tmp_path / "s", shard_documents=300)
+    how = {"epsilon": epsilon, "privacy_unit": unit, "random_state": 0, "allow_unlearnable": True}
+    models = [PrivateMomentLDA(K, **how).fit(X) for X in (corpus(owned), shards)]
     assert digest(models[0].components_) == digest(models[1].components_)
-    assert isinstance(shards, ShardedCorpus)
+
+
+def test_models_that_need_memory_take_shards_too(tmp_path):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
+    models = [
+        PrivateSVILDA(K, sampling_rate=0.3, n_rounds=3, epsilon=4.0, random_state=0).fit(X)
+        for X in (corpus(), shards)
+    ]
+    assert digest(models[0].components_) == digest(models[1].components_)
+
+
+@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("method", ["weighted_gaussian", "sips"])
+@pytest.mark.parametrize("epsilon", [3.0, math.inf])
+def test_words_over_shards_are_those_of_memory(tmp_path, owned, method, epsilon):
+    documents = corpus(owned).with_word_origin(WordOrigin("from text"))
+    shards = write_shards(documents, tmp_path / "s", shard_documents=190)
+    how = {"epsilon": epsilon, "method": method, "max_words_per_unit": 5, "random_state": 4, "max_words": 30}
+    unit = "author" if owned else "document"
+    one, other = (
+        PrivateCountVectorizer(privacy_unit=unit, n_jobs=2, **how).fit(X) for X in (documents, shards)
+    )
+    assert one.vocabulary_ == other.vocabulary_
+    assert digest(one.word_weights_) == digest(other.word_weights_)
+    assert 10 < len(one.vocabulary_) <= 30
+    counts, kept = one.transform(documents), other.transform_shards(shards, tmp_path / "kept")
+    assert kept.word_origin == other.word_origin_
+    if not owned:
+        assert (kept.counts != counts).nnz == 0
+    else:
+        assert kept.n_tokens == counts.sum()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_words_and_topics_over_a_cluster(tmp_path):
+    documents = corpus().with_word_origin(WordOrigin("from text"))
+    shards = write_shards(documents, tmp_path / "s", shard_documents=300)
+    how = {"epsilon": 8.0, "n_topics": K, "random_state": 4, "allow_unlearnable": True}
+    expected = fit_topics(documents, **how)
+    with local_cluster(2) as client:
+        found = fit_topics(shards, engine=DaskEngine(client), **how)
+    assert found.vocabulary == expected.vocabulary
+    assert digest(found.topic_word) == digest(expected.topic_word)
+    assert [file.name for file in tmp_path.iterdir()] == ["s"]  # the shards of the chosen words are gone
+
+
+@pytest.mark.parametrize("method", ["greedy", "policy_gaussian"])
+def test_words_that_need_all_units_in_one_place_are_not_chosen_over_shards(tmp_path, method):
+    shards = write_shards(corpus(), tmp_path / "s")
+    ledger = Ledger(4.0, 1e-6)
+    with pytest.raises(ParameterError, match="one after another, so it cannot go through shards"):
+        PrivateCountVectorizer(epsilon=1.0, method=method, ledger=ledger).fit(shards)
+    assert not ledger.entries

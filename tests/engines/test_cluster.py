@@ -19,7 +19,7 @@ from tests.engines.counting_tasks import (
     whoami,
 )
 
-from discreet.engines import Beside, DaskEngine, Engine, cluster
+from discreet.engines import Beside, DaskEngine, Engine, cluster, versions
 from discreet.errors import CorpusError, EngineError
 
 SHARDS = [Numbers(f"shard {i}", i) for i in range(20)]
@@ -92,7 +92,7 @@ def test_a_worker_of_another_version_is_refused(client, monkeypatch):
 
 
 def test_a_worker_without_the_package_is_refused(client, monkeypatch):
-    found = client.get_versions(check=False, packages=list(cluster._MUST_AGREE))
+    found = client.get_versions(check=False, packages=list(versions.MUST_AGREE))
     worker = next(iter(found["workers"]))
     found["workers"][worker]["packages"]["discreet"] = None
     monkeypatch.setattr(client, "get_versions", lambda **_: found)

@@ -27,6 +27,7 @@ from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.word_vectors import check_vector_file
 from discreet.corpus.words import carried
+from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
@@ -79,6 +80,7 @@ def fit_topics(
     allow_unlearnable: bool = False,
     random_state: int | None = None,
     n_jobs: int | None = None,
+    engine: Engine | None = None,
     ledger: Ledger | None = None,
     callback: Callback | None = None,
     prevalence: TopicPrevalence | None = None,
@@ -88,7 +90,7 @@ def fit_topics(
 
     Parameters
     ----------
-    texts_or_corpus : iterable of str, or Corpus
+    texts_or_corpus : iterable of str, Corpus or ShardedCorpus
         Texts are read once. A Corpus whose words are public, or were chosen privately before, is used as it is.
     epsilon : float
         Privacy loss of the whole run. ``inf`` is the non-private twin.
@@ -119,6 +121,8 @@ def fit_topics(
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
         Threads. The result is the same bytes for any number.
+    engine : Engine, optional
+        What goes through the shards of a ShardedCorpus; see :class:`~discreet.PrivateLDA`.
     ledger : Ledger, optional
         Where the cost is booked; share one between all runs on a text. By default that of a Corpus whose columns
         were chosen privately, where ``epsilon`` is spent beside what they cost; otherwise one of this budget is made.
@@ -176,6 +180,7 @@ def fit_topics(
         allow_unlearnable=allow_unlearnable,
         random_state=random_state,
         n_jobs=n_jobs,
+        engine=engine,
         ledger=ledger,
         callback=callback,
     )
@@ -247,6 +252,7 @@ def estimators(
     allow_unlearnable: Any,
     random_state: Any,
     word_vectors: Any = None,
+    engine: Any = None,
     **of_topics: Any,
 ) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
     """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
@@ -277,6 +283,7 @@ def estimators(
         stop_words=stop_words,
         token_pattern=token_pattern,
         random_state=random_state,
+        engine=engine,
     )
     of_topics |= {
         "epsilon": epsilon,
@@ -285,7 +292,7 @@ def estimators(
         "random_state": random_state,
     }
     if sampling_rate == 1 or not _OWN["sampling_rate"].holds(sampling_rate):
-        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors}
+        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors, "engine": engine}
         topics = PrivateLDA(n_topics, **of_topics)
     else:
         if word_vectors is not None:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from discreet._validate import refuse
 from discreet.central.check_data import check_data
+from discreet.central.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
+from discreet.errors import DiscreetError
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -185,18 +185,6 @@ def take_words(
     except DiscreetError as fault:
         return GivenWords(None, NUMBERED), [fault]
     return words, faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
-
-
-def faults_of_shards(X: Any, owners: Any, engine: Any) -> list[DiscreetError]:
-    """Say where shards come with owners beside them, or an engine comes without shards."""
-    if isinstance(X, ShardedCorpus) and owners is not None:
-        return [
-            ParameterError("shards know whose documents are in them; leave ", Proposal("owners"), " out.")
-        ]
-    if engine is not None and not isinstance(X, ShardedCorpus):
-        advice = (" goes through shards, and X is in memory: write them with discreet.corpus.write_shards,",)
-        return [ParameterError(Parameter("engine"), *advice, " or leave it out.")]
-    return []
 
 
 def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:

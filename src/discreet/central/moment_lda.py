@@ -5,13 +5,12 @@ The guarantee and its proof stand in :mod:`discreet.central.moment_release`.
 
 import math
 
-import numpy as np
-
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, number, rules, whole
+from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
-from discreet.central.units import group_units
+from discreet.central.sharded_units import units_of
+from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
@@ -77,6 +76,7 @@ class PrivateMomentLDA(PrivateTopicModel):
     """
 
     _algorithm = "moments under the central Gaussian"
+    _in_shards = True
     _published = ("n_topics", "doc_topic_prior")
     _constraints = rules(
         n_topics=whole(),
@@ -85,6 +85,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
 
     def __init__(
@@ -100,6 +101,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
         callback: Callback | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.n_topics = n_topics
         self.epsilon = epsilon
@@ -111,6 +113,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         self.n_jobs = n_jobs
         self.ledger = ledger
         self.callback = callback
+        self.engine = engine
 
     def _plan(self) -> Plan:
         if math.isinf(self.epsilon):
@@ -128,12 +131,11 @@ class PrivateMomentLDA(PrivateTopicModel):
                 f"the moments of {len(data.words)} words need {needed:,} bytes, which is more than "
                 f"{_LARGEST_TABLE:,}: take fewer words, or PrivateLDA."
             )
-        present = data.counts.copy()
-        present.data = np.minimum(present.data, 1)
         stream = SecureStream(self.random_state).spawn("moments")
         gate = SharedGaussian(reservation, plan.how, self.privacy_unit, stream, self.n_jobs)
         tell(self.callback, "releasing moments", 0, 1)
-        moments = release_moments(group_units(present, data.authors), gate)
+        with units_of(data.counts, data.authors, self.engine, self.n_jobs, presence_only=True) as units:
+            moments = release_moments(units, gate)
         tell(self.callback, "releasing moments", 1, 1)
         topics = learn_topics(
             moments,

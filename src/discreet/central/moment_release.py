@@ -21,6 +21,7 @@ Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three 
 
 import numpy as np
 
+from discreet.central.sharded_units import ShardedUnits
 from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.units import Units
 from discreet.lda.moments.noisy import SHARES, NoisyMoments, moments_of_sums
@@ -29,12 +30,12 @@ from discreet.privacy.shared_gaussian import SharedGaussian
 __all__ = ["NoisyMoments", "release_moments"]
 
 
-def release_moments(units: Units, gate: SharedGaussian) -> NoisyMoments:
+def release_moments(units: Units | ShardedUnits, gate: SharedGaussian) -> NoisyMoments:
     """Release the number of units, the unigram and all pairs; every unit must hold zeros and ones only.
 
     Parameters
     ----------
-    units : Units
+    units : Units or ShardedUnits
         Of presences.
     gate : SharedGaussian
         Its reservation is used up.

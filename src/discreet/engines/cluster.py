@@ -10,7 +10,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,21 @@ from numpy.typing import NDArray
 from discreet._version import __version__
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import run_task
+from discreet.engines.tasks import Public, add_up, find_homes, hold, run_leaf
+from discreet.engines.versions import MUST_AGREE, refuse_other_versions
 from discreet.errors import DiscreetError, EngineError
 
 __all__ = ["DaskEngine"]
 
 _FAN_IN = 8
 _ATTEMPTS = 25
-_MUST_AGREE = ("discreet", "numpy", "numba")
+
+
+class _Work(NamedTuple):
+    function: Callable[..., Any]
+    shards: Sequence[Piece]
+    public: tuple[Any, ...]
+    beside: Beside | None = None
 
 
 class DaskEngine:
@@ -54,6 +62,7 @@ class DaskEngine:
         self.client, self.room, self.patience = client, Room(memory, scratch), patience
         self._home: dict[str, str] = {}
         self._checked: set[str] = set()
+        self._found: Any = None
         self._steps: dict[str, list[Any]] = {}
 
     def map_sum(
@@ -66,7 +75,7 @@ class DaskEngine:
         """Return the sum over shards: see :meth:`Engine.map_sum`."""
         if not shards:
             raise EngineError("there are no shards to go through.")
-        total = self._persist(lambda: self._sum(function, shards, public, beside))
+        total = self._persist(lambda: self._sum(_Work(function, shards, public, beside)))
         if beside is not None:
             beside.history.append(public)
         return total
@@ -75,49 +84,33 @@ class DaskEngine:
         """Yield an answer for each shard, in order: see :meth:`Engine.map`."""
         group = 4 * max(1, len(self._workers()))
         for start in range(0, len(shards), group):
-            yield from self._persist(
-                lambda part=shards[start : start + group]: self._each(function, part, public)
-            )
+            work = _Work(function, shards[start : start + group], public)
+            yield from self._persist(lambda work=work: [self._wait(answer) for answer in self._leaves(work)])
 
     def forget(self, beside: Beside) -> None:
         """Drop what lies beside the shards, on all workers."""
         self._steps.pop(beside.run, None)
-        self._ask(lambda: self.client.run(forget, beside.run))
+        with suppress(Exception):  # of workers that have just died; what is done must not fail for this
+            self.client.run(forget, beside.run, on_error="ignore")
 
     def __deepcopy__(self, memo: Any) -> "DaskEngine":
         return self  # scikit-learn copies parameters; a connection is not copied
 
     # ---- one attempt
 
-    def _sum(
-        self,
-        function: Callable[..., Any],
-        shards: Sequence[Piece],
-        public: tuple[Any, ...],
-        beside: Beside | None,
-    ) -> NDArray[np.int64]:
-        self._find_homes(shards)
+    def _sum(self, work: "_Work") -> NDArray[np.int64]:
+        self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
-        ordered = sorted(shards, key=lambda shard: self._home[shard.name])
-        sums = self._leaves(function, ordered, public, beside)
+        near = sorted(work.shards, key=lambda shard: self._home[shard.name])
+        sums = self._leaves(work._replace(shards=near))
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
-            sums = [self.client.submit(_add, group, pure=False) for group in groups]
+            sums = [self.client.submit(add_up, group, pure=False) for group in groups]
         return self._wait(sums[0])
 
-    def _each(
-        self, function: Callable[..., Any], shards: Sequence[Piece], public: tuple[Any, ...]
-    ) -> list[Any]:
-        return [self._wait(answer) for answer in self._leaves(function, shards, public, None)]
-
-    def _leaves(
-        self,
-        function: Callable[..., Any],
-        shards: Sequence[Piece],
-        public: tuple[Any, ...],
-        beside: Beside | None,
-    ) -> list[Any]:
-        now, history = self._send(public), []
+    def _leaves(self, work: "_Work") -> list[Any]:
+        beside = work.beside
+        now, history = self._send(work.public), []
         if beside is not None:
             steps = self._steps.setdefault(beside.run, [])
             steps[len(beside.history) :] = []
@@ -125,11 +118,11 @@ class DaskEngine:
             history = list(steps)
             steps.append(now)
         about = None if beside is None else (beside.start, beside.run, self.room)
-        self._find_homes(shards)
+        self._find_homes(work.shards)
         return [
             self.client.submit(
-                _leaf,
-                function,
+                run_leaf,
+                work.function,
                 shard,
                 now,
                 about,
@@ -139,26 +132,16 @@ class DaskEngine:
                 workers=[self._home[shard.name]],
                 allow_other_workers=True,
             )
-            for shard in shards
+            for shard in work.shards
         ]
 
     def _send(self, public: tuple[Any, ...]) -> Any:
         with warnings.catch_warnings():  # that the arrays are large is known
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self.client.submit(_hold, _Public(public), pure=False)
+            return self.client.submit(hold, Public(public), pure=False)
 
     def _find_homes(self, shards: Sequence[Piece]) -> None:
-        """Give each shard to a worker: to that which had it, or to the one with the least to do."""
-        workers = self._workers()
-        load = dict.fromkeys(workers, 0)
-        for shard in shards:
-            if self._home.get(shard.name) in load:
-                load[self._home[shard.name]] += 1
-        for shard in shards:
-            if self._home.get(shard.name) not in load:
-                home = min(load, key=lambda worker: (load[worker] + 1) / workers[worker])
-                self._home[shard.name] = home
-                load[home] += 1
+        find_homes(self._home, [shard.name for shard in shards], self._workers())
 
     # ---- what can go wrong
 
@@ -172,24 +155,14 @@ class DaskEngine:
                 )
             time.sleep(0.1)
         if not workers.keys() <= self._checked:
-            self._check_versions()
-            self._checked |= workers.keys()
+            # Where a worker dies meanwhile there is no answer; tasks look at their version, too.
+            with suppress(Exception):
+                found = self.client.get_versions(check=False, packages=list(MUST_AGREE))
+                self._checked |= workers.keys()
+                self._found = found
+            if self._found is not None:
+                refuse_other_versions(self._found)
         return workers
-
-    def _check_versions(self) -> None:
-        found = self._ask(lambda: self.client.get_versions(check=False, packages=list(_MUST_AGREE)))
-        here = found["client"]["packages"]
-        faults: list[str] = []
-        for where, they in (("the scheduler", found["scheduler"]), *found["workers"].items()):
-            theirs = (they or {}).get("packages", {})
-            for name in _MUST_AGREE:
-                if they and theirs.get(name) != here[name]:
-                    faults.append(f"{where} has {name} {theirs.get(name) or '(none)'}, not {here[name]}")
-        if faults:
-            raise EngineError(
-                f"the same bytes come of the same versions only: {'; '.join(faults[:5])}. Install discreet and what it "
-                "stands on in the same versions everywhere."
-            )
 
     def _persist(self, attempt: Callable[[], Any]) -> Any:
         """Try again where workers died faster than the scheduler is willing to try."""
@@ -231,33 +204,3 @@ class DaskEngine:
         except Exception as error:
             fault = type(error).__name__
         raise EngineError(f"the scheduler of the cluster does not answer ({fault}); is it still running?")
-
-
-class _Public:
-    """Arrays in a box, in which the scheduler does not look for futures."""
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
-
-
-def _hold(public: _Public) -> _Public:
-    return public
-
-
-def _leaf(
-    function: Callable[..., Any],
-    shard: Any,
-    public: _Public,
-    about: Any,
-    history: list[_Public],
-    version: str,
-) -> Any:
-    step = None if about is None else (about[0], about[1], [past.values for past in history], about[2])
-    return run_task(function, shard, public.values, step, version)
-
-
-def _add(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total

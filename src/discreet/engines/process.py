@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet._threads import count_threads, share_out
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import Step, run_task
+from discreet.engines.tasks import Step, add_up, run_task
 from discreet.errors import EngineError
 
 __all__ = ["ProcessEngine"]
@@ -68,10 +68,7 @@ class ProcessEngine:
         parts = [part for part in share_out(strand, range(n_threads), n_threads) if part is not None]
         if beside is not None:
             beside.history.append(public)
-        total = parts[0]
-        for part in parts[1:]:
-            total += part
-        return total
+        return add_up(parts)
 
     def map(self, function: Callable[..., Any], shards: Sequence[Piece], *public: Any) -> Iterator[Any]:
         """Yield an answer for each shard, in order: see :meth:`Engine.map`."""

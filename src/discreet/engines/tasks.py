@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet._version import __version__
 from discreet.engines.beside import Room, take_step
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["Step", "run_task"]
+__all__ = ["Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task"]
 
 #: What a task needs to take a step: (start, run, history, room).
 Step = tuple[Callable[[Any], Any], str, list[tuple[Any, ...]], Room]
@@ -47,3 +50,43 @@ def run_task(
     except Exception as error:  # what it says may hold what was read
         fault = f"the task failed with {type(error).__name__}"
     raise EngineError(f"shard {shard.name}: {fault}.")
+
+
+class Public:
+    """Arrays in a box, in which a scheduler does not look for futures."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+
+def hold(public: Public) -> Public:
+    """Keep public arrays as the result of a task, which can be restored."""
+    return public
+
+
+def run_leaf(
+    function: Callable[..., Any], shard: Any, public: Public, about: Any, history: list[Public], version: str
+) -> Any:
+    """Run a task of a cluster; ``about`` is (start, run, room) where there is a step to take."""
+    step = None if about is None else (about[0], about[1], [past.values for past in history], about[2])
+    return run_task(function, shard, public.values, step, version)
+
+
+def add_up(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the sum of some sums, all of one shape."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def find_homes(homes: dict[str, str], names: list[str], workers: dict[str, int]) -> None:
+    """Give each shard a worker in ``homes``: the one it had, or the one with the least to do for a thread of it."""
+    load = dict.fromkeys(workers, 0)
+    for name in names:
+        if homes.get(name) in load:
+            load[homes[name]] += 1
+    for name in names:
+        if homes.get(name) not in load:
+            homes[name] = min(load, key=lambda worker: (load[worker] + 1) / workers[worker])
+            load[homes[name]] += 1

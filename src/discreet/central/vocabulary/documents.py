@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.counting import count_texts
 from discreet.corpus.owners import check_same_rows, number_owners
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import CorpusError
 
 __all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]
@@ -30,7 +31,7 @@ def check_kind(X: Any) -> None:
         raise CorpusError(
             "Iterable over raw text documents expected, string object received: pass a list of texts."
         )
-    if isinstance(X, Corpus):
+    if isinstance(X, Corpus | ShardedCorpus):
         return
     if sp.issparse(X) or getattr(X, "ndim", 1) != 1:
         raise CorpusError(
@@ -71,7 +72,7 @@ def count_documents(
     """
     check_kind(X)
     check_same_rows(X, owners, "owners")
-    if isinstance(X, Corpus):
+    if isinstance(X, Corpus | ShardedCorpus):
         counts, words = X.counts, X.vocabulary
         owners = X.owners if owners is None else owners
         if vocabulary is not None:

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.central.vocabulary.sharded_words import ShardedWords
 from discreet.central.vocabulary.thresholds import gaussian_threshold
 from discreet.central.vocabulary.units import Choice, UnitWords
 from discreet.central.vocabulary.weighted_gaussian import choose_once
@@ -101,11 +102,17 @@ class Sips:
         return events.with_delta(events.gaussian(self.noise_multiplier), self.delta / 2)
 
     def choose(
-        self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
+        self,
+        units: UnitWords | ShardedWords,
+        stream: SecureStream,
+        reservation: Reservation,
+        *,
+        n_jobs: int | None = None,
     ) -> Choice:
         """Choose words; the only place that sees the units. Parameters as for ``Greedy.choose``."""
         bound = Bound(norm="l2", privacy_unit=self.privacy_unit)
-        done = np.zeros(int(units.words.max(initial=-1)) + 1, np.bool_)
+        n_words = units.n_words if isinstance(units, ShardedWords) else int(units.words.max(initial=-1)) + 1
+        done = np.zeros(n_words, np.bool_)
         found: list[Choice] = []
         for number, (noise, threshold) in enumerate(self.rounds):
             chosen = choose_once(

@@ -17,7 +17,6 @@ choosing words and training a topic model on them, both private, is private at t
 from __future__ import annotations
 
 import math
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,25 +25,26 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._threads import count_threads
-from discreet._validate import FLAG, SEED, THREADS, choice, collect, optional, rules, whole
+from discreet._validate import ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
+from discreet.central.vocabulary import methods
 from discreet.central.vocabulary.documents import (
     Documents,
     check_kind,
     count_documents,
-    is_writable,
     pick_words,
 )
-from discreet.central.vocabulary.greedy import Greedy
-from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
 from discreet.central.vocabulary.public_words import public_words
-from discreet.central.vocabulary.sips import Sips
+from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
 from discreet.central.vocabulary.thresholds import published_leak
-from discreet.central.vocabulary.units import Choice, rank_words, secret_order
-from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.central.vocabulary.units import rank_words, secret_order
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
 from discreet.corpus.chosen_counts import choices_of
+from discreet.corpus.files import PathLike
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.shards.write import restrict_shards
 from discreet.corpus.words import WordOrigin
+from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
@@ -60,13 +60,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_DELTA = 1e-6
 _MOST_WORDS_PER_UNIT = 2**16
-_METHODS = {
-    "greedy": Greedy,
-    "weighted_gaussian": WeightedGaussian,
-    "policy_gaussian": PolicyGaussian,
-    "sips": Sips,
-}
-Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
 
 
 class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
@@ -103,7 +96,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     random_state : int, optional
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
     n_jobs : int, optional
-        Threads for the noise; results do not depend on it.
+        Threads; results do not depend on it.
+    engine : Engine, optional
+        What goes through the shards of a :class:`~discreet.corpus.ShardedCorpus`; threads of this process by default.
+        The words are the same. Not with "greedy" and "policy_gaussian", under which what a unit gives depends on the
+        units before it.
 
     Attributes
     ----------
@@ -143,13 +140,14 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     _takes_counts = False
     _constraints = rules(
-        method=choice(*_METHODS),
+        method=choice(*methods.METHODS),
         max_words_per_unit=whole(1, _MOST_WORDS_PER_UNIT),
         max_words=optional(whole()),
         threshold=choice("corrected", "published"),
         words_are_public=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
+        engine=ENGINE,
     )
 
     def __init__(
@@ -171,6 +169,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -188,14 +187,15 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.ledger = ledger
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.engine = engine
 
     def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.
 
         Parameters
         ----------
-        X : iterable of str, or Corpus
-            One text a document, read once.
+        X : iterable of str, Corpus or ShardedCorpus
+            One text a document, read once. Of shards, once a round, and none is held.
         y : None
             Ignored.
         owners : array-like of shape (n_documents,), optional
@@ -209,7 +209,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     ) -> WordCounts:
         """Choose the vocabulary and count it, reading X once. Parameters as for :meth:`fit`."""
         read = self._fit(X, owners)
-        if read is None:  # a public vocabulary: nothing was read yet
+        if read is None:  # a public vocabulary: nothing was read yet; or shards, of which nothing is held
             return self.transform(X, owners=owners)
         return self._count(read)
 
@@ -230,6 +230,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         check_is_fitted(self, "vocabulary_")
         read = count_documents(X, self._tokenizer(), owners, self._words())
         return self._carry(read.counts, read.owners, self.word_origin_.after(choices_of(X)))
+
+    def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
+        """Write new shards of exact, hence private, counts of the vocabulary; they carry the ledger of its choice."""
+        check_is_fitted(self, "vocabulary_")
+        origin = self.word_origin_.after(choices_of(X))
+        return restrict_shards(X, self._words(), folder, origin).with_word_origin(origin)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the words in the order of the columns. ``input_features`` is ignored."""
@@ -305,7 +311,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return [] if self.vocabulary is not None else super()._faults_of_ledger()
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [] if self.vocabulary is not None else super()._faults_of_call(X, owners)
+        if self.vocabulary is not None:
+            return []
+        return [*super()._faults_of_call(X, owners), *methods.faults_of_words_in_shards(self, X, owners)]
 
     def _fit(self, X: Any, owners: Any) -> Documents | None:
         check_kind(X)
@@ -316,19 +324,23 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             return None
         return self._fit_booked(self._book(X), X, owners)
 
-    def _fit_booked(self, booking: Booking, X: Any, owners: Any) -> Documents:
-        """Do what was planned and booked. From here on X is read."""
-        method: Method = booking.plan.how
-        published = self.threshold == "published"
+    def _fit_booked(self, booking: Booking, X: Any, owners: Any) -> Documents | None:
+        """Do what was planned and booked. From here on X is read; shards are not returned."""
+        method: Any = booking.plan.how
         stream = SecureStream(self.random_state).spawn("vocabulary")
-        read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
-        self._notice(booking, read.counts)
-        order = secret_order(read.words, stream.spawn("order").words(8).tobytes())
-        authors = read.owners if self.privacy_unit == "author" else None
-        n_threads = count_threads(self.n_jobs)
-        units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
+        key = stream.spawn("order").words(8).tobytes()
+        if isinstance(X, ShardedCorpus):
+            read, found, units = None, X.vocabulary, words_in_shards(X, key, self.engine, self.n_jobs)
+        else:
+            published = self.threshold == "published"
+            read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
+            authors = read.owners if self.privacy_unit == "author" else None
+            found, order = read.words, secret_order(read.words, key)
+            n_threads = count_threads(self.n_jobs)
+            units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
+        self._notice(booking, X if read is None else read.counts)
         choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
-        words, weights = self._released(choice, read.words)
+        words, weights = methods.released(choice, found, self.max_words)
         if not words:
             raise PrivacyError(
                 "no word was chosen: too few units share a word at this epsilon and delta (the cost is "
@@ -340,26 +352,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen))
         return read
 
-    def _released(
-        self, choice: Choice, words: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """Put what a method chose into its final form. Sees released values only."""
-        chosen = [
-            (int(round_), -float(weight), words[number])
-            for number, weight, round_ in zip(choice.words, choice.weights, choice.rounds, strict=True)
-            if is_writable(words[number])
-        ]
-        kept = sorted(chosen)[: self.max_words]  # earlier rounds found the more frequent words
-        kept.sort(key=itemgetter(2))
-        return tuple(word for _, _, word in kept), np.array([-weight for _, weight, _ in kept], np.float64)
-
-    def _set(
-        self,
-        words: tuple[str, ...],
-        weights: NDArray[np.float64] | None,
-        ledger: Ledger | None,
-        origin: WordOrigin,
-    ) -> None:
+    def _set(self, words: tuple[str, ...], weights: Any, ledger: Ledger | None, origin: WordOrigin) -> None:
         self.vocabulary_ = {word: column for column, word in enumerate(words)}
         self.word_weights_ = weights
         self.ledger_ = ledger
@@ -386,14 +379,21 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             return self.delta
         return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
 
-    def _method(self, delta: float) -> Method:
-        epsilon, cap, unit = float(self.epsilon), int(self.max_words_per_unit), self.privacy_unit
-        if self.method == "greedy":
-            return Greedy(epsilon, delta, cap, unit, published=self.threshold == "published")
-        return _METHODS[self.method](epsilon, delta, cap, unit)
+    def _method(self, delta: float) -> methods.Method:
+        published = self.threshold == "published"
+        return methods.make_method(
+            self.method,
+            float(self.epsilon),
+            delta,
+            int(self.max_words_per_unit),
+            self.privacy_unit,
+            published,
+        )
 
 
-def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, owners: Any) -> WordCounts:
+def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, owners: Any) -> Any:
     """Choose and count words where the cost was booked together with others'."""
     read = vectorizer._fit_booked(booking, X, owners)  # pyright: ignore[reportPrivateUsage]
+    if read is None:
+        return transform_for_now(vectorizer, X)
     return vectorizer._count(read)  # pyright: ignore[reportPrivateUsage]

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.central.vocabulary.sharded_words import ShardedWords, sum_even_weights
 from discreet.central.vocabulary.thresholds import gaussian_group_failure, gaussian_threshold, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
 from discreet.privacy.accounting import events
@@ -47,15 +48,8 @@ def even_weights(max_words: int, bits: int) -> NDArray[np.int64]:
     return np.array([0, *(math.isqrt(4**bits // k) for k in range(1, max_words + 1))], np.int64)
 
 
-def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add up what the units give, each of them ``weights[k]`` to each of its k words."""
-    total = np.zeros(n_words, np.int64)
-    np.add.at(total, units.words, np.repeat(weights[units.sizes], units.sizes))
-    return total
-
-
 def choose_once(
-    units: UnitWords,
+    units: UnitWords | ShardedWords,
     max_words: int,
     mechanism: GaussianMechanism,
     threshold: float,
@@ -66,9 +60,12 @@ def choose_once(
 ) -> Choice:
     """Cap, weigh, sum, add noise and compare: one weighted Gaussian choice among words not yet ``done``."""
     bound = mechanism.bound
-    held, kept = held_words(first_words(units, max_words, done))
-    longest = int(kept.sizes.max(initial=0))
-    total = sum_even_weights(kept, len(held), even_weights(longest, bound.bits))
+    if isinstance(units, ShardedWords):
+        held, total = units.even_weights(max_words, even_weights(max_words, bound.bits), done)
+    else:
+        held, kept = held_words(first_words(units, max_words, done))
+        longest = int(kept.sizes.max(initial=0))
+        total = sum_even_weights(kept, len(held), even_weights(longest, bound.bits))
     noisy = mechanism.release(BoundedSum(total, bound), stream, reservation, n_jobs=n_jobs)
     # Without noise there is nothing to hide behind a threshold: the twin names every held word.
     least = on_lattice(threshold, bound.bits) if mechanism.noise_multiplier else -1
@@ -116,7 +113,12 @@ class WeightedGaussian:
         return event if math.isinf(self.epsilon) else events.with_delta(event, self.delta / 2)
 
     def choose(
-        self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
+        self,
+        units: UnitWords | ShardedWords,
+        stream: SecureStream,
+        reservation: Reservation,
+        *,
+        n_jobs: int | None = None,
     ) -> Choice:
         """Choose words; the only place that sees the units. Parameters as for ``Greedy.choose``."""
         return choose_once(units, self.max_words, self.mechanism, self.threshold, stream, reservation, n_jobs)

@@ -71,7 +71,7 @@ class ShardedCorpus:
         Where the folder was not written to its end or is damaged, or somebody's documents lie in two shards.
     """
 
-    __slots__ = ("_folder", "_manifest")
+    __slots__ = ("__weakref__", "_folder", "_manifest")
 
     def __init__(self, folder: PathLike) -> None:
         self._folder = Path(folder).absolute()

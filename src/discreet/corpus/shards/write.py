@@ -20,7 +20,7 @@ from discreet.corpus.vocabulary import WordList, load_vocabulary
 from discreet.corpus.words import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, ParameterError
 
-__all__ = ["SHARD_DOCUMENTS", "write_shards"]
+__all__ = ["SHARD_DOCUMENTS", "restrict_shards", "write_shards"]
 
 SHARD_DOCUMENTS = 100_000
 _PIECE = 50_000
@@ -86,6 +86,21 @@ def write_shards(
     with new.filling():
         pieces = (rows for rows, _ in stream.pieces()) if not first else stream.routed(Spill(new.path))
         return _fill(pieces, stream, new, first, shard_documents, callback, 0)
+
+
+def restrict_shards(
+    corpus: ShardedCorpus, words: tuple[str, ...], folder: PathLike, origin: WordOrigin
+) -> ShardedCorpus:
+    """Write the columns of some words to a new folder of shards, which end where they ended."""
+    size = max(entry.n_documents for entry in corpus.manifest.entries)
+    new = NewFolder(folder)
+    with new.filling():
+        cutter = ShardCutter(new.path, size, corpus.unit == "author")
+        for part in corpus:
+            kept = part.restrict(words)
+            cutter.add(Rows(kept.counts, kept.owners, kept.labels))
+        write_manifest(new.path, Manifest(words, origin, corpus.unit, cutter.finish()))
+        return ShardedCorpus(new.path)
 
 
 def _write(

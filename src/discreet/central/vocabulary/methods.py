@@ -1,0 +1,65 @@
+"""The four ways of choosing words, by name, and the final form of what they choose."""
+
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.central.sharded_units import faults_of_shards
+from discreet.central.vocabulary.documents import is_writable
+from discreet.central.vocabulary.greedy import Greedy
+from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
+from discreet.central.vocabulary.sips import Sips
+from discreet.central.vocabulary.units import Choice
+from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
+
+__all__ = ["METHODS", "Method", "faults_of_words_in_shards", "make_method", "released"]
+
+METHODS = {
+    "greedy": Greedy,
+    "weighted_gaussian": WeightedGaussian,
+    "policy_gaussian": PolicyGaussian,
+    "sips": Sips,
+}
+Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
+
+
+def make_method(
+    name: str, epsilon: float, delta: float, max_words: int, privacy_unit: str, published: bool
+) -> Method:
+    """Return a method by its name; ``published`` is for "greedy" only."""
+    if name == "greedy":
+        return Greedy(epsilon, delta, max_words, privacy_unit, published=published)
+    return METHODS[name](epsilon, delta, max_words, privacy_unit)
+
+
+def faults_of_words_in_shards(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:
+    """Say where an engine or owners do not go with X, or X is in shards and the method needs all units in one place."""
+    faults = faults_of_shards(X, owners, estimator.engine)
+    if isinstance(X, ShardedCorpus) and estimator.method in ("greedy", "policy_gaussian"):
+        faults.append(
+            ParameterError(
+                Parameter("method"),
+                f'="{estimator.method}" goes through units one after another, so it cannot go through shards: take ',
+                Proposal("method", "weighted_gaussian"),
+                ' or "sips", or read the shards into memory, ShardedCorpus.to_corpus().',
+            )
+        )
+    return faults
+
+
+def released(
+    choice: Choice, words: tuple[str, ...], max_words: int | None
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Put what a method chose into its final form. Sees released values only."""
+    chosen = [
+        (int(round_), -float(weight), words[number])
+        for number, weight, round_ in zip(choice.words, choice.weights, choice.rounds, strict=True)
+        if is_writable(words[number])
+    ]
+    kept = sorted(chosen)[:max_words]  # earlier rounds found the more frequent words
+    kept.sort(key=itemgetter(2))
+    return tuple(word for _, _, word in kept), np.array([-weight for _, weight, _ in kept], np.float64)
