@@ -3,6 +3,7 @@
 import json
 import shutil
 import stat
+import tracemalloc
 from hashlib import sha256
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError, ParameterError
-from discreet.corpus import ShardedCorpus, write_shards
+from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus.formats import records
 from discreet.corpus.shards import cut, spill
 from discreet.corpus.words import UNKNOWN
 
@@ -238,3 +240,74 @@ def test_a_shard_that_would_mislead_compiled_code_is_refused(folder, fault):
 def test_shards_may_move(folder, tmp_path):
     shutil.move(folder, tmp_path / "moved")
     assert ShardedCorpus(tmp_path / "moved").to_corpus().n_documents == 100
+
+
+def lines(n=3000):
+    rng = np.random.default_rng(2)
+    return [
+        {
+            "text": " ".join(f"word{w}" for w in rng.integers(0, 90, rng.integers(0, 12))),
+            "who": f"p{rng.integers(400)}",
+        }
+        for _ in range(n)
+    ]
+
+
+@pytest.mark.parametrize("owned", [False, True])
+@pytest.mark.parametrize("vocabulary", [None, [f"word{i}" for i in range(70, 5, -1)]])
+def test_texts_are_streamed_into_the_shards_that_reading_and_writing_give(
+    tmp_path, monkeypatch, owned, vocabulary
+):
+    monkeypatch.setattr(records, "_SINK_EVERY", 700)
+    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 500)
+    monkeypatch.setattr(spill, "_HELD_ENTRIES", 3000)
+    documents = lines()
+    for name, part in (("all", documents), ("a", documents[:1100]), ("b", documents[1100:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in part))
+    author = "who" if owned else None
+    seen = []
+    shards = read_into_shards(
+        [tmp_path / "a.jsonl", tmp_path / "b.jsonl"],
+        tmp_path / "s",
+        author=author,
+        vocabulary=vocabulary,
+        shard_documents=450,
+        callback=lambda *what: seen.append(what[0]),
+    )
+    whole = read_corpus(tmp_path / "all.jsonl", author=author, vocabulary=vocabulary)
+    back = shards.to_corpus()
+    assert (back.vocabulary, back.word_origin) == (whole.vocabulary, whole.word_origin)
+    assert len(shards.shards) == (7 if not owned else len(shards.shards)) >= 5
+    if owned:
+        assert by_person(back.counts, back.owners) == by_person(whole.counts, whole.owners)
+    else:
+        assert same(back.counts, whole.counts)
+    assert set(seen) == {"reading", "writing shards"}
+    assert not list((tmp_path / "s").glob("spill*"))
+
+
+def test_a_stream_of_texts_that_fails_leaves_nothing(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "good"}\n{"text": 7}\n')
+    with pytest.raises(CorpusError, match=r"a\.jsonl, line 2: field 'text' must be text"):
+        read_into_shards(tmp_path / "a.jsonl", tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    write_corpus(Corpus(counts(5), WORDS), tmp_path / "c.npz")
+    with pytest.raises(ParameterError, match="one format of raw text"):
+        read_into_shards([tmp_path / "c.npz"], tmp_path / "s")
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
+    """Ten times the documents of as many words take less than twice the memory."""
+    monkeypatch.setattr(records, "_SINK_EVERY", 20_000)
+    monkeypatch.setattr(counting, "_CHUNK_TOKENS", 20_000)
+    monkeypatch.setattr(spill, "_HELD_ENTRIES", 20_000)
+    peaks = []
+    for n in (3000, 30_000):
+        path = tmp_path / f"{n}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines(3000)) * (n // 3000))
+        tracemalloc.start()
+        read_into_shards(path, tmp_path / f"s{n}", author="who" if owned else None, shard_documents=1000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 2 * peaks[0]

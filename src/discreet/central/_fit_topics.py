@@ -22,9 +22,11 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind
+from discreet.central.vocabulary.sharded_words import drop_for_now
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.word_vectors import check_vector_file
 from discreet.corpus.words import carried
 from discreet.engines import Engine
@@ -58,7 +60,7 @@ _OWN = rules(
 
 
 def fit_topics(
-    texts_or_corpus: Iterable[str] | Corpus,
+    texts_or_corpus: Iterable[str] | Corpus | ShardedCorpus,
     *,
     epsilon: float,
     delta: float = 1e-6,
@@ -113,21 +115,15 @@ def fit_topics(
         Most words to choose privately.
     stop_words, token_pattern
         As for :class:`~discreet.corpus.Tokenizer`; without effect on a Corpus.
-    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, allow_unlearnable
+    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, allow_unlearnable, n_jobs, engine, callback
         As for :class:`~discreet.PrivateLDA`.
     sampling_rate : float, default 1.0
         Below 1: :class:`~discreet.PrivateSVILDA` instead.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
-    n_jobs : int, optional
-        Threads. The result is the same bytes for any number.
-    engine : Engine, optional
-        What goes through the shards of a ShardedCorpus; see :class:`~discreet.PrivateLDA`.
     ledger : Ledger, optional
         Where the cost is booked; share one between all runs on a text. By default that of a Corpus whose columns
         were chosen privately, where ``epsilon`` is spent beside what they cost; otherwise one of this budget is made.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
     prevalence : TopicPrevalence, optional
         Made without topics, ``TopicPrevalence(None, groups=wards, epsilon=0.2)``: also release how much of each topic
         stands in each group, in ``prevalence.release_``. Its epsilon is a part of this one, and the topics get what it
@@ -211,9 +207,8 @@ def fit_topics(
             words.fit([])  # the words are public: nothing is read
         public = None
         if not chosen:
-            public = read_public(
-                topics, tuple(words.vocabulary_) if not known else carried(texts_or_corpus, "vocabulary")
-            )
+            names = carried(texts_or_corpus, "vocabulary") if known else tuple(words.vocabulary_)
+            public = read_public(topics, names)
         booked = book_together(book, *chosen, topics, *where)
         if prevalence is not None:
             check_labels(prevalence, by, len(by))
@@ -228,10 +223,10 @@ def fit_topics(
         release = fit_booked(topics, booked[len(chosen)], counts, owners, public)
         if prevalence is not None:
             shares_booked(prevalence, booked[-1], release, counts, by, owners)
+        drop_for_now(counts)
     if token_pattern != DEFAULT_TOKEN_PATTERN and not isinstance(texts_or_corpus, Corpus):
-        release = release.with_settings(
-            token_pattern=token_pattern
-        )  # new texts must be taken apart in the same way
+        # New texts must be taken apart in the same way.
+        release = release.with_settings(token_pattern=token_pattern)
     return release
 
 

@@ -19,6 +19,7 @@ from discreet.cli.options import (
     ZeroBased,
     stop_word_list,
 )
+from discreet.cli.shards import write_as_shards
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
@@ -32,10 +33,13 @@ SIDES = ("vocab", "owners", "labels", "origin")
 
 
 def convert(
-    source: Annotated[
-        Path, typer.Argument(metavar="IN", help="File or folder of any format that can be read.")
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IN...", help="File or folder of any format that can be read; several for shards."
+        ),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write, or a new folder for shards.")],
     source_format: Annotated[str | None, typer.Option("--from", help=f"{listed()}.")] = None,
     target_format: Annotated[str | None, typer.Option("--to", help=f"{listed(WRITABLE_FORMATS)}.")] = None,
     vocabulary: Vocabulary = None,
@@ -58,6 +62,10 @@ def convert(
     zero_based: ZeroBased = None,
     skip_empty: SkipEmpty = False,
     encoding: Encoding = None,
+    shard_documents: Annotated[
+        int | None,
+        typer.Option(min=1, help="Write a folder of shards of so many documents; raw text is streamed."),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,13 +74,19 @@ def convert(
     The formats are found from the names. Words, owners and labels that IN has in files beside it (vocab.x.txt for
     docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same, and who says that the
     words are public. What is written is as private as what was read.
+
+    With --shard-documents OUT is a folder of shards, for what is larger than memory: all documents of a person in one.
     """
     from discreet.cli.display import console, progress
     from discreet.corpus import find_format
 
     say = console(quiet=quiet)
+    source = sources[0]
     known = source_format or find_format(source)
-    _check(source, out, target_format, force)
+    if shard_documents is None:
+        if len(sources) > 1:
+            raise CorpusError("several files can be one corpus as shards only: say --shard-documents 100000.")
+        _check(source, out, target_format, force)
     options: dict[str, Any] = {
         "vocabulary": vocabulary,
         "owners": owners,
@@ -87,6 +101,14 @@ def convert(
         "zero_based": zero_based,
         "skip_empty": skip_empty or None,
     }
+    if shard_documents is not None:
+        with progress(quiet=quiet) as callback:
+            shards = write_as_shards(
+                sources, out, known, shard_documents, options, vocabulary_is_public, callback
+            )
+        say.print(f"wrote {out}", markup=False)
+        say.print(repr(shards), markup=False)
+        return
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
     if vocabulary_is_public:

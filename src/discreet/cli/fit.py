@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
 from discreet.cli.options import (
     Author,
@@ -110,6 +111,9 @@ def fit(
     unlisted: Unlisted = None,
     seed: Seed = None,
     threads: Threads = -1,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: TlsFolder = None,
     allow_unlearnable: Annotated[
         bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
     ] = False,
@@ -126,7 +130,8 @@ def fit(
     from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
-    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.cli.shards import open_shards
+    from discreet.corpus import TEXT_FORMATS, ShardedCorpus, find_format
     from discreet.corpus.fields import field_names
     from discreet.corpus.word_vectors import check_vector_file
 
@@ -198,8 +203,10 @@ def fit(
         "skip_empty": skip_empty or None,
         "zero_based": zero_based,
     }
-    documents, beside = load(corpus, known, **options)
-    say_skipped(documents, say)
+    read: Any = open_shards if known == "shards" else load
+    documents, beside = read(corpus, known, **options)
+    if known != "shards":
+        say_skipped(documents, say)
     for file in beside:
         say.print(f"used {file}", markup=False)
     documents = documents.without_owners() if each_document else documents
@@ -212,9 +219,10 @@ def fit(
     if prevalence is not None:
         check_labels(prevalence, documents.labels, documents.n_documents)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
-    with progress(quiet=quiet) as callback:
+    sharded = isinstance(documents, ShardedCorpus)
+    with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         given = {} if prevalence is None else {"prevalence": prevalence, "by": documents.labels}
-        release = fit_topics(documents, ledger=book, callback=callback, **given, **settings)
+        release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     release = with_details(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, find_format
     from discreet.corpus.read import read_corpus
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+    from discreet.corpus.shards.texts import read_into_shards
     from discreet.corpus.shards.write import write_shards
     from discreet.corpus.stop_words import english_stop_words
     from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
@@ -38,6 +39,7 @@ _HOMES = {
     "load_vocabulary": "discreet.corpus.vocabulary",
     "match_vectors": "discreet.corpus.word_vectors",
     "read_corpus": "discreet.corpus.read",
+    "read_into_shards": "discreet.corpus.shards.texts",
     "write_corpus": "discreet.corpus.write",
     "write_shards": "discreet.corpus.shards.write",
     "write_vectors": "discreet.corpus.word_vectors",
@@ -59,6 +61,7 @@ __all__ = [
     "load_vocabulary",
     "match_vectors",
     "read_corpus",
+    "read_into_shards",
     "write_corpus",
     "write_shards",
     "write_vectors",

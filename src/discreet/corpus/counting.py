@@ -35,6 +35,9 @@ class RowChunks:
         self._indices = Int32Buffer()
         self._sizes: list[NDArray[np.int64]] = []
 
+    def __len__(self) -> int:
+        return len(self._data)
+
     def add(self, data: NDArray[Any], indices: NDArray[Any], sizes: NDArray[Any]) -> None:
         """Append rows: counts, columns, and the number of stored entries of each row."""
         self._data.append(data)
@@ -111,6 +114,27 @@ class TextCounter:
         self._put_away()
         if self._vocabulary is not None:
             return self._chunks.matrix(len(self._vocabulary)), self._vocabulary
+        words, column = self.columns()
+        counts = self._chunks.matrix(len(words))
+        for start in range(0, len(counts.indices), _CHUNK_TOKENS):
+            part = slice(start, start + _CHUNK_TOKENS)
+            counts.indices[part] = column[counts.indices[part]]
+        counts.has_sorted_indices = False
+        counts.sort_indices()
+        return counts, words
+
+    @property
+    def n_entries(self) -> int:
+        """How much is held: different words of each document, of texts that are put away."""
+        return len(self._chunks)
+
+    def take(self) -> Csr:
+        """Return the counts of the texts since the last call, by the numbers that words have now."""
+        self._put_away()
+        return self._chunks.matrix(len(self._number) if self._vocabulary is None else len(self._vocabulary))
+
+    def columns(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+        """Return all words met in sorted order, and the column of each number; nothing can be counted after that."""
         words = [word for word, number in self._number.items() if number >= 0]
         if len(words) > _MOST_WORDS:
             raise CorpusError(
@@ -120,13 +144,7 @@ class TextCounter:
         order = sorted(range(len(words)), key=words.__getitem__)  # words[i] has number i
         column = np.empty(len(words), np.int32)
         column[order] = np.arange(len(words), dtype=np.int32)
-        counts = self._chunks.matrix(len(words))
-        for start in range(0, len(counts.indices), _CHUNK_TOKENS):
-            part = slice(start, start + _CHUNK_TOKENS)
-            counts.indices[part] = column[counts.indices[part]]
-        counts.has_sorted_indices = False
-        counts.sort_indices()
-        return counts, tuple(words[i] for i in order)
+        return tuple(words[i] for i in order), column
 
     def _put_away(self) -> None:
         tokens = np.frombuffer(self._tokens, np.int32) if len(self._tokens) else np.zeros(0, np.int32)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet._files import Writer, write_files
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few, read_text
-from discreet.corpus.formats.table import find_writable_format, writer_of
+from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
 from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
@@ -41,8 +41,8 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     path : path
         The main file; one that exists is replaced. With the ending ``.gz`` text formats are compressed.
     format : str, optional
-        "npz", "uci", "ldac", "mtx", "svmlight", "mallet", "csv-counts" or "parquet-counts". By default found
-        from the name.
+        "npz", "uci", "ldac", "mtx", "svmlight", "mallet", "csv-counts" or "parquet-counts"; by default found
+        from the name. Or "shards": a new folder, see :func:`write_shards`.
 
     Returns
     -------
@@ -55,6 +55,8 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         Where the format is unknown or cannot hold these words, or the folder cannot be written to.
     """
     target = Path(path)
+    if format == "shards":
+        return _write_folder(corpus, target)
     row = writer_of(find_writable_format(target) if format is None else format)
     if target.name.lower().endswith(".gz") and row.packed:
         raise CorpusError(f'{target}: "{row.name}" is compressed already; leave out .gz.')
@@ -77,6 +79,13 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     ):  # one of another corpus would speak for this one
         side_file(target, "origin").unlink(missing_ok=True)
     return files
+
+
+def _write_folder(corpus: Corpus, target: Path) -> list[Path]:
+    from discreet.corpus.shards.write import write_shards
+
+    write_shards(corpus, target)
+    return sorted(target.iterdir(), key=lambda file: (file.name == MANIFEST, file.name))
 
 
 def side_file(target: Path, kind: str) -> Path:

@@ -21,7 +21,9 @@ from discreet.corpus.shards.shard_file import Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine, ProcessEngine
 
-__all__ = ["ShardedWords", "sum_even_weights", "transform_for_now", "words_in_shards"]
+__all__ = ["ShardedWords", "drop_for_now", "sum_even_weights", "transform_for_now", "words_in_shards"]
+
+_FOR_NOW = ".chosen-"
 
 
 def sum_even_weights(units: UnitWords, n_words: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -94,7 +96,7 @@ def words_in_shards(
 
 def transform_for_now(vectorizer: Any, corpus: ShardedCorpus) -> ShardedCorpus:
     """Return shards of the chosen words, in a hidden folder beside the corpus that goes when nobody holds them."""
-    room = tempfile.mkdtemp(dir=corpus.folder.parent, prefix=".chosen-")
+    room = tempfile.mkdtemp(dir=corpus.folder.parent, prefix=_FOR_NOW)
     try:
         shards: ShardedCorpus = vectorizer.transform_shards(corpus, room)
     except BaseException:
@@ -102,3 +104,9 @@ def transform_for_now(vectorizer: Any, corpus: ShardedCorpus) -> ShardedCorpus:
         raise
     finalize(shards, shutil.rmtree, room, ignore_errors=True)
     return shards
+
+
+def drop_for_now(shards: Any) -> None:
+    """Remove at once what :func:`transform_for_now` wrote; anything else stays."""
+    if isinstance(shards, ShardedCorpus) and shards.folder.name.startswith(_FOR_NOW):
+        shutil.rmtree(shards.folder, ignore_errors=True)

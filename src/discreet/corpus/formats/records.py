@@ -7,7 +7,7 @@ its label, so memory grows with the number of different words in each document a
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,9 +20,19 @@ from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
 from discreet.corpus.words import FROM_TEXT
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["Fields", "Reading", "Record", "choose_fields", "gather", "records_of_objects", "show_fields"]
+__all__ = [
+    "Fields",
+    "Reading",
+    "Record",
+    "Sink",
+    "choose_fields",
+    "gather",
+    "records_of_objects",
+    "show_fields",
+]
 
 _TELL_EVERY = 1000
+_SINK_EVERY = 1 << 21
 #: Names that say nothing about a person, whatever file they stand in.
 _COMMON_NAMES = """
 abstract age answer article author authors body caption case category cell channel city class code
@@ -55,6 +65,17 @@ class Fields(NamedTuple):
     label: str | None
 
 
+class Sink(Protocol):
+    """Where documents go that are too many to be held."""
+
+    counter: TextCounter | None
+    """What counts them, for all files of a stream; made for the first."""
+
+    def put(self, counter: TextCounter, owners: list[str] | None) -> None:
+        """Take from the counter what was counted since the last call, and whose it is; and keep the counter."""
+        ...
+
+
 class Reading(NamedTuple):
     """Everything a reader of raw text is told."""
 
@@ -65,6 +86,7 @@ class Reading(NamedTuple):
     delimiter: str | None
     callback: Callback | None
     skip_empty: bool = False
+    sink: Sink | None = None
 
 
 def gather(
@@ -93,7 +115,9 @@ def gather(
     Returns
     -------
     Corpus
+        Empty where there is a sink, which then has the documents.
     """
+    sink, keys = reading.sink, list[str]()
     documents = _Documents(reading)
     fields = reading.fields
     number_of_owner: dict[str, int] = {}
@@ -118,6 +142,8 @@ def gather(
                     place(record.where),
                     f"field {fields.owner!r} must name the author, found {why_nobody(record.owner)}",
                 )
+            elif sink is not None:
+                keys.append(owner)
             else:
                 owners.append(number_of_owner.setdefault(owner, len(number_of_owner)))
         if fields.label is not None:
@@ -132,12 +158,18 @@ def gather(
                 )
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
+        if sink is not None and documents.counter.n_entries > _SINK_EVERY and not problems.found:
+            sink.put(documents.counter, keys if fields.owner is not None else None)
+            keys.clear()
     problems.check()
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
     if progress is not None:
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
+    if sink is not None:
+        sink.put(documents.counter, keys if fields.owner is not None else None)
+        return Corpus(np.zeros((0, 0)), ())
     counts, words = documents.counter.finish()
     if not words:
         raise CorpusError(
@@ -160,7 +192,7 @@ class _Documents:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._made: TextCounter | None = None
+        self._made: TextCounter | None = None if reading.sink is None else reading.sink.counter
 
     @property
     def counter(self) -> TextCounter:

@@ -20,6 +20,7 @@ from discreet.errors import CorpusError, Proposal
 __all__ = [
     "COUNT_FORMATS",
     "FORMATS",
+    "MANIFEST",
     "TEXT_FORMATS",
     "WRITABLE_FORMATS",
     "Format",
@@ -89,6 +90,7 @@ _ROWS = (
     Format("uci", "counts", "uci", (".uci",), (".uci",), begins="docword."),
     Format("npz", "counts", "npz", (".npz",), (".npz",), whole=True, packed=True),
     Format("npy", "counts", "npy", (".npy",)),
+    Format("shards", "counts", "shards", folder=True, whole=True, packed=True),
     Format("ldac", "counts", "ldac", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
     Format("mtx", "counts", "matrix_market", (".mtx", ".mm"), (".mtx", ".mm")),
     Format("svmlight", "counts", "svmlight", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
@@ -96,6 +98,8 @@ _ROWS = (
     Format("csv-wide", "counts", "csv_wide"),
     Format("parquet-counts", "counts", "parquet_counts", (), (".parquet", ".pq"), packed=True),
 )
+#: The file that makes a folder one of shards.
+MANIFEST = "manifest.json"
 FORMATS = {row.name: row for row in _ROWS}
 
 #: Formats that hold raw text, with the endings they are known by.
@@ -121,7 +125,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
     """
     file = Path(path)
     if file.is_dir():
-        return next(row.name for row in _ROWS if row.folder)
+        return "shards" if (file / MANIFEST).is_file() else "txt"
     for row in _ROWS:
         if row.names(without_packing(file.name), row.read_as):
             return row.name

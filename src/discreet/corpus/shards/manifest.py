@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet._files import write_whole
+from discreet.corpus.formats.table import MANIFEST
 from discreet.corpus.shards.shard_file import ShardEntry
 from discreet.corpus.vocabulary import check_words
 from discreet.corpus.words import WordOrigin
 from discreet.errors import CorpusError
 
-__all__ = ["MANIFEST", "VOCABULARY", "Manifest", "is_sharded", "read_manifest", "write_manifest"]
+__all__ = ["VOCABULARY", "Manifest", "read_manifest", "write_manifest"]
 
-MANIFEST, VOCABULARY = "manifest.json", "vocabulary.txt"
+VOCABULARY = "vocabulary.txt"
 SCHEMA = "discreet.shards/1"
 _FILE = re.compile(r"shard-[0-9]{5,9}\.safetensors")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -52,11 +53,6 @@ class Manifest(NamedTuple):
     def total(self, size: str) -> int:
         """Return the sum over shards of one of their sizes."""
         return sum(getattr(entry, size) for entry in self.entries)
-
-
-def is_sharded(folder: Path) -> bool:
-    """Whether a folder is one of shards; without reading more than a name."""
-    return (folder / MANIFEST).is_file()
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -37,19 +37,23 @@ class Spill:
     ----------
     folder : Path
         Where they lie until they are read.
+    owned : bool, default True
+        Whether rows have owners; without, they come out in the order in which they came.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, owned: bool = True) -> None:
+        self._folder, self._owned = folder, owned
         self._key = secrets.token_bytes(32)
         self._held: list[tuple[Rows, NDArray[np.uint64]]] = []
         self._n_held = 0
-        self._rows_seen = 0
+        self.n_documents = 0
 
     def add(self, rows: Rows, owners: Any) -> None:
         """Put rows away. Owners are ids in any way in which they can be written down."""
-        tags = self._tags(owners, rows.counts.shape[0])
+        n = rows.counts.shape[0]
+        tags = self._tags(owners, n) if self._owned else np.zeros((n, 2), np.uint64)
         self._held.append((rows, tags))
+        self.n_documents += n
         self._n_held += rows.counts.nnz + rows.counts.shape[0]
         if self._n_held > _HELD_ENTRIES:
             self._put_away()
@@ -64,12 +68,11 @@ class Spill:
         nobody = [row for row, key in enumerate(keys) if key is None]
         if nobody:
             what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
-            where = first_few([self._rows_seen + row for row in nobody])
+            where = first_few([self.n_documents + row for row in nobody])
             raise CorpusError(
                 f"owners must name whose document each row is, but row {where} of the stream: {' or '.join(what)}; "
                 "name them, or leave those documents out."
             )
-        self._rows_seen += n_documents
         tags = b"".join(
             blake2b(key.encode(errors="surrogatepass"), key=self._key, digest_size=16).digest()
             for key in keys
@@ -95,8 +98,15 @@ class Spill:
     def _path(self, number: int) -> Path:
         return self._folder / f"spill-{number:03d}"
 
-    def rows(self, n_words: int) -> Iterator[Rows]:
-        """Yield all rows, owners numbered so that they ascend, and remove the files."""
+    def rows(self, n_words: int, columns: NDArray[np.int32] | None = None) -> Iterator[Rows]:
+        """Yield all rows, owners numbered so that they ascend, and remove the files.
+
+        Parameters
+        ----------
+        n_words : int
+        columns : array of int32, optional
+            The column of each word, where words were numbered otherwise while rows were added.
+        """
         self._put_away()
         first = 0
         for number in range(_FILES):
@@ -104,7 +114,12 @@ class Spill:
             if not path.exists():
                 continue
             with path.open("rb") as file:
-                blocks = list(_blocks(file, n_words, path.stat().st_size))
+                stream = _blocks(file, n_words, path.stat().st_size, columns)
+                if not self._owned:
+                    yield from (rows for _, rows in stream)
+                    path.unlink()
+                    return
+                blocks = list(stream)
             path.unlink()
             tags = np.concatenate([tags for tags, _ in blocks])
             order = np.lexsort((tags[:, 1], tags[:, 0]))
@@ -120,11 +135,15 @@ class Spill:
             yield Rows(counts, owners, labels)
 
 
-def _blocks(file: IO[bytes], n_words: int, size: int) -> Iterator[tuple[NDArray[np.uint64], Rows]]:
+def _blocks(
+    file: IO[bytes], n_words: int, size: int, columns: NDArray[np.int32] | None
+) -> Iterator[tuple[NDArray[np.uint64], Rows]]:
     for _ in count():
         if file.tell() >= size:
             return
         tags, sizes, words, data, labels = (np.load(file, allow_pickle=False) for _ in range(5))
         indptr = np.r_[0, np.cumsum(sizes)]
+        words = words if columns is None else columns[words]
         counts = sp.csr_matrix((data, words, indptr), shape=(len(sizes), n_words))
+        counts.sort_indices()
         yield tags, Rows(counts, None, labels_of(labels) if len(labels) else None)

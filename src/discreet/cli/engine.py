@@ -1,0 +1,112 @@
+"""What goes through the shards for a command: threads, worker processes of its own, or a Dask cluster."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from discreet.errors import EngineError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.engines import Engine
+
+__all__ = ["Scheduler", "TlsFolder", "Workers", "engine_for"]
+
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Worker processes of this machine, for a folder of shards (extra: scale)."),
+]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, tls://host:port, for a folder of shards.")
+]
+TlsFolder = Annotated[
+    Path | None, typer.Option("--tls", help="Folder with ca.pem, cert.pem and key.pem for --scheduler.")
+]
+_HERE = ("127.0.0.1", "::1", "localhost")
+
+
+@contextmanager
+def engine_for(
+    workers: int | None, scheduler: str | None, tls: Path | None, *, sharded: bool
+) -> Generator["Engine | None"]:
+    """Give an engine, and close what was opened for it; None where threads of this process do.
+
+    Raises
+    ------
+    ParameterError
+        Where options do not go together, or the cluster is elsewhere and could be listened to: the sums that travel
+        are exact, so they are as private as the text until they are noised.
+    EngineError
+        Where Dask is not installed, or the scheduler does not answer.
+    """
+    if workers is None and scheduler is None:
+        if tls is not None:
+            raise ParameterError("--tls is for a cluster; name its --scheduler.")
+        yield None
+        return
+    if workers is not None and scheduler is not None:
+        raise ParameterError("--workers are of this machine, --scheduler is of a cluster; say one of them.")
+    if not sharded:
+        raise ParameterError(
+            "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "
+            "that folder."
+        )
+    distributed = _distributed()
+    if scheduler is None:
+        how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50}
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, memory_limit=0, **how
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield _engine(client)
+        return
+    with _connect(distributed, scheduler, tls) as client:
+        yield _engine(client)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        distributed = None
+    if distributed is None:
+        raise EngineError("--workers and --scheduler need Dask: pip install 'discreet[scale]'.")
+    return distributed
+
+
+def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:
+    address = urlsplit(scheduler)
+    if address.scheme not in ("tls", "tcp") or not address.hostname or not address.port:
+        raise ParameterError(f"--scheduler must be tls://host:port, but is {scheduler!r}.")
+    if address.scheme == "tcp" and address.hostname not in _HERE:
+        raise ParameterError(
+            "--scheduler: exact sums of the private text travel to it, so a cluster on other machines needs TLS: "
+            "tls://host:port and --tls with its certificates."
+        )
+    security = None
+    if tls is not None:
+        ca, certificate, key = (str(tls / f"{name}.pem") for name in ("ca", "cert", "key"))
+        absent = [file for file in (ca, certificate, key) if not Path(file).is_file()]
+        if absent:
+            raise ParameterError(f"--tls: {absent[0]} does not exist; the folder must hold ca, cert and key.")
+        security = distributed.Security(
+            tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+        )
+    try:
+        return distributed.Client(scheduler, security=security, timeout=10)
+    except Exception as error:
+        fault = type(error).__name__
+    raise EngineError(
+        f"the scheduler at {scheduler} does not answer ({fault}); is it running, and does it use TLS?"
+    )
+
+
+def _engine(client: Any) -> "Engine":
+    from discreet.engines import DaskEngine
+
+    return DaskEngine(client)

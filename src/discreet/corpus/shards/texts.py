@@ -1,0 +1,129 @@
+"""From files of raw text to shards, without ever holding the corpus: what is kept in memory is the list of words."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from discreet._progress import Callback, tell
+from discreet._validate import check, whole
+from discreet.corpus.counting import TextCounter
+from discreet.corpus.files import PathLike
+from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
+from discreet.corpus.shards.cut import NewFolder, ShardCutter
+from discreet.corpus.shards.manifest import Manifest, write_manifest
+from discreet.corpus.shards.shard_file import Rows
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.shards.spill import Spill
+from discreet.corpus.shards.write import SHARD_DOCUMENTS
+from discreet.corpus.tokenizer import choose_tokenizer
+from discreet.corpus.vocabulary import WordList, load_vocabulary
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin
+from discreet.errors import CorpusError, ParameterError
+
+__all__ = ["read_into_shards"]
+
+
+class _SpillingSink:
+    """Documents of one file after another, put into spill files."""
+
+    def __init__(self, spill: Spill) -> None:
+        self.counter: TextCounter | None = None
+        self._spill = spill
+
+    def put(self, counter: TextCounter, owners: list[str] | None) -> None:
+        self.counter = counter
+        self._spill.add(Rows(counter.take()), owners)
+
+
+def read_into_shards(
+    paths: PathLike | Sequence[PathLike],
+    folder: PathLike,
+    format: str | None = None,  # noqa: A002  (as of read_corpus)
+    *,
+    shard_documents: int = SHARD_DOCUMENTS,
+    text: str = "text",
+    author: str | None = None,
+    vocabulary: WordList | None = None,
+    token_pattern: str | None = None,
+    lowercase: bool | None = None,
+    stop_words: Any = None,
+    ngram_range: tuple[int, int] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    skip_empty: bool = False,
+    words_are_public: bool = False,
+    callback: Callback | None = None,
+) -> ShardedCorpus:
+    """Read raw text, from one file or many, into a new folder of shards.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files of one format; their documents are one corpus, and an author in two files is one person.
+    folder : path
+        As for :func:`write_shards`. Until the end it holds spill files of about the size of the shards.
+    format : str, optional
+        A format of raw text, as for :func:`read_corpus`.
+    shard_documents : int, default 100000
+    text, author, vocabulary, token_pattern, lowercase, stop_words, ngram_range, delimiter, encoding
+        As for :func:`read_corpus`.
+    skip_empty, words_are_public
+        As for :func:`read_corpus`.
+    callback : callable, optional
+        ``callback("reading", done, total)``, in bytes or rows of each file, then ``callback("writing shards", done,
+        total)``, in documents.
+
+    Returns
+    -------
+    ShardedCorpus
+
+    Raises
+    ------
+    CorpusError
+        Where a file is not what it should be, or the folder cannot be written; nothing of it is left then.
+    ParameterError
+        Where an option is out of range, or the format holds counts.
+
+    Notes
+    -----
+    With authors the documents come in the order of a keyed hash of the author, otherwise in their own. The columns are
+    those of :func:`read_corpus` on the same documents. Memory: the words themselves, some million counts, and with
+    authors the largest of 128 parts of the corpus.
+    """
+    check(shard_documents=(shard_documents, whole()))
+    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not files:
+        raise CorpusError("there is nothing to read: expected at least one file.")
+    names = {format or find_format(path) for path in files}
+    if len(names) > 1 or not names <= set(TEXT_FORMATS):
+        raise ParameterError(
+            "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
+        )
+    listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    tokenizer = choose_tokenizer(None, token_pattern, lowercase, stop_words, ngram_range)
+    reader = reader_of(names.pop()).load()
+    new = NewFolder(folder)
+    with new.filling():
+        spill = Spill(new.path, author is not None)
+        sink = _SpillingSink(spill)
+        for path in files:
+            fields = Fields(text, author, None)
+            reader.read(
+                path, Reading(fields, tokenizer, listed, encoding, delimiter, callback, skip_empty, sink)
+            )
+        assert sink.counter is not None  # a file without documents was refused
+        words, columns = (listed, None) if listed is not None else sink.counter.columns()
+        if not words:
+            raise CorpusError("no words were found; look at the text and at token_pattern.")
+        cutter, done = ShardCutter(new.path, shard_documents, author is not None), 0
+        for rows in spill.rows(len(words), columns):
+            cutter.add(rows)
+            done += rows.counts.shape[0]
+            tell(callback, "writing shards", done, spill.n_documents)
+        origin = UNKNOWN if listed is not None else FROM_TEXT
+        if words_are_public:
+            origin = WordOrigin.public("words_are_public=True in read_into_shards")
+        unit = "document" if author is None else "author"
+        write_manifest(new.path, Manifest(words, origin, unit, cutter.finish()))
+        return ShardedCorpus(new.path)

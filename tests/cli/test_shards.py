@@ -1,0 +1,121 @@
+"""The commands over shards: convert streams into them, fit goes through them."""
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from tests.clusters import local_cluster
+
+from discreet import Release
+from discreet.cli.app import run as command
+from discreet.corpus import ShardedCorpus
+
+TOPICS = [[f"{letter}{i}" for i in range(8)] for letter in "abc"]
+
+
+class Done(NamedTuple):
+    exit_code: int
+    output: str
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = command([str(argument) for argument in arguments])
+        told = capsys.readouterr()
+        return Done(code, " ".join((told.out + told.err).split()))
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        lines = [
+            {"text": " ".join(rng.choice(TOPICS[rng.integers(3)], 9)), "who": f"p{rng.integers(150)}"}
+            for _ in range(900)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+FIT = ("--topics", "3", "--epsilon", "6", "--seed", "1", "--allow-unlearnable", "--quiet")
+
+
+def fitted(run, path, out, *options):
+    done = run("fit", path, "--out", out, *FIT, *options)
+    assert done.exit_code == 0, done.output
+    return Release.load(out)
+
+
+@pytest.mark.parametrize("author", [[], ["--author", "who"]])
+def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_memory(run, files, author):
+    one, two, together = files / "one.jsonl", files / "two.jsonl", files / "all.jsonl"
+    together.write_text(one.read_text() + two.read_text())
+    shards = files / "shards"
+    done = run("convert", one, two, shards, "--shard-documents", "400", "--stop-words", "english", *author)
+    assert done.exit_code == 0, done.output
+    assert "1800 documents" in done.output
+    assert ShardedCorpus(shards).unit == ("author" if author else "document")
+    expected = fitted(run, together, files / "memory", *author)
+    found = fitted(run, shards, files / "release")
+    assert found.vocabulary == expected.vocabulary
+    assert found.topic_word.tobytes() == expected.topic_word.tobytes()
+    assert not [file for file in files.iterdir() if file.name.startswith(".")]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_worker_processes_and_a_cluster_give_the_same(run, files):
+    shards = files / "shards"
+    assert run("convert", files / "one.jsonl", shards, "--shard-documents", "200").exit_code == 0
+    expected = fitted(run, shards, files / "threads")
+    assert (
+        fitted(run, shards, files / "workers", "--workers", "2").topic_word.tobytes()
+        == expected.topic_word.tobytes()
+    )
+    with local_cluster(2) as client:
+        address = client.scheduler.address
+        found = fitted(run, shards, files / "cluster", "--scheduler", address)
+    assert found.topic_word.tobytes() == expected.topic_word.tobytes()
+
+
+def test_counts_become_shards_too(run, files):
+    assert run("convert", files / "one.jsonl", files / "one.npz", "--vocabulary-is-public").exit_code == 0
+    done = run("convert", files / "one.npz", files / "shards", "--shard-documents", "100")
+    assert done.exit_code == 0, done.output
+    assert ShardedCorpus(files / "shards").words_are_public
+    done = run("convert", files / "shards", files / "again", "--shard-documents", "500")
+    assert done.exit_code == 0, done.output
+    assert len(ShardedCorpus(files / "again").shards) == 2
+    done = run("convert", files / "again", files / "back.npz")
+    assert done.exit_code == 0, done.output
+    assert "900 documents" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["convert", "one.jsonl", "two.jsonl", "x.npz"], "--shard-documents 100000"),
+        (["convert", "one.jsonl", "s", "--shard-documents", "9", "--label", "who"], "--label cannot be used"),
+        (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
+        (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
+        (["fit", "shards", "--out", "r", "--workers", "2", "--scheduler", "tls://h:1"], "say one of them"),
+        (["fit", "shards", "--out", "r", "--tls", "."], "name its --scheduler"),
+        (["fit", "shards", "--out", "r", "--scheduler", "cluster"], "must be tls://host:port"),
+        (["fit", "shards", "--out", "r", "--scheduler", "tcp://10.0.0.7:8786"], "needs TLS"),
+        (
+            ["fit", "shards", "--out", "r", "--scheduler", "tls://127.0.0.1:1", "--tls", "."],
+            "ca.pem does not exist",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(run, files, monkeypatch, arguments, message):
+    pytest.importorskip("distributed", reason="needs the extra scale")
+    monkeypatch.chdir(files)
+    assert run("convert", "one.jsonl", "shards", "--shard-documents", "500").exit_code == 0
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert message in done.output
+    assert not (files / "r").exists()
