@@ -133,11 +133,14 @@ def test_words_that_moved_within_a_topic_are_told_and_others_are_not():
 
 def test_words_of_one_alone_do_not_make_the_others_grow():
     made = release(noise=0.0002)
-    left = made.without_words(["word00007", "word00033"])
+    gone = made.top_words(6)[2]  # what is left of the topic is a good deal more of it
+    left = made.without_words(gone)
+    assert left.topic_word[2].max() > made.topic_word[2].max()
     found = compare(made, left)
-    assert found.only_a == ("word00033", "word00007") or set(found.only_a) == {"word00007", "word00033"}
+    assert set(found.only_a) == set(gone)
     assert found.only_b == ()
-    assert len(found.shared) == 58
+    assert len(found.shared) == 54
+    assert len(found.pairs) == 5
     assert not any(pair.grew or pair.fell for pair in found.pairs)
 
 
