@@ -225,8 +225,7 @@ def fit_topics(
             shares_booked(prevalence, booked[-1], release, counts, by, owners)
         drop_for_now(counts)
     if token_pattern != DEFAULT_TOKEN_PATTERN and not isinstance(texts_or_corpus, Corpus):
-        # New texts must be taken apart in the same way.
-        release = release.with_settings(token_pattern=token_pattern)
+        release = release.with_settings(token_pattern=token_pattern)  # for new texts
     return release
 
 

@@ -101,10 +101,17 @@ def convert(
         "zero_based": zero_based,
         "skip_empty": skip_empty or None,
     }
+
+    def counts() -> Any:
+        from discreet.corpus import ShardedCorpus
+
+        read: Any = ShardedCorpus(source) if known == "shards" else load(source, known, **options)[0]
+        return declare_public(read, "convert") if vocabulary_is_public else read
+
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
             shards = write_as_shards(
-                sources, out, known, shard_documents, options, vocabulary_is_public, callback
+                sources, out, known, shard_documents, options, counts, vocabulary_is_public, callback
             )
         say.print(f"wrote {out}", markup=False)
         say.print(repr(shards), markup=False)

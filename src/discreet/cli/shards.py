@@ -1,6 +1,6 @@
 """Folders of shards, for the commands that read and write them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +46,14 @@ def write_as_shards(
     known: str,
     shard_documents: int,
     options: Mapping[str, Any],
+    load_counts: Callable[[], Any],
     declared: bool,
     callback: Callback,
 ) -> "ShardedCorpus":
-    """Write files of one format as one folder of shards: raw text as a stream, counts by way of memory."""
-    from discreet.cli.convert import declare_public, load
+    """Write files of one format as one folder of shards: raw text as a stream, counts by way of memory.
+
+    ``load_counts`` reads counts, and says of them what was declared.
+    """
     from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
     from discreet.corpus.shards.manifest import read_manifest, write_manifest
     from discreet.corpus.words import WordOrigin
@@ -62,9 +65,7 @@ def write_as_shards(
             raise CorpusError(
                 "several files can be one corpus where they hold raw text; convert counts one by one."
             )
-        corpus: Any = ShardedCorpus(sources[0]) if known == "shards" else load(sources[0], known, **given)[0]
-        corpus = declare_public(corpus, "convert") if declared else corpus
-        return write_shards(corpus, out, shard_documents=shard_documents, callback=callback)
+        return write_shards(load_counts(), out, shard_documents=shard_documents, callback=callback)
     wrong = sorted(set(given) - set(_STREAMED))
     if wrong:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in wrong)
