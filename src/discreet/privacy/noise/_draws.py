@@ -48,6 +48,7 @@ __all__ = [
     "FixedScale",
     "as_scale",
     "fill",
+    "fill_scaled",
     "fixed",
     "scaled",
     "zeros",
@@ -232,3 +233,35 @@ def _shape(size: Size) -> tuple[int, ...]:
     if any(n < 0 for n in shape):
         raise ParameterError(f"size must not be negative, but is {size}.")
     return shape
+
+
+def fill_scaled(
+    scale: int | float | Fraction,
+    size: Size,
+    stream: SecureStream,
+    purpose: str,
+    draw: Callable[..., tuple[int, int, int]],
+    exact: Callable[[Words, Fraction], int],
+    *tables: NDArray[Any],
+    digits: int,
+    nearest: bool,
+    words_per_draw: float,
+    n_jobs: int | None,
+) -> NDArray[np.int64]:
+    """Return draws times a scale; where that is 0 zeros, for which a key is taken all the same.
+
+    ``draw`` is the kernel, called with its ``tables`` and the fixed scale behind what every :data:`Fast` takes;
+    ``exact`` makes the same draw with as many digits as it takes. Others as for :func:`fixed` and :func:`fill`.
+    """
+    exact_scale = as_scale(scale)
+    if exact_scale == 0:
+        return zeros(size, stream, purpose)
+    constants = (*tables, *fixed(exact_scale, digits, nearest=nearest))
+
+    def fast(words: NDArray[np.uint32], position: int, out: NDArray[Any], done: int) -> tuple[int, int, int]:
+        return draw(words, position, out, done, *constants)
+
+    def slow(words: Words) -> int:
+        return exact(words, exact_scale)
+
+    return fill(size, stream, purpose, fast, slow, words_per_draw=words_per_draw, n_jobs=n_jobs)

@@ -69,7 +69,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, as_scale, fill, fixed, scaled, zeros
+from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_scaled, scaled
 from discreet.privacy.noise._exact import Uniform, Words, exp_bounds, floor_scaled, less, not_random
 from discreet.privacy.noise.stream import SecureStream
 
@@ -116,19 +116,9 @@ def rounded_gaussian(
     -----
     The time that a draw takes depends on its value: do not let an adversary time single draws.
     """
-    exact_scale = as_scale(scale)
-    if exact_scale == 0:
-        return zeros(size, stream, "rounded_gaussian")
-    constants = fixed(exact_scale, _DIGITS, nearest=True)
-    thresholds = _thresholds()
-
-    def fast(words: NDArray[np.uint32], position: int, out: NDArray[Any], done: int) -> tuple[int, int, int]:
-        return _draw(words, position, out, done, thresholds, *constants)
-
-    def exact(words: Words) -> int:
-        return _exact_draw(words, exact_scale)
-
-    return fill(size, stream, "rounded_gaussian", fast, exact, words_per_draw=_WORDS_PER_DRAW, n_jobs=n_jobs)
+    what = ("rounded_gaussian", _draw, _exact_draw, _thresholds())
+    how: Any = {"digits": _DIGITS, "nearest": True, "words_per_draw": _WORDS_PER_DRAW}
+    return fill_scaled(scale, size, stream, *what, **how, n_jobs=n_jobs)
 
 
 @cache

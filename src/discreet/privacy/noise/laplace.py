@@ -65,7 +65,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, as_scale, fill, fixed, scaled, zeros
+from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, fill_scaled, scaled
 from discreet.privacy.noise._exact import Words, floor_scaled, less
 from discreet.privacy.noise.stream import SecureStream
 
@@ -111,18 +111,9 @@ def discrete_laplace(
     -----
     The time that a draw takes depends on its value: do not let an adversary time single draws.
     """
-    exact_scale = as_scale(scale)
-    if exact_scale == 0:
-        return zeros(size, stream, "discrete_laplace")
-    constants = fixed(exact_scale, _DIGITS, nearest=False)
-
-    def fast(words: NDArray[np.uint32], position: int, out: NDArray[Any], done: int) -> tuple[int, int, int]:
-        return _draw(words, position, out, done, *constants)
-
-    def exact(words: Words) -> int:
-        return _exact_draw(words, exact_scale)
-
-    return fill(size, stream, "discrete_laplace", fast, exact, words_per_draw=_WORDS_PER_DRAW, n_jobs=n_jobs)
+    what = ("discrete_laplace", _draw, _exact_draw)
+    how: Any = {"digits": _DIGITS, "nearest": False, "words_per_draw": _WORDS_PER_DRAW}
+    return fill_scaled(scale, size, stream, *what, **how, n_jobs=n_jobs)
 
 
 @kernel()

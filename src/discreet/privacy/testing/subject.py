@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 # Pickling, as other processes would: only to look for what must not be inside, never to keep a model.
 from multiprocessing.reduction import ForkingPickler
@@ -186,16 +186,14 @@ def recorded_keys() -> Generator[list[bytes]]:
 @contextmanager
 def recorded_draws() -> Generator[list[Any]]:
     """Collect the sizes of all arrays of noise that are drawn meanwhile."""
-    from discreet.privacy.noise import gaussian, laplace
+    from discreet.privacy.noise import _draws
 
     sizes: list[Any] = []
-    with ExitStack() as stack:
-        for module in (gaussian, laplace):
-            fill: Any = getattr(module, "fill")  # noqa: B009  (not exported, and wanted on purpose)
+    fill: Any = getattr(_draws, "fill")  # noqa: B009  (not exported, and wanted on purpose)
 
-            def recording(size: Any, *arguments: Any, _fill: Any = fill, **more: Any) -> Any:
-                sizes.append(size)
-                return _fill(size, *arguments, **more)
+    def recording(size: Any, *arguments: Any, **more: Any) -> Any:
+        sizes.append(size)
+        return fill(size, *arguments, **more)
 
-            stack.enter_context(mock.patch.object(module, "fill", recording))
+    with mock.patch.object(_draws, "fill", recording):
         yield sizes
