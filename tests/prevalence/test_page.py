@@ -141,3 +141,12 @@ def test_growth_adds_up_quarters_with_their_noise():
     alone = made.compare("2024-12", "2024-01")
     assert (found.standard_error < alone.standard_error).all()
     assert made.growth(level=0.5).high[0] < found.high[0]
+
+
+def test_growth_is_not_invented_where_quarters_of_noise_are_added_up():
+    rng = np.random.default_rng(1)
+    alarms, n = 0, 400
+    for _ in range(n):
+        shares = np.tile([0.3, 0.3, 0.4], (16, 1)) + rng.normal(0, 0.2, (16, 3))
+        alarms += release(shares, noise=200.0, configuration={"freq": "month"}).growth().certain.any()
+    assert alarms <= 0.05 * n + 3 * np.sqrt(0.05 * 0.95 * n)

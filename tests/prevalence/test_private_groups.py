@@ -119,3 +119,10 @@ def test_where_no_name_is_shared_nothing_is_chosen():
         )
     with pytest.raises(CorpusError, match="a label for each of 3000"):
         TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0).fit(X, by=["north"])
+
+
+def test_a_document_has_one_name_and_an_author_no_more_than_was_said():
+    assert [name_choice(1.0, 1e-6, 0.25, 3, unit).method.max_words for unit in ("document", "author")] == [
+        1,
+        3,
+    ]
