@@ -240,6 +240,27 @@ def planted_page(folder, second):
     return written
 
 
+def test_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(tmp_path, monkeypatch):
+    steps = []
+
+    class Watched:
+        def __getattr__(self, name):
+            real = getattr(os, name)
+            if name not in ("fsync", "replace"):
+                return real
+
+            def told(*arguments):
+                place = Path(f"/proc/self/fd/{arguments[0]}") if name == "fsync" else Path(arguments[1])
+                steps.append((name, "folder" if place.is_dir() else "file"))
+                return real(*arguments)
+
+            return told
+
+    monkeypatch.setattr(module, "os", Watched())
+    write_files([(tmp_path / name, lambda file: file.write(b"1")) for name in ("one", "two")])
+    assert steps == [("fsync", "file")] * 2 + [("replace", "file")] * 2 + [("fsync", "folder")]
+
+
 def test_modes(tmp_path):
     old = os.umask(0o027)
     try:

@@ -55,7 +55,7 @@ def test_every_packing(tmp_path, ending, given):
     assert np.array_equal(packed.counts.toarray(), plain.counts.toarray())
 
 
-@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
 def test_streams_one_after_the_other(tmp_path, ending):
     pack = PACKED[ending]
     (tmp_path / "a.jsonl").write_bytes(pack(LINES) + pack(LINES))

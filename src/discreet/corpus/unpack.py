@@ -101,40 +101,10 @@ def _stream(raw: IO[bytes], kind: str, name: str) -> Any:
     except ImportError:
         pass
     else:
-        if not _ends_whole(raw):  # pyarrow takes one that was cut off for a shorter one
-            raise CorpusError(
-                f"{name} is cut short: the {kind} data end too early; copy or download it again."
-            )
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
     raise CorpusError(
         f"{name} is compressed with Zstandard, which needs pyarrow: pip install 'discreet[parquet]', or unpack it."
     )
-
-
-def _ends_whole(raw: IO[bytes]) -> bool:
-    """Whether a Zstandard file ends where its last frame does (RFC 8878); goes back to its start."""
-    ends = raw.seek(0, io.SEEK_END)
-    place, whole = 0, True
-    while whole and place < ends:
-        raw.seek(place)
-        head = raw.read(18).ljust(18, b"\0")
-        if head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5:  # to be skipped
-            place += 8 + int.from_bytes(head[4:8], "little")
-            continue
-        mark = head[4]
-        single = mark >> 5 & 1
-        size_bytes = (single, 2, 4, 8)[mark >> 6]
-        place += 5 + (1 - single) + (0, 1, 2, 4)[mark & 3] + size_bytes
-        last = False
-        while not last and place < ends:
-            raw.seek(place)
-            block = int.from_bytes(raw.read(3).ljust(3, b"\0"), "little")
-            last, repeats = bool(block & 1), block >> 1 & 3 == 1
-            place += 3 + (1 if repeats else block >> 3)
-        whole = last
-        place += 4 * (mark >> 2 & 1)
-    raw.seek(0)
-    return whole and place == ends
 
 
 class _Decompressed(io.RawIOBase):
