@@ -366,6 +366,15 @@ def test_a_server_does_not_write_on_the_terminal(place):
 def test_errors_are_one_short_line_without_control_characters():
     assert silo_module._line("a\x1b[2K\r\nb\u202e" + "c" * 999) == "a?[2K??b?" + "c" * 291
 
+    class Angry:
+        def answer(self, *_):
+            raise PrivacyError("a\x1b[2K\r\nb" + "c" * 999)
+
+    seen = []
+    _reply(Angry(), SimpleNamespace(content={"discreet": {}}), 77, PLAIN, seen.append)
+    assert seen[0].isprintable()
+    assert len(seen[0]) == 300
+
 
 class SuperLink:
     """Gives what a test wants at each question, and remembers what is sent; then it is over."""
