@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from discreet import Corpus, PrivateLDA, Release, VariationalLDA
+from discreet import Corpus, Ledger, PrivateLDA, Release, VariationalLDA
 from discreet.corpus import write_corpus
 from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream
@@ -120,7 +120,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "README.md": readme,
     "audit-more.md": attacked,
     "audit.md": attacked,
-    "choosing.md": lambda _: {"public_counts": some_counts(300)},
+    "choosing.md": lambda _: {"public_counts": some_counts(300), "private_counts": some_counts()},
     "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3], "entry_id": "an entry"},
     "corpora.md": corpora,
     "federated.md": lambda _: {
@@ -132,6 +132,9 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "release": released(folder)["model"].release_,
         "counts": some_counts(),
         "ward_of_each_document": np.array(["north", "south", "west"])[np.arange(3000) % 3],
+        "texts": some_texts(12_000),
+        "ward_of_each_text": np.array(["north", "south", "west"])[np.arange(12_000) % 3],
+        "ledger": Ledger(1.0, 1e-6),
     },
     "quick-start.md": lambda folder: notes(folder) or {},
     "releases.md": released,
