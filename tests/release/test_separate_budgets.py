@@ -92,3 +92,13 @@ def test_a_grid_search_is_told_what_it_spends_and_what_to_do_instead():
     told = warned(lambda: search.fit(counts()))
     assert len(told) == 2  # each fold, by the second candidate
     assert all("GridSearchCV" in said for said in told)
+
+
+def test_another_ledger_whose_file_was_exchanged_does_not_end_a_fit(tmp_path):
+    X, path = counts(), tmp_path / "ledger.json"
+    Ledger.open(path, 3.0, 1e-5)
+    before = path.read_bytes()
+    assert not warned(lambda: fit(X, ledger=Ledger.open(path)))
+    path.write_bytes(before)
+    (said,) = warned(lambda: fit(X))
+    assert "on 2 ledgers" in said

@@ -33,7 +33,6 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.release.booked_choices import seeded_choices
 from discreet.release.fit import FitRelease, mark_of
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -167,7 +166,7 @@ class PrivateFit(PrivateEstimator):
             bound=float(self.bound),
             ledger=booking.ledger.snapshot(),
             configuration=self._configuration(),
-            reproducible=self.random_state is not None or self.release.reproducible or seeded_choices(X),
+            reproducible=self.random_state is not None or self.release.reproducible,
         )
         return self
 

@@ -4,7 +4,8 @@ Counts of chosen columns are a function of the texts and of the choice. If the c
 is computed from counts private at another for any fixed columns, then both together are private at the composed cost;
 the second alone promises nothing of the choice, which shows in it: a column of zeros is a word that was not chosen. So
 one ledger must hold both. That the choice stands there is looked up by the number of its booking and the digest of
-what was booked, because a ledger can be put back to an older state of itself.
+what was booked, because a ledger can be put back to an older state of itself. That a seed was used stands there, too,
+in the purpose.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from discreet.corpus.words import carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 
-__all__ = ["booked_choice", "faults_of_choices", "ledger_of_choices", "seeded_choices"]
+__all__ = ["booked_choice", "faults_of_choices", "ledger_of_choices"]
 
 
 def booked_choice(ledger: Ledger, reservation: Reservation, *, seeded: bool) -> ColumnChoice:
@@ -30,11 +31,6 @@ def ledger_of_choices(X: Any) -> Ledger | None:
     """Return the ledger on which the choices of the columns of X are booked, where there are any and it is at hand."""
     ledger = carried(X, "ledger") if choices_of(X) else None
     return ledger if isinstance(ledger, Ledger) else None
-
-
-def seeded_choices(X: Any) -> bool:
-    """Whether the columns of X were chosen with a seed, so that whoever knows it can undo the noise."""
-    return any(choice.seeded for choice in choices_of(X))
 
 
 def faults_of_choices(

@@ -13,11 +13,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.errors import SeparateBudgetsWarning
+from discreet.errors import PrivacyError, SeparateBudgetsWarning
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.units import round_up
 
 if TYPE_CHECKING:
+    from discreet.privacy.ledger.entry import Entry
     from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = ["digest_of", "notice_fit"]
@@ -62,9 +63,17 @@ def digest_of(counts: Any) -> str:
     return digest.hexdigest()
 
 
+def _entries(book: "Ledger") -> tuple["Entry", ...]:
+    """Return what is booked there; nothing where its file was exchanged, which is the affair of whoever books there."""
+    try:
+        return book.entries
+    except PrivacyError:
+        return ()
+
+
 def _told(books: "list[Ledger]") -> str:
     delta = min(sum(book.delta for book in books), 0.5)
-    found = [entry.event for book in books for entry in book.entries]
+    found = [entry.event for book in books for entry in _entries(book)]
     together = composed_epsilon(found, delta, neighboring=books[0].neighboring).epsilon
     return (
         f"the same text was fitted on {len(books)} ledgers in this process. Each release tells what stands on its own; "

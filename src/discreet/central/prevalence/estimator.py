@@ -44,7 +44,6 @@ from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.booked_choices import seeded_choices
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -239,7 +238,7 @@ class TopicPrevalence(PrivateEstimator):
             topics=tuple(" ".join(words) for words in topics.top_words(_NAMED_BY)),
             ledger=booking.ledger.snapshot(),
             configuration=self._configuration(topics),
-            reproducible=self.random_state is not None or topics.reproducible or seeded_choices(X),
+            reproducible=self.random_state is not None or topics.reproducible,
         )
         return self
 
