@@ -12,9 +12,11 @@ import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError, ParameterError
 from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus.chosen_counts import choices_of
+from discreet.corpus.column_choice import ColumnChoice
 from discreet.corpus.formats import records
 from discreet.corpus.shards import cut, spill
-from discreet.corpus.words import UNKNOWN
+from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin
 
 WORDS = [f"w{i}" for i in range(300)]
 
@@ -311,3 +313,34 @@ def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2 * peaks[0]
+
+
+def test_shards_carry_the_choices_that_their_columns_went_through(tmp_path):
+    first, second = (ColumnChoice(name, 1, "a" * 64) for name in ("one ledger", "another"))
+    pieces = [
+        Corpus(counts(), WORDS, words_are_public=True).with_word_origin(
+            WordOrigin.public("me").after([choice])
+        )
+        for choice in (first, second)
+    ]
+    ways = {
+        "corpus": lambda: write_shards(pieces[0], tmp_path / "corpus"),
+        "shards": lambda: write_shards(write_shards(pieces[0], tmp_path / "x"), tmp_path / "shards"),
+        "declared": lambda: write_shards(
+            [pieces[0].counts], tmp_path / "declared", vocabulary=WORDS, words_are_public=True
+        ),
+        "stream": lambda: write_shards([pieces[0], pieces[1]], tmp_path / "stream"),
+        "matrices": lambda: write_shards(
+            [counts(), pieces[1].counts], tmp_path / "matrices", vocabulary=WORDS
+        ),
+    }
+    wanted = {"stream": (first, second), "matrices": (second,)}
+    for way, write in ways.items():
+        write()
+        back = ShardedCorpus(tmp_path / way)
+        for found in (back, back.with_word_origin(UNKNOWN), back.with_word_origin(WordOrigin.public("her"))):
+            parts = [found, found.to_corpus(), found.without_owners(), next(iter(found))]
+            told = [set(part.word_origin.choices) for part in parts] + [set(choices_of(found.counts))]
+            assert told == [set(wanted.get(way, (first,)))] * 5, way
+    with pytest.raises(CorpusError, match="these columns have words"):
+        back.with_word_origin(NUMBERED)

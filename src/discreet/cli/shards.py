@@ -56,7 +56,6 @@ def write_as_shards(
     """
     from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
     from discreet.corpus.shards.manifest import read_manifest, write_manifest
-    from discreet.corpus.words import WordOrigin
 
     given = {name: value for name, value in options.items() if value is not None}
     row = FORMATS.get(known)
@@ -75,6 +74,7 @@ def write_as_shards(
     )
     if not declared:
         return shards
-    origin = WordOrigin.public("--vocabulary-is-public of discreet convert")
-    write_manifest(out, read_manifest(out)._replace(origin=origin))
+    manifest = read_manifest(out)
+    origin = manifest.origin.public_by("--vocabulary-is-public of discreet convert")
+    write_manifest(out, manifest._replace(origin=origin))
     return ShardedCorpus(out)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._sparse import Csr
+from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.manifest import Manifest, read_manifest
@@ -163,7 +164,8 @@ class ShardedCorpus:
     def counts(self) -> Csr:
         """All counts, in memory; documents in the order of the shards."""
         parts = [shard.read().counts for shard in self.shards]
-        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
+        found = sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.n_words), dtype=np.int32)
+        return with_choices(found, self.word_origin.choices)
 
     @property
     def owners(self) -> "_Owners | None":
@@ -188,7 +190,8 @@ class ShardedCorpus:
         return self._with(unit="document")
 
     def with_word_origin(self, origin: WordOrigin) -> "ShardedCorpus":
-        """Return the same corpus with another statement of where its words come from."""
+        """Return the same corpus with another statement of where its words come from; private choices stay."""
         if not isinstance(origin, WordOrigin):
             raise CorpusError("where words come from is said by a WordOrigin.")
-        return self._with(origin=origin)
+        origin.check_words(self.vocabulary)
+        return self._with(origin=origin.after(self.word_origin.choices))

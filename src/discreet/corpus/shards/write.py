@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.check import canonical_counts
+from discreet.corpus.chosen_counts import choices_of
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.cut import NewFolder, ShardCutter, take
@@ -193,6 +194,7 @@ class _Stream:
         piece: Any = self._first
         while piece is not None:
             given, owners = _parts(piece)
+            self.word_origin = self.word_origin.after(choices_of(given))
             if isinstance(given, Corpus):
                 if given.owners is not None:
                     raise CorpusError(
