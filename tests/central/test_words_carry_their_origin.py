@@ -35,8 +35,8 @@ CANARY = "zzcanaryjones"
 WORDS = [f"w{i:02d}" for i in range(40)]
 
 
-def texts(n=1500):
-    rng = np.random.default_rng(0)
+def texts(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
     return [" ".join(rng.choice(WORDS[(i % 2) * 20 : (i % 2) * 20 + 20], 20)) for i in range(n)]
 
 
@@ -357,4 +357,6 @@ def test_a_record_is_bound_to_its_words():
 def test_nothing_here_warns():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make_pipeline(PrivateCountVectorizer(epsilon=8.0), MODELS["PrivateLDA"]()).fit(TEXTS)
+        make_pipeline(PrivateCountVectorizer(epsilon=8.0), MODELS["PrivateLDA"]()).fit(
+            texts(seed=1)
+        )  # which nobody has fitted on another ledger
