@@ -121,7 +121,7 @@ def test_a_server_that_shows_more_silos_than_were_agreed_gets_no_shares(number):
 def test_what_is_expected_must_be_a_setting():
     state, _ = begin("bits")
     account = Account(0, make_ledger(state), expected={"n_client": 3})
-    with pytest.raises(ParameterError, match="n_client, which is no setting"):
+    with pytest.raises(ParameterError, match="n_client, which is not a setting"):
         client_update(state, silo(), SecureStream(0), account)
 
 

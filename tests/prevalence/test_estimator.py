@@ -226,8 +226,8 @@ def test_labels_that_are_equal_are_one_group():
     ("parameters", "message"),
     [
         ({"groups": None}, "groups must be the public list"),
-        ({"groups": []}, "groups must be distinct"),
-        ({"groups": ["a", "a"]}, "groups must be distinct"),
+        ({"groups": []}, "groups must be one or more distinct"),
+        ({"groups": ["a", "a"]}, "groups must be one or more distinct"),
         ({"groups": ["other"], "unlisted": "other"}, "adds a group"),
         ({"groups": None, "freq": "month", "start": "2024-02", "end": "2024-01"}, "ends"),
         ({"groups": None, "freq": "month", "start": "soon", "end": "2024-01"}, "two dates"),

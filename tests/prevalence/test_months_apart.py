@@ -61,7 +61,7 @@ def test_a_month_does_not_depend_on_documents_of_others():
     [
         ({"privacy_unit": "author"}, "their costs add up"),
         ({"unlisted": "other"}, "documents of all other periods"),
-        ({"division": " "}, "must name the date"),
+        ({"division": " "}, "must name the date that is meant"),
         ({"groups": ["2024-01"], "start": None, "end": None}, "is for periods"),
         ({"freq": None, "groups": ["2024-01"], "start": None, "end": None}, "is for periods"),
         ({"freq": "quarter"}, "a part in both divisions"),

@@ -216,7 +216,8 @@ def _epsilon_of_each(choice: _Choice, n_candidates: int, epsilon: float, delta: 
 
 def _check_candidates(candidates: Any) -> tuple[int, ...]:
     fault: DiscreetError = ParameterError(
-        Parameter("candidates"), " must be two or more numbers of topics of at least 1, such as [10, 20, 50]."
+        Parameter("candidates"),
+        " must be two or more numbers of topics, each at least 1, such as [10, 20, 50].",
     )
     try:
         listed = list(candidates)

@@ -231,7 +231,7 @@ def halves(counts: Any) -> tuple[Any, Any]:
         (counts.data - first, counts.indices, counts.indptr), shape=counts.shape, copy=True
     )
     for part in (seen, scored):
-        part.eliminate_zeros()  # 0 * ln 0 is no number
+        part.eliminate_zeros()  # 0 * ln 0 is not a number
     return seen, scored
 
 

@@ -68,7 +68,7 @@ class WordCounts(ChosenCsr):
             fault = type(error).__name__
         if fault is not None:
             raise CorpusError(
-                f"the counts must be a matrix, or what scipy makes one of, but are not ({fault})."
+                f"the counts must be a matrix, or something that scipy can turn into one, but are not ({fault})."
             )
         self._carried: dict[str, Any] = {}
         for name, value, axis in (

@@ -214,6 +214,6 @@ def _check_candidates(candidates: Sequence[int]) -> tuple[int, ...]:
     wrong = [n for n in listed if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1]
     if wrong or not listed:
         raise ParameterError(
-            "candidates must be numbers of topics of at least 1, such as [10, 20, 50], but they are not."
+            "candidates must be numbers of topics, each at least 1, such as [10, 20, 50], but they are not."
         )
     return tuple(sorted({int(n) for n in listed}))

@@ -155,7 +155,7 @@ class Account:
         changed = [name for name, value in (self.terms or told).items() if told.get(name) != value]
         if changed:
             raise PrivacyError(
-                f"the server changed {', '.join(changed)} since this client's first round; nothing is sent. Start anew."
+                f"the server changed {', '.join(changed)} since this client's first round; nothing is sent. Start over."
             )
         self.terms = told
 
@@ -163,15 +163,15 @@ class Account:
         unknown = sorted(set(self.expected) - set(terms))
         if unknown:
             raise ParameterError(
-                f"expected has {', '.join(unknown)}, which is no setting; there are {', '.join(sorted(terms))}."
+                f"expected has {', '.join(unknown)}, which is not a setting; these are: {', '.join(sorted(terms))}."
             )
         expected = self.expected
         if mechanism == "aggregate":
             missing = [name for name in AGREED if expected.get(name) in (None, "")]
             if missing:
                 raise PrivacyError(
-                    f"a silo must know {', '.join(missing)} from others than the server, which could choose the noise "
-                    "otherwise; give expected={...} with what the silos agreed on."
+                    f"a silo must know {', '.join(missing)} from someone other than the server, which could "
+                    "otherwise choose the noise; give expected={...} with what the silos agreed on."
                 )
             expected = {"silos_see_result": True, **expected}
         other = [name for name, value in expected.items() if terms[name] != value]
@@ -235,7 +235,7 @@ class Account:
         digest, n_tokens = _digest(corpus), int(corpus.data.sum())
         if self.corpus_digest not in (None, digest):
             raise PrivacyError(
-                "the corpus changed since this client's first round; nothing is sent. Start anew, with a budget of its "
+                "the corpus changed since this client's first round; nothing is sent. Start over, with a budget of its "
                 "own for the texts that were reported."
             )
         self.corpus_digest = digest

@@ -146,7 +146,7 @@ class PairResponse:
 
     def _least_eta(self) -> Fraction:
         q_min = int(self.weights.min()) / _TOTAL
-        response_probability(self.epsilon, q_min)  # refuses what is no epsilon
+        response_probability(self.epsilon, q_min)  # refuses anything that is not an epsilon
         # 1 / (1 + r), r rounded down: eta is rounded up, and neither it nor 1 - eta loses digits.
         ratio = Fraction(q_min * math.expm1(min(self.epsilon, 600.0)))
         return 1 / (1 + ratio * (1 - Fraction(1, 10**12)))

@@ -155,7 +155,7 @@ def server_step(
         "aggregate": where too few clients are left. The state before stands: ask those who are missing again.
     """
     if state.finished:
-        raise ParameterError(f"all {state.n_rounds} rounds are done; read the topics, or start anew.")
+        raise ParameterError(f"all {state.n_rounds} rounds are done; read the topics, or start over.")
     part = _part(state)
     taken: dict[int, Any] = {}
     refusals: list[Refusal] = []

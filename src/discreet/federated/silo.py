@@ -198,7 +198,7 @@ def serve(
                     _serve_one(silo, came, flower, tell, (pull, push, confirm_received, send), beat)
             except (KeyboardInterrupt, SystemExit):
                 raise
-            except BaseException as fault:  # Flower's exception for a run that has ended is no Exception
+            except BaseException as fault:  # Flower's exception for a run that has ended is not an Exception
                 tell(f"a message could not be fetched or answered ({type(fault).__name__}); going on")
                 if came is None:  # the SuperLink is gone: ask less and less often
                     time.sleep(pause)
@@ -257,7 +257,7 @@ def _reply(
     except DiscreetError as fault:
         tell(_line(f"not answered: {fault}"))
     except Exception as fault:  # whatever a server sends, the silo goes on
-        tell(f"not answered: a message that is none of ours ({type(fault).__name__})")
+        tell(f"not answered: a message that is not one of ours ({type(fault).__name__})")
     return flower["Message"](flower["Error"](0, _NO_ANSWER), reply_to=message)
 
 

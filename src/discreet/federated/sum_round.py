@@ -206,7 +206,7 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
     ):
         raise CorpusError(
             "no set of documents adds up to this sum: a silo sent nonsense under its mask, and nobody can see which. "
-            "Ask the silos which versions they run, and start anew."
+            "Ask the silos which versions they run, and start over."
         )
     moments = moments_of_sums(n, sums["unigram"], sums["pairs"], noises["unigram"], noises["pairs"])
     topics = learn_topics(

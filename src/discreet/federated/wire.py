@@ -129,7 +129,7 @@ def read_state(content: bytes) -> State:
         parts = {int(silo): bytes.fromhex(part) for silo, part in shown["content"].items()}
         return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"])))
     except DiscreetError as fault:
-        raise CorpusError(f"the server asks for what cannot be: {fault}") from None
+        raise CorpusError(f"the settings that the server asks for are impossible: {fault}") from None
     except Exception as fault:
         raise CorpusError(
             "the server's message cannot be read; do both sides run the same version?"

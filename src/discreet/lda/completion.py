@@ -59,7 +59,7 @@ def token_log_likelihood(
     topic_word: ArrayLike, seen: Any, scored: Any, doc_topic_prior: ArrayLike, n_jobs: int | None
 ) -> float:
     """Return the mean log likelihood of a token of ``scored``, with topic proportions from ``seen``."""
-    # What is scored must be clean of zeros: 0 * ln 0 is no number.
+    # What is scored must be clean of zeros: 0 * ln 0 is not a number.
     scored = scored.copy()
     scored.eliminate_zeros()
     n_tokens = int(scored.data.sum(dtype=np.int64))

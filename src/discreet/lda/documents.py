@@ -59,7 +59,7 @@ def read_documents(X: Any, n_words: int | None = None) -> Documents:
             "Reshape your data: X.reshape(1, -1) is one document."
         )
     given = inside_its_shape(matrix) if sp.issparse(matrix) else sp.csr_matrix(matrix)
-    # Made anew, so that nobody's flag is believed that says it is sorted already.
+    # Rebuilt: a flag that says that it is sorted may be wrong.
     counts: Any = sp.csr_matrix((given.data, given.indices, given.indptr), shape=given.shape)
     _check_width(counts.shape[1], n_words)
     if not counts.has_canonical_format:

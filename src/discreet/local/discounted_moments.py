@@ -54,7 +54,7 @@ class DiscountedMoments:
         weight = self.forgetting ** int(age)
         left = self.second - weight * batch.second
         if batch.n > self.n or left.min() < -1e-6 * max(1.0, self.weight):
-            raise CorpusError("what is to be taken away was not part of these moments at that age.")
+            raise CorpusError("these reports were not part of the moments at that age.")
         self._add(batch, -weight)
         self.second = np.maximum(self.second, 0.0)
         self.first = np.maximum(self.first, 0.0)

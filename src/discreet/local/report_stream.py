@@ -104,7 +104,7 @@ def add(
 def remove(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> None:
     """Take a batch away again (moments only); ``age``: how many batches came after it."""
     if stream.moments is None:
-        raise ParameterError('only algorithm="moments" can take a batch away again: start the stream anew.')
+        raise ParameterError('only algorithm="moments" can take a batch away again: start the stream over.')
     check_channel(stream, model)
     batch = _moments_of(X, model, len(stream.words), packed)
     if isinstance(stream.moments, DiscountedMoments):
@@ -121,9 +121,9 @@ def check_channel(stream: ReportStream, model: Any) -> None:
         raise ParameterError(
             *(
                 Parameter("channel"),
-                " changed within the stream, whose reports keep what theirs promised: set it back, ",
+                " changed within the stream, but its reports keep the promise of theirs: set it back, ",
             ),
-            "or call fit to begin anew.",
+            "or call fit to start over.",
         )
 
 
@@ -132,9 +132,9 @@ def _check_same(stream: ReportStream, model: Any, words: tuple[str, ...]) -> Non
         raise CorpusError("this batch has other words than the ones before, or another order of them.")
     check_channel(stream, model)
     if (stream.moments is not None) != (model.algorithm == "moments"):
-        raise ParameterError(Parameter("algorithm"), " changed within the stream; call fit to begin anew.")
+        raise ParameterError(Parameter("algorithm"), " changed within the stream; call fit to start over.")
     if stream.state is not None and len(stream.state.prior) != model.n_topics:
-        raise ParameterError(Parameter("n_topics"), " changed within the stream; call fit to begin anew.")
+        raise ParameterError(Parameter("n_topics"), " changed within the stream; call fit to start over.")
 
 
 def _moments_of(X: Any, model: Any, n_words: int, packed: bool) -> Moments:

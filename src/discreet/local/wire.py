@@ -117,7 +117,7 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
     try:
         channel = BitChannel(p, q, limit or None, reproducible=version == _MARKED)
     except ParameterError as error:
-        raise CorpusError(f"the report's channel is none: {error}") from None
+        raise CorpusError(f"the report names no valid channel: {error}") from None
     packed = np.frombuffer(raw, np.uint8, end - start - HEADER_BYTES, start + HEADER_BYTES)
     if stray_bits(packed, n_words):
         raise CorpusError("the unused bits of a report must be zero, but are not; it was damaged.")

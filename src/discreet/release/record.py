@@ -171,7 +171,7 @@ class Release(Promised):
         Raises
         ------
         CorpusError
-            Where the counts are none, or are of other words than ``vocabulary``.
+            Where these are not counts, or count other words than ``vocabulary``.
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in

@@ -328,7 +328,12 @@ class TopicPrevalence(PrivateEstimator):
         name = Parameter("division")
         faults: list[DiscreetError] = []
         if not isinstance(self.division, str) or not self.division.strip():
-            faults.append(ParameterError(name, " must name the date that each document has one of."))
+            faults.append(
+                ParameterError(
+                    name,
+                    " must name the date that is meant, of which each document has one: 'date received'.",
+                )
+            )
         if self.freq is None or self.groups is not None:
             faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
         if self.unlisted == "other":

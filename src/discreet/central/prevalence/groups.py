@@ -59,7 +59,7 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
     first, last = _date(start), _date(end)
     if first is None or last is None:
         raise ParameterError(
-            f"expected two dates as 2024-01-31 or 2024-01, but got {shown(start)} and {shown(end)}; "
+            f"expected two dates such as 2024-01-31 or 2024-01, but got {shown(start)} and {shown(end)}; "
             "give the first and the last."
         )
     if last < first:
@@ -172,7 +172,7 @@ def public_groups(groups: Any, freq: str | None, start: Any, end: Any, *, other:
     Raises
     ------
     ParameterError
-        Where that is no list of distinct names, or none, or two.
+        Where that is not a list of distinct names, or is missing, or there are two.
     """
     if groups is None:
         if freq is None or start is None or end is None:
@@ -191,7 +191,7 @@ def public_groups(groups: Any, freq: str | None, start: Any, end: Any, *, other:
     else:
         names = as_texts(groups, "groups")
     if not names or not all(names) or len(set(names)) != len(names):
-        raise ParameterError(Parameter("groups"), " must be distinct names that are not empty, one or more.")
+        raise ParameterError(Parameter("groups"), " must be one or more distinct names, none of them empty.")
     if not other:
         return names
     if OTHER in names:
@@ -247,8 +247,8 @@ def _period_namer(freq: str) -> Callable[[Any], str | None]:
         day = _date(value)
         if day is None:
             raise CorpusError(
-                f"a label is no date as 2024-01-31 (it is a {type(value).__name__}); with freq= every label must be "
-                "one, or missing."
+                f"a label is not a date such as 2024-01-31, but a {type(value).__name__}; with freq= every label "
+                "must be a date, or missing."
             )
         return _NAMES[freq](day)
 

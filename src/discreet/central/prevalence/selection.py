@@ -78,7 +78,7 @@ def choose_names(
     Parameters
     ----------
     by : sequence of length n_documents
-        The label of each document; None, NaN and "" are none.
+        The label of each document; None, NaN and "" stand for no label.
     authors : array of shape (n_documents,), int64, or None
         Whose document each is, where authors are the unit.
     n_documents : int

@@ -142,14 +142,14 @@ class Masker:
         """
         self._expect("keys")
         if hellos.get(self.client) != self._announced:
-            raise PrivacyError("the list of keys is wrong: it lacks this silo's own; start the sum anew.")
+            raise PrivacyError("the list of keys is wrong: it lacks this silo's own; start the sum over.")
         if not all(0 <= silo < MOST_SILOS for silo in hellos):  # the share of silo -1 would be the secret
             raise PrivacyError(
-                "the list of keys is wrong: it has numbers that no silo has; start the sum anew."
+                "the list of keys is wrong: it has numbers that no silo has; start the sum over."
             )
         fault = fault_of(hellos, self.threshold, self._terms)
         if fault:
-            raise PrivacyError(f"the list of keys is wrong: {fault}. Nothing is sent; start the sum anew.")
+            raise PrivacyError(f"the list of keys is wrong: {fault}. Nothing is sent; start the sum over.")
         if not (0 if noise_in_each else len(hellos) / 2) < self.threshold <= len(hellos):
             raise ParameterError(
                 f"threshold must be above half of {len(hellos)} silos and at most all, but is {self.threshold}."
@@ -181,7 +181,7 @@ class Masker:
         """Take the list of silos under whose masks vectors are put; refuse one that could not be unmasked."""
         chosen = tuple(sorted(set(members)))
         if self._step != "checks":
-            raise PrivacyError("a second list of members would give two sums; start anew.")
+            raise PrivacyError("a second list of members would give two sums; start over.")
         if self.client not in chosen or len(chosen) < self.threshold or not set(chosen) <= set(self._held):
             raise PrivacyError(
                 "the list of silos that go on is too short, or has some whose shares are wrong; nothing is sent."
@@ -253,7 +253,7 @@ class Masker:
         if self._step != step:
             raise PrivacyError(
                 f"this message was asked for at the wrong time or twice (the next is after {self._step!r}); a second "
-                "answer could uncover a silo. Start the sum anew."
+                "answer could uncover a silo. Start the sum over."
             )
 
     def _hello(self, other: int) -> Hello:

@@ -57,7 +57,7 @@ def write_point(point: Point) -> bytes:
 
 
 def read_point(content: bytes) -> tuple[int, int]:
-    """Return the point; ``ValueError`` for bytes that are none on the curve."""
+    """Return the point; ``ValueError`` for bytes that are not a point on the curve."""
     if len(content) != POINT_BYTES:
         raise ValueError(f"a point has {POINT_BYTES} bytes, not {len(content)}")
     numbers = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, content).public_numbers()

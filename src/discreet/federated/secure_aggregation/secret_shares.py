@@ -71,7 +71,7 @@ def write_commitments(polynomial: Sequence[int]) -> bytes:
 
 
 def read_commitments(content: bytes) -> list[Point]:
-    """Return the points; ``ValueError`` where the bytes are none."""
+    """Return the points; ``ValueError`` where the bytes are not points."""
     if not content or len(content) % POINT_BYTES:
         raise ValueError(f"points have {POINT_BYTES} bytes each, but there are {len(content)}")
     return [read_point(content[i : i + POINT_BYTES]) for i in range(0, len(content), POINT_BYTES)]

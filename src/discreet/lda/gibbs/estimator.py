@@ -190,7 +190,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 raise ParameterError(
                     Parameter("n_topics"),
                     f" is {len(alpha)}, but the model has {len(self.topic_word_counts_)} topics: "
-                    "call fit to begin anew.",
+                    "call fit to start over.",
                 )
             before = aligned_zeros((tokens.n_words, padded(len(alpha))), np.int32)
             before[:, : len(alpha)] = self.topic_word_counts_.T

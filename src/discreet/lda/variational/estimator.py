@@ -288,7 +288,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         documents = self._read(X, reset=False)
         n_tokens = float(documents.counts.sum())
         if n_tokens <= 0:
-            raise CorpusError("the documents hold no token: there is nothing to be perplexed by.")
+            raise CorpusError("the documents hold no token: there is nothing to score.")
         return float(np.exp(-bound(self._state, documents, **self._settings()) / n_tokens))
 
     def _faults(self) -> list[DiscreetError]:

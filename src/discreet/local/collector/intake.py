@@ -154,7 +154,7 @@ class Intake:
                     if held.size > self.most_bytes:
                         raise too_large
                     if self.under_way > _MOST_UNDER_WAY:
-                        raise later(503, "too much is being sent at once; come again.", 1)
+                        raise later(503, "too much is being sent at once; try again later.", 1)
                     parts.append(part)
         except TimeoutError:
             raise HTTPException(408, "the request took too long to arrive.") from None
@@ -168,7 +168,7 @@ def _address(request: Request) -> bytes:
 
 
 def later(code: int, told: str, seconds: float) -> HTTPException:
-    """Return a refusal that says when to come again."""
+    """Return a refusal that says when to try again."""
     return HTTPException(code, told, {"Retry-After": str(max(1, math.ceil(seconds)))})
 
 

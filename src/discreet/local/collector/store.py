@@ -65,7 +65,7 @@ _STUCK = 120.0
 
 
 class StoreBusyError(DiscreetError):
-    """Too many reports wait to be written: come again."""
+    """Too many reports wait to be written: try again."""
 
 
 @dataclass
@@ -179,9 +179,9 @@ class ReportStore:
         batch = _Batch(rows, ticket)
         with self._counting:
             if self._closed:
-                raise StoreBusyError("the store is closing; come again.")
+                raise StoreBusyError("the store is closing; try again later.")
             if self._waiting and self._waiting + len(rows) > self._most_waiting:
-                raise StoreBusyError(f"{self._waiting} reports wait to be written; come again in a second.")
+                raise StoreBusyError(f"{self._waiting} reports wait to be written; try again in a second.")
             self._waiting += len(rows)
             self._batches.put(batch)
         return batch.answer
@@ -204,7 +204,7 @@ class ReportStore:
         farewell = _Farewell(numbers)
         with self._counting:
             if self._closed or self._farewells.qsize() >= _MOST_FAREWELLS:
-                raise StoreBusyError("too many withdrawals wait; come again.")
+                raise StoreBusyError("too many withdrawals wait; try again later.")
             self._farewells.put(farewell)
         return farewell.answer
 
