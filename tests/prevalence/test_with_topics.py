@@ -70,7 +70,7 @@ def fit_counts(release):
         ({"prevalence": "wards"}, "must be a TopicPrevalence"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], privacy_unit="author")}, "protects each author"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], epsilon=2.0)}, "leaves the topics none"),
-        ({"prevalence": TopicPrevalence(None, groups=[])}, "groups must be distinct"),
+        ({"prevalence": TopicPrevalence(None, groups=[])}, "groups must be one or more distinct"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], ledger=Ledger(1.0, 1e-6))}, "without a ledger"),
     ],
 )
