@@ -44,20 +44,18 @@ arXiv:2002.09745 (policy Gaussian with l2-descent; rounding is not discussed the
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.central.vocabulary.thresholds import gaussian_threshold, on_lattice
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice
+from discreet.central.vocabulary.thresholds import on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
 from discreet.errors import CorpusError
-from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.bound import MAX_BITS, Bound, BoundedSum
+from discreet.privacy.bound import MAX_BITS, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
-from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["STEP", "PolicyGaussian", "descend", "most_units", "most_words"]
@@ -117,34 +115,13 @@ def most_words() -> int:
 
 
 @dataclass(frozen=True)
-class PolicyGaussian:
+class PolicyGaussian(GaussianChoice):
     """Public configuration of the policy Gaussian choice.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the choice costs in all: half of delta goes to the noise, half to the threshold.
-    max_words : int
-        Most distinct words of one unit that count.
-    privacy_unit : str
-        Whose presence is hidden.
+    Parameters are those of :class:`~discreet.central.vocabulary.gaussian_choice.GaussianChoice`.
     """
 
-    epsilon: float
-    delta: float
-    max_words: int
-    privacy_unit: str = "document"
-
-    @property
-    def mechanism(self) -> GaussianMechanism:
-        """Gaussian noise on weights whose L2 sensitivity is 1."""
-        noise = 0.0 if math.isinf(self.epsilon) else noise_multiplier_for(self.epsilon, self.delta / 2)
-        return GaussianMechanism(Bound(norm="l2", bits=MAX_BITS, privacy_unit=self.privacy_unit), noise)
-
-    @property
-    def threshold(self) -> float:
-        """Noisy weight that a word must pass."""
-        return gaussian_threshold(self.mechanism.noise_multiplier, self.delta / 2, self.max_words)
+    _BITS: ClassVar[int] = MAX_BITS
 
     @property
     def cutoff(self) -> float:
@@ -156,11 +133,6 @@ class PolicyGaussian:
     def fine_bits(self) -> int:
         """Weights are kept in steps of ``2**-fine_bits`` while units are added: the cut-off fits 62 bits."""
         return min(_FINEST_BITS, 61 - math.ceil(self.cutoff).bit_length())
-
-    def event(self) -> Any:
-        """Return what the ledger must reserve."""
-        event = self.mechanism.event()
-        return event if math.isinf(self.epsilon) else events.with_delta(event, self.delta / 2)
 
     def choose(
         self, units: UnitWords, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None

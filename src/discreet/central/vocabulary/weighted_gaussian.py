@@ -25,17 +25,15 @@ arXiv:2002.09745.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.central.vocabulary.gaussian_choice import GaussianChoice
 from discreet.central.vocabulary.sharded_words import ShardedWords, sum_even_weights
-from discreet.central.vocabulary.thresholds import gaussian_group_failure, gaussian_threshold, on_lattice
+from discreet.central.vocabulary.thresholds import gaussian_group_failure, on_lattice
 from discreet.central.vocabulary.units import Choice, UnitWords, first_words, held_words, passing
-from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.bound import Bound, BoundedSum
+from discreet.privacy.bound import BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
@@ -73,44 +71,16 @@ def choose_once(
 
 
 @dataclass(frozen=True)
-class WeightedGaussian:
+class WeightedGaussian(GaussianChoice):
     """Public configuration of the weighted Gaussian choice.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the choice costs in all: half of delta goes to the noise, half to the threshold.
-    max_words : int
-        Most distinct words of one unit that count.
-    privacy_unit : str
-        Whose presence is hidden.
+    Parameters are those of :class:`~discreet.central.vocabulary.gaussian_choice.GaussianChoice`.
     """
-
-    epsilon: float
-    delta: float
-    max_words: int
-    privacy_unit: str = "document"
-
-    @property
-    def mechanism(self) -> GaussianMechanism:
-        """Gaussian noise on weights whose L2 norm is bounded by 1."""
-        noise = 0.0 if math.isinf(self.epsilon) else noise_multiplier_for(self.epsilon, self.delta / 2)
-        return GaussianMechanism(Bound(norm="l2", privacy_unit=self.privacy_unit), noise)
-
-    @property
-    def threshold(self) -> float:
-        """Noisy weight that a word must pass."""
-        return gaussian_threshold(self.mechanism.noise_multiplier, self.delta / 2, self.max_words)
 
     def group_failure(self, size: int) -> float:
         """Return a bound on the probability that a word is listed which only one person's ``size`` units hold."""
         noise = self.mechanism.noise_multiplier
         return gaussian_group_failure(noise, self.threshold, self.max_words, size)
-
-    def event(self) -> Any:
-        """Return what the ledger must reserve."""
-        event = self.mechanism.event()
-        return event if math.isinf(self.epsilon) else events.with_delta(event, self.delta / 2)
 
     def choose(
         self,
