@@ -1,14 +1,20 @@
-"""The number of topics, chosen privately: what it costs, what it finds, what it refuses, how persons count."""
+"""The number of topics, chosen privately: who is held out, what it costs, finds and refuses, how persons count."""
 
 import math
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from tests.naive import held_out as naive
 
-from discreet import Corpus, Ledger, PrivateCountVectorizer
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.central import choose_n_topics_privately
-from discreet.central.choose_n_topics import _by_unit
+from discreet.central.choose_n_topics import _by_unit, _held_out, _scores
+from discreet.central.private_fit import frequencies, halves
 from discreet.errors import BudgetExceeded, CorpusError, DiscreetError
+from discreet.lda import fold_in
 from discreet.privacy import composed_epsilon
 
 N = 4000
@@ -19,6 +25,92 @@ def corpus(n_topics=4, seed=0):
     topic = rng.integers(n_topics, size=(N, 1))
     counts = rng.poisson(np.where(np.arange(40) % n_topics == topic, 1.0, 0.05))
     return Corpus(counts, [f"word{i}" for i in range(40)], words_are_public=True)
+
+
+def mixed(n_topics, n, seed):
+    rng = np.random.default_rng(seed)
+    topics, shares = rng.dirichlet(np.full(60, 0.1), n_topics), rng.dirichlet(np.full(n_topics, 0.3), n)
+    return np.array([rng.multinomial(20, words) for words in shares @ topics])
+
+
+@pytest.mark.parametrize("of_persons", [False, True])
+def test_who_is_held_out_is_told_by_the_unit_alone(of_persons):
+    counts = mixed(3, 3000, seed=1)
+    counts[5] = 0
+    units = np.random.default_rng(2).integers(900, size=3000) if of_persons else np.arange(3000)
+    held_out = _held_out(sp.csr_matrix(counts), units if of_persons else None)
+    for unit in np.unique(units)[:300]:
+        rows = units == unit
+        assert (held_out[rows] == naive.is_held_out(counts[rows])).all()  # all of a unit on one side
+    assert 0.07 < held_out.mean() < 0.13
+    # One unit less, in the middle or at the front, moves nobody else, and nor does another order.
+    for gone in (0, 1, units[1500]):
+        rest = np.flatnonzero(units != gone)[::-1]
+        found = _held_out(sp.csr_matrix(counts[rest]), units[rest] if of_persons else None)
+        assert np.array_equal(found, held_out[rest])
+
+
+@pytest.mark.parametrize("of_persons", [False, True])
+def test_what_is_held_out_is_scored_and_never_trained_on(of_persons):
+    counts = mixed(3, 400, seed=3)
+    units = np.arange(400) // 2 if of_persons else np.arange(400)
+    persons = {"privacy_unit": "author"} if of_persons else {}
+    common = {"epsilon": math.inf, "random_state": 0, "allow_unlearnable": True, **persons}
+    owners = {"owners": units} if of_persons else {}
+    found = choose_n_topics_privately(counts, [1, 3, 9], **common, **owners)
+    sides = {unit: naive.is_held_out(counts[units == unit]) for unit in np.unique(units)}
+    learnt = np.array([not sides[unit] for unit in units])
+    owners = {"owners": units[learnt]} if of_persons else {}
+    alone = [PrivateLDA(n, **common).fit(counts[learnt], **owners).release_ for n in (1, 3, 9)]
+    for release, other in zip(found.releases, alone, strict=True):
+        assert np.array_equal(release.topic_word, other.topic_word)
+    plain = sum(frequencies(release) for release in alone) / 3
+    total = np.zeros(3)
+    for unit in (unit for unit, side in sides.items() if side):
+        seen, scored = halves(sp.csr_matrix(counts[units == unit]))
+        for k, release in enumerate(alone):
+            shares = fold_in(release.topic_word, seen, doc_topic_prior=0.1)
+            total[k] += naive.score(scored.toarray(), shares, release.topic_word, plain, 1.0)
+    marks = _scores(found.releases, sp.csr_matrix(counts)[~learnt], 1.0, None)
+    rows = _by_unit(marks, units[~learnt] if of_persons else None)
+    assert rows.sum(0) == pytest.approx(total, rel=1e-6)
+    assert found.n_topics == (1, 3, 9)[int(total.argmax())]
+
+
+@pytest.mark.parametrize("planted", [2, 3])
+def test_far_too_many_topics_are_seldom_chosen_where_they_only_learn_by_heart(planted):
+    def chosen(n, seed, **how):
+        found = choose_n_topics_privately(
+            mixed(planted, n, seed), [2, 3, 20], random_state=seed, allow_unlearnable=True, **how
+        )
+        return found.n_topics
+
+    few = Counter(chosen(150, seed, epsilon=math.inf) for seed in range(12))
+    assert few[20] <= 3  # scored on what they were trained on, they win 7 and 12 times of 12
+    many = Counter(chosen(3000, seed, epsilon=4.0) for seed in range(6))
+    assert many[20] == 0
+    assert many[planted] >= 4
+
+
+def test_bad_frequencies_of_a_candidate_are_no_gain():
+    counts = sp.csr_matrix(mixed(3, 400, seed=3))
+    release = PrivateLDA(3, epsilon=math.inf, allow_unlearnable=True, random_state=0).fit(counts).release_
+    spoilt = replace(release, word_weight=np.eye(60)[0] * 0.9 + 0.1 / 60)
+    first, second = _scores([release, spoilt], counts, 1.0, None).T
+    assert np.array_equal(first, second)
+    assert first.min() >= 0
+    assert first.max() <= 1
+
+
+def test_where_nobody_is_left_to_train_on_it_says_so():
+    held = next(row for row in np.eye(60, dtype=int) if naive.is_held_out([row]))
+    with pytest.raises(CorpusError, match="none is left to train on"):
+        choose_n_topics_privately(np.tile(held, (50, 1)), [1, 2], epsilon=1.0, allow_unlearnable=True)
+    other = next(row for row in np.eye(60, dtype=int) if not naive.is_held_out([row]))
+    found = choose_n_topics_privately(
+        np.tile(other, (50, 1)), [1, 2], epsilon=math.inf, allow_unlearnable=True
+    )
+    assert found.n_topics == 1  # nobody is held out, and the first of those that tie is chosen
 
 
 @pytest.mark.parametrize("planted", [3, 5])

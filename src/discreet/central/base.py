@@ -169,10 +169,18 @@ def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None) -> Any:
     return model._read_public(words)  # pyright: ignore[reportPrivateUsage]
 
 
-def fit_booked(model: PrivateTopicModel, booking: Booking, X: Any, owners: Any, public: Any) -> Release:
-    """Fit a model whose cost was booked before X was counted."""
-    words, faults = take_words(model, X, None, False)
-    refuse(faults)
+def fit_booked(
+    model: PrivateTopicModel,
+    booking: Booking,
+    X: Any,
+    owners: Any,
+    public: Any,
+    words: GivenWords | None = None,
+) -> Release:
+    """Fit a model whose cost was booked before X was counted; its words are those that X carries, or those given."""
+    if words is None:
+        words, faults = take_words(model, X, None, False)
+        refuse(faults)
     return model._fit_booked(booking, X, owners, words, public).release_  # pyright: ignore[reportPrivateUsage]
 
 

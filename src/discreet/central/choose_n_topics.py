@@ -1,26 +1,32 @@
 r"""How many topics, chosen on private text: every candidate is trained privately, and the best is reported with noise.
 
-:func:`discreet.evaluate.choose_n_topics` compares exact figures, for public text. Here each number of topics K gets a
-:class:`~discreet.PrivateLDA` of its own; each document then scores each candidate by the gain a token over the
-frequencies of words (see :mod:`discreet.central.private_fit`: half of the document is guessed from the other half), cut
-to [0, b] and divided by b; and report noisy max (:mod:`discreet.privacy.noisy_max`) names the candidate with the
-largest sum.
+:func:`discreet.evaluate.choose_n_topics` compares exact figures, for public text. Here about a tenth of the units is
+held out, and each number of topics K gets a :class:`~discreet.PrivateLDA` of its own, trained on all others. Each
+document held out then scores each candidate by its gain a token over the frequencies of words (see
+:mod:`discreet.central.private_fit`: half of the document is guessed from the other half), which are the same for all
+candidates: the mean of what they released. Gains are cut to [-b, b] and mapped to [0, 1]; and report noisy max
+(:mod:`discreet.privacy.noisy_max`) names the candidate with the largest sum.
 
 Guarantee
 ---------
 *Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the topics of all
-candidates, and which is the best. *Events*: one Gaussian event for each candidate, and one draw of randomised response
-for the choice. A document's scores are functions of itself and of released topics; an author's are the mean of those of
+candidates, and which is the best. *Sensitivity*: that of :class:`~discreet.PrivateLDA` for each candidate, and a row of
+scores in [0, 1] for the choice. *Events*: one Gaussian event for each candidate, and one draw of randomised response
+for the choice.
+
+*Who is held out* is read off a hash of a document's own counts, of an author off the sum of those of their documents:
+a function of the unit alone. So a unit that comes or goes moves no other across the border. The documents to train on
+differ by that unit or not at all, and so do those to score on: each step sees neighbours, or one and the same data, and
+its own proof applies. Scores are functions of the unit and of released topics; an author's are the mean of those of
 their documents, so they lie in [0, 1] as well, and the proof of noisy max applies whatever the topics are: it is one
-more step that may look at what was released before. All are booked as one plan before a document is read, so they are
-composed exactly: c candidates of precision :math:`\mu_c^2` each cost what one Gaussian release of
-:math:`c\,\mu_c^2` does.
+more step that may look at what was released before. Where columns were chosen privately, that was such a step, too. All
+are booked as one plan before a document is read, so they are composed exactly: c candidates of precision
+:math:`\mu_c^2` each cost what one Gaussian release of :math:`c\,\mu_c^2` does. That no unit is both trained and scored
+on is not made use of: training and choice add up, as if each read everything.
 
-What it costs: c candidates have :math:`\sqrt c` times the noise that one alone would have, so try few. The choice
-itself is cheap: with n documents its noise is :math:`b / (n \epsilon_s)` of mean gain.
-
-Candidates are scored on the documents that they were trained on. A held-out part would be fairer to small K, but would
-take its documents from the training.
+What it costs: c candidates have :math:`\sqrt c` times the noise that one alone would have, so try few; and a tenth of
+the units is not trained on. With m units held out the noise of the choice is about :math:`2 b / (m \epsilon_s)` of mean
+gain: candidates that lie closer are told apart by chance.
 """
 
 import math
@@ -34,14 +40,15 @@ from discreet._progress import Callback, tell
 from discreet._validate import faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
 from discreet.central.check_data import check_data
-from discreet.central.private_fit import gains
+from discreet.central.private_fit import document_marks, frequencies, gains
 from discreet.central.private_lda import PrivateLDA
-from discreet.errors import DiscreetError, Parameter, ParameterError
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.privacy.accounting.totals import gdp_epsilon, gdp_mu
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
 from discreet.release.private_estimator import (
+    Booking,
     Plan,
     PrivateEstimator,
     book_together,
@@ -55,6 +62,7 @@ __all__ = ["ChosenTopics", "choose_n_topics_privately"]
 
 _OWN = rules(selection_share=number(above=0, below=1), bound=number(above=0))
 _FEWEST = 2
+_PARTS = 10
 
 
 class ChosenTopics(NamedTuple):
@@ -64,7 +72,7 @@ class ChosenTopics(NamedTuple):
     ----------
     n_topics : int
     release : Release
-        The topics of the candidate that was chosen.
+        The topics of the candidate that was chosen, trained on about nine tenths of the units.
     candidates : tuple of int
     releases : tuple of Release
         Those of all candidates, which were paid for as well.
@@ -105,6 +113,10 @@ class _Choice(PrivateEstimator):
     def _purpose(self) -> tuple[str, Sequence[str]]:
         return "number of topics", [f"the best of {self.n_candidates}"]
 
+    def notice(self, booking: Booking, counts: Any) -> None:
+        """Warn for all of the text; training sees a part of it."""
+        self._notice(booking, counts)
+
 
 def choose_n_topics_privately(
     X: Any,
@@ -124,6 +136,8 @@ def choose_n_topics_privately(
 ) -> ChosenTopics:
     """Train several numbers of topics privately, and choose the best of them privately; all together cost ``epsilon``.
 
+    About a tenth of the units is held out to choose by: which, depends on each unit alone.
+
     Parameters
     ----------
     X : Corpus, WordCounts, data frame, or matrix of shape (n_documents, n_words)
@@ -137,7 +151,7 @@ def choose_n_topics_privately(
     selection_share : float, default 0.1
         Share of epsilon for the choice; the candidates get the largest equal part that all together leaves.
     bound : float, default 1.0
-        b: gains a token above it, in nats, count as that much; losses count as nothing.
+        b, in nats a token: gains and losses above it count as that much.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the releases say "not for release".
     n_jobs : int, optional
@@ -156,7 +170,7 @@ def choose_n_topics_privately(
     ParameterError, PrivacyError, BudgetExceeded
         Before X is read or anything booked.
     CorpusError
-        Where X is not what was expected. The cost stays booked.
+        Where X is not what was expected, or no document is left to train on. The cost stays booked.
 
     Examples
     --------
@@ -185,16 +199,47 @@ def choose_n_topics_privately(
         model.epsilon = each
     public = [read_public(model, words.words) for model in models]
     *booked, of_choice = book_together(book, *models, choice)
+    # From here on X may be read: the cost is booked.
+    counts, authors, _ = check_data(X, owners, words.words, privacy_unit)
+    if words.origin.kind != "chosen":  # whoever chose them has noticed
+        choice.notice(of_choice, counts)
+    held_out = _held_out(counts, authors)
+    if held_out.all():
+        raise CorpusError(
+            "too few documents: a tenth is held out to choose by, and none is left to train on."
+        )
+    learnt, writers = counts[~held_out], None if authors is None else authors[~held_out]
     releases: list[Release] = []
     for done, (model, booking, read) in enumerate(zip(models, booked, public, strict=True)):
         tell(callback, "training candidates", done, len(models))
-        releases.append(fit_booked(model, booking, X, owners, read))
+        releases.append(fit_booked(model, booking, learnt, writers, read, words))
     tell(callback, "training candidates", len(models), len(models))
-    counts, authors, _ = check_data(X, owners, words.words, privacy_unit)
-    scores = np.column_stack([gains(release, counts, n_jobs=n_jobs) for release in releases]) / bound
+    scores = _scores(releases, counts[held_out], bound, n_jobs)
+    rows = _by_unit(scores, None if authors is None else authors[held_out])
     stream = SecureStream(random_state).spawn("number of topics")
-    best = of_choice.plan.how.choose(_by_unit(scores, authors), stream, of_choice.reservation)
+    best = of_choice.plan.how.choose(rows, stream, of_choice.reservation)
     return ChosenTopics(numbers[best], releases[best], numbers, tuple(releases))
+
+
+def _held_out(counts: Any, authors: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Return which documents to score on: those of about a tenth of the units, each by a rule that sees it alone."""
+    marks = document_marks(counts)
+    if authors is not None:
+        _, author = np.unique(authors, return_inverse=True)
+        of_authors = np.zeros(len(marks), np.uint64)
+        np.add.at(of_authors, author, marks)
+        marks = of_authors[author]
+    return marks % np.uint64(_PARTS) == 0
+
+
+def _scores(
+    releases: Sequence[Release], counts: Any, bound: float, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """Return what each document says of each candidate, from 0 for a loss of ``bound`` to 1 for a gain of it."""
+    # Each over its own noisy frequencies, the candidate with the worst of these would seem to gain most.
+    plain = np.mean([frequencies(release) for release in releases], axis=0)
+    found = np.column_stack([gains(release, counts, plain=plain, n_jobs=n_jobs) for release in releases])
+    return np.clip((found / bound + 1.0) / 2.0, 0.0, 1.0)
 
 
 def _by_unit(scores: NDArray[np.float64], authors: NDArray[np.int64] | None) -> NDArray[np.float64]:

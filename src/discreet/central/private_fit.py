@@ -38,7 +38,7 @@ from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
 
-__all__ = ["PrivateFit", "gains", "halves"]
+__all__ = ["PrivateFit", "document_marks", "frequencies", "gains", "halves"]
 
 _BITS = 20
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
@@ -192,26 +192,35 @@ class PrivateFit(PrivateEstimator):
         )
 
 
-def gains(release: Release, counts: Any, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+def gains(
+    release: Release, counts: Any, *, plain: NDArray[np.float64] | None = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
     """Return each document's gain a token over the unigram, in nats. Private.
 
     Parameters
     ----------
     release : Release
     counts : canonical CSR of shape (n_documents, n_words)
+    plain : array of shape (n_words,), optional
+        The unigram to gain on; by default that of the release.
     n_jobs : int, optional
     """
     seen, scored = halves(counts)
     prior = float(release.configuration.get("doc_topic_prior", 0.1))
     doc_topic = fold_in(release.topic_word, seen, doc_topic_prior=prior, n_jobs=n_jobs)
     found = log_likelihood(release.topic_word, doc_topic, scored, n_jobs=n_jobs)
-    weight = release.word_weight
-    if weight is None:
-        shares = release.topic_weight
-        weight = release.topic_word.mean(0) if shares is None else shares @ release.topic_word
-    plain = scored @ np.log(np.maximum(weight, 1e-300))
+    weight = frequencies(release) if plain is None else plain
+    alone = scored @ np.log(np.maximum(weight, 1e-300))
     n_scored = np.asarray(scored.sum(1)).ravel()
-    return (found - plain) / np.maximum(n_scored, 1)
+    return (found - alone) / np.maximum(n_scored, 1)
+
+
+def frequencies(release: Release) -> NDArray[np.float64]:
+    """Return the frequencies of words that a release tells or implies, shape (n_words,)."""
+    if release.word_weight is not None:
+        return release.word_weight
+    shares = release.topic_weight
+    return release.topic_word.mean(0) if shares is None else shares @ release.topic_word
 
 
 def halves(counts: Any) -> tuple[Any, Any]:
@@ -221,10 +230,8 @@ def halves(counts: Any) -> tuple[Any, Any]:
     the document's own counts says.
     """
     words = _hashed(counts.indices.astype(np.uint64))
-    row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    salt = np.zeros(counts.shape[0], np.uint64)
-    np.add.at(salt, row_of, words * counts.data.astype(np.uint64))
-    coin = (_hashed(words ^ _hashed(salt[row_of])) >> np.uint64(32)) & np.uint64(1)
+    mark_of_token = np.repeat(document_marks(counts), np.diff(counts.indptr))
+    coin = (_hashed(words ^ mark_of_token) >> np.uint64(32)) & np.uint64(1)
     first = counts.data // 2 + (counts.data % 2) * coin.astype(counts.data.dtype)
     seen = sp.csr_matrix((first, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     scored = sp.csr_matrix(
@@ -233,6 +240,15 @@ def halves(counts: Any) -> tuple[Any, Any]:
     for part in (seen, scored):
         part.eliminate_zeros()  # 0 * ln 0 is not a number
     return seen, scored
+
+
+def document_marks(counts: Any) -> NDArray[np.uint64]:
+    """Return a hash of each document's own counts, by a public rule; shape (n_documents,). Private."""
+    words = _hashed(counts.indices.astype(np.uint64))
+    row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    marks = np.zeros(counts.shape[0], np.uint64)
+    np.add.at(marks, row_of, words * counts.data.astype(np.uint64))
+    return _hashed(marks)
 
 
 def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
