@@ -257,3 +257,13 @@ def test_a_large_file_takes_memory_for_the_words_asked_for_only(tmp_path):
     tracemalloc.stop()
     assert found.n_found == 2
     assert peak < path.stat().st_size / 2
+
+
+def test_a_text_of_vectors_in_a_zip_archive_is_read_like_the_text(tmp_path):
+    text = "sea 1 2 3\nland 4 5 6\n"
+    (tmp_path / "vectors.txt").write_text(text)
+    with zipfile.ZipFile(tmp_path / "vectors.zip", "w") as archive:
+        archive.writestr("vectors.txt", text)
+    plain, zipped = (match_vectors(tmp_path / f"vectors.{end}", ["land", "sea"]) for end in ("txt", "zip"))
+    assert zipped.vectors.tolist() == plain.vectors.tolist()
+    assert zipped.vectors.shape == (2, 3)

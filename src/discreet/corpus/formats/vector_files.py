@@ -15,6 +15,7 @@ import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,10 +67,10 @@ def read_vector_file(path: PathLike, wanted: Wanted, take: Take) -> int:
         Where it is no such file, or is damaged or cut short; names the line.
     """
     name = os.fspath(path)
+    if _is_npz(Path(path)):
+        return _read_npz(path, name, wanted, take)
     with open_source(path) as source:
         stream = _Stream(source.raw)
-        if stream.peek(4) == _ZIP:
-            return _read_npz(path, name, wanted, take)
         if not stream.peek(1):
             raise CorpusError(f"{name} is empty; expected word vectors.")
         first = _line(stream, name, 1)
@@ -223,6 +224,22 @@ def _read_binary(
 def _decoded(word: bytes) -> str:
     """Return the word; words that are no UTF-8 (word2vec cuts some) become words that nobody waits for."""
     return word.decode("utf-8", "replace")
+
+
+def _is_npz(path: Path) -> bool:
+    """Whether a file is a zip archive, but of anything else than one text, which is unpacked like other texts."""
+    if not path.is_file():
+        return False
+    with suppress(OSError):
+        with path.open("rb") as raw:
+            if raw.read(len(_ZIP)) != _ZIP:
+                return False
+            try:
+                names = zipfile.ZipFile(raw).namelist()
+            except Exception:  # a damaged one: let its reader say so
+                return True
+        return len(names) != 1 or names[0].endswith(".npy")
+    return False
 
 
 def _read_npz(path: PathLike, name: str, wanted: Wanted, take: Take) -> int:
