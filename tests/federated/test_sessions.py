@@ -159,6 +159,26 @@ def test_runs_of_others_do_not_push_out_one_that_has_paid():
     assert on_to(MESSAGES, silos, state).finished
 
 
+def test_runs_of_others_do_not_push_out_one_that_others_pay_for(monkeypatch):
+    """Nobody has booked yet where the first to answer next pays, and the last one would be gone."""
+    silos = in_memory()
+    state = on_to(2, silos)
+    fresh = begin()
+    for run in range(100, 100 + 2 * sessions_module._MOST_IDLE):
+        ask(silos[2], fresh, 2, run=run)
+    state = server_step(state, [ask(silo, state, client) for client, silo in enumerate(silos)])
+    assert state.round == 3
+    assert len(silos[2]._sessions._known) <= sessions_module._MOST_IDLE + 1
+    # Where all went as far as this one, a new one waits, until they have been silent for long.
+    monkeypatch.setattr(sessions_module, "_MOST_IDLE", 1)
+    silos = in_memory()
+    state = on_to(2, silos)
+    with pytest.raises(PrivacyError, match="1 runs are under way"):
+        ask(silos[2], fresh, 2, run=7)
+    monkeypatch.setattr(sessions_module, "_PATIENCE", 0.0)
+    ask(silos[2], fresh, 2, run=7)
+
+
 def test_a_silo_keeps_its_number_in_a_run():
     silos = in_memory()
     state = on_to(1, silos)

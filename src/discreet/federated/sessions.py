@@ -26,6 +26,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,8 +45,9 @@ __all__ = ["Session", "Sessions"]
 
 _SCHEMA = "discreet.session/1"
 _LARGEST_FILE = 1 << 30
-#: Runs that have not paid, or have ended: more of them are forgotten, the oldest first.
-_MOST_IDLE = 64
+#: Runs that have not paid, or have ended: more of them are forgotten, or refused. A run that was told who takes part is
+#: kept for so many seconds after its last message, for others of it may have paid before this silo does.
+_MOST_IDLE, _PATIENCE = 64, 86_400.0
 _AFTER_VECTOR = ("vector", "senders", "reveal")
 
 
@@ -56,11 +58,17 @@ class Session:
         self.account = account
         self.ended = False
         self._asked, self._answer = "", b""
+        self._answered, self._last = 0, time.monotonic()
 
     @property
     def paid(self) -> bool:
         """Whether anything was booked for it."""
         return bool(self.account.rounds)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether others may count on it: it went beyond its first message, and not too long ago."""
+        return not self.ended and self._answered > 1 and time.monotonic() - self._last < _PATIENCE
 
     def answer(self, content: bytes, state: State, corpus: Any) -> bytes:
         """Return the answer to a message, as the bytes of its values: the same where it is asked again.
@@ -77,6 +85,7 @@ class Session:
         if not self._answer or asked != self._asked:
             update = client_update(state, corpus, SecureStream(None), self.account)
             self._asked, self._answer = asked, values_bytes(update.values)
+            self._answered, self._last = self._answered + 1, time.monotonic()
             if state.round == state.n_rounds - 1:
                 self.ended, self.account.masker = True, None
         return self._answer
@@ -132,10 +141,25 @@ class Sessions:
         return self._known.get(run)
 
     def begin(self, run: str, account: Account) -> Session:
-        """Return a new session; those that have not paid or have ended make room, others never do."""
+        """Return a new session; those that have ended make room, then those that were asked one thing only.
+
+        Raises
+        ------
+        PrivacyError
+            Where so many runs are under way that none can make room.
+        """
         idle = [name for name, known in self._known.items() if known.ended or not known.paid]
-        for name in idle[: max(len(idle) + 1 - _MOST_IDLE, 0)]:
+        idle.sort(key=lambda name: not self._known[name].ended)  # within these, the oldest first
+        for name in [name for name in idle if not self._known[name].under_way]:
+            if len(idle) < _MOST_IDLE:
+                break
+            idle.remove(name)
             del self._known[name]
+        if len(idle) >= _MOST_IDLE:
+            raise PrivacyError(
+                f"{len(idle)} runs are under way here and wait for their next message; end them, or come again when "
+                "they have ended."
+            )
         self._known[run] = Session(account)
         return self._known[run]
 
