@@ -61,6 +61,26 @@ def test_texts_are_known_again_though_other_words_were_chosen():
     assert "on 3 ledgers" in said
 
 
+def told_epsilon(said):
+    return float(re.search(r"epsilon = ([\d.]+) at delta", said)[1])
+
+
+def test_all_bookings_of_all_ledgers_are_counted_at_each_booking():
+    """Words first, topics after, on a second ledger: the topics count, too, and so does what comes after them."""
+    documents, ledger = texts(), Ledger(4.0, 1e-6)
+    together = fit_topics(documents, **{**EASY, "epsilon": 4.0}).ledger
+    chooser = PrivateCountVectorizer(epsilon=2.0, ledger=ledger)
+    (at_words,) = warned(lambda: chooser.fit(documents))
+    chosen = chooser.transform(documents)
+    estimator = PrivateLDA(**EASY, ledger=ledger)
+    (at_topics,) = warned(lambda: estimator.fit(chosen))
+    (at_shares,) = warned(lambda: PrivateFit(estimator.release_, epsilon=0.5, ledger=ledger).fit(chosen))
+    events = [entry.event for book in (together, ledger) for entry in book.entries]
+    cost = composed_epsilon(events, 2e-6).epsilon
+    assert cost <= told_epsilon(at_shares) <= cost * 1.001
+    assert told_epsilon(at_words) < told_epsilon(at_topics) < told_epsilon(at_shares)
+
+
 def test_what_is_measured_on_the_same_counts_belongs_on_the_same_ledger():
     X, ledger = counts(), Ledger(4.0, 1e-5)
     release = fit(X, ledger=ledger).release_

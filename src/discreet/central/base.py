@@ -128,8 +128,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
         data = Data(*check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards), public)
-        if words.origin.kind != "chosen":  # whoever chose them has noticed
-            self._notice(booking, data.counts)
+        # Whoever chose words knows the text, and on which ledger.
+        self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
         fitted = self._train(data, plan, booking.reservation)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)

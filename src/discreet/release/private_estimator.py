@@ -138,9 +138,9 @@ class PrivateEstimator(PlannedEstimator):
     def _notice(self, booking: Booking, counts: Any) -> None:
         """Warn where this text was fitted on another ledger. Twins and seeded fits are not for release: no warning.
 
-        And where its columns were chosen on another, which they no longer say.
+        And where its columns were chosen on another, which they no longer say. ``counts`` is None where they say it.
         """
-        if self._takes_counts:
+        if self._takes_counts and counts is not None:
             notice_lost_choice(counts, booking.ledger)
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
             notice_fit(counts, booking.ledger)

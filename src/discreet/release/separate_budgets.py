@@ -9,6 +9,7 @@ import secrets
 import threading
 import warnings
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -25,31 +26,42 @@ __all__ = ["digest_of", "notice_fit"]
 
 _MOST_TEXTS = 256
 _key = secrets.token_bytes(32)
-_ledgers: "OrderedDict[tuple[str, ...], dict[str, Ledger]]" = OrderedDict()
+_ledgers: "OrderedDict[tuple[str, ...], _Books]" = OrderedDict()
 _taking_turns = threading.Lock()
 
 
-def notice_fit(counts: Any, ledger: "Ledger") -> None:
-    """Warn where these counts were fitted before in this process, on another ledger.
+@dataclass
+class _Books:
+    """The ledgers on which one text was fitted, and how many bookings the last warning about it counted."""
+
+    by_identity: "dict[str, Ledger]" = field(default_factory=dict)
+    n_told: int = 0
+
+
+def notice_fit(counts: Any | None, ledger: "Ledger") -> None:
+    """Warn where what was booked adds to what a text has cost on several ledgers in this process.
+
+    Every booking counts, whatever it read: words chosen from a text and topics fitted to those words stand on one
+    ledger, and the text is known by the first of them.
 
     Parameters
     ----------
-    counts : canonical CSR or ShardedCorpus
-        All that the fit has read.
+    counts : canonical CSR, ShardedCorpus or None
+        All that the fit has read; None for columns that were chosen from a text, which is known then.
     ledger : Ledger
         On which it is booked.
     """
-    text = (digest_of(counts), ledger.privacy_unit, ledger.neighboring)
     with _taking_turns:
-        known = _ledgers.setdefault(text, {})
-        _ledgers.move_to_end(text)
-        is_new = ledger.identity not in known
-        known[ledger.identity] = ledger
-        books = list(known.values())
+        if counts is not None:
+            text = (digest_of(counts), ledger.privacy_unit, ledger.neighboring)
+            _ledgers.setdefault(text, _Books()).by_identity[ledger.identity] = ledger
+            _ledgers.move_to_end(text)
         while len(_ledgers) > _MOST_TEXTS:
             _ledgers.popitem(last=False)
-    if is_new and len(books) > 1:
-        warnings.warn(_told(books), SeparateBudgetsWarning, stacklevel=6)
+        told = [_grown(books) for books in _ledgers.values() if ledger.identity in books.by_identity]
+    worst = max((one for one in told if one is not None), default=None)
+    if worst is not None:
+        warnings.warn(_told(*worst), SeparateBudgetsWarning, stacklevel=6)
 
 
 def digest_of(counts: Any) -> str:
@@ -71,12 +83,23 @@ def _entries(book: "Ledger") -> tuple["Entry", ...]:
         return ()
 
 
-def _told(books: "list[Ledger]") -> str:
-    delta = min(sum(book.delta for book in books), 0.5)
-    found = [entry.event for book in books for entry in _entries(book)]
-    together = composed_epsilon(found, delta, neighboring=books[0].neighboring).epsilon
+def _grown(books: _Books) -> tuple[float, float, int] | None:
+    """Return what a text has cost on all its ledgers: epsilon, delta, how many; None where that is told, or one."""
+    ledgers = list(books.by_identity.values())
+    if len(ledgers) < 2:
+        return None
+    found = [entry.event for book in ledgers for entry in _entries(book)]
+    if len(found) <= books.n_told:
+        return None
+    books.n_told = len(found)
+    delta = min(sum(book.delta for book in ledgers), 0.5)
+    together = composed_epsilon(found, delta, neighboring=ledgers[0].neighboring).epsilon
+    return together, delta, len(ledgers)
+
+
+def _told(together: float, delta: float, n_ledgers: int) -> str:
     return (
-        f"the same text was fitted on {len(books)} ledgers in this process. Each release tells what stands on its own; "
+        f"the same text was fitted on {n_ledgers} ledgers in this process. Each release tells what stands on its own; "
         f"whoever sees all of them can learn as much as epsilon = {round_up(together)} at delta = {delta:g} allows. "
         "Share one: ledger = Ledger(epsilon, delta), and ledger=ledger in every call. If this is a search for "
         "settings (GridSearchCV), choose them on public text: discreet.evaluate.choose_n_topics."
