@@ -52,11 +52,16 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert made.groups == ("north", "south", "west")
     assert not made.reproducible
     assert (made.shares().share.max(1) > 0.6).all()
-    assert len(list(csv.DictReader((tmp_path / "wards.csv").read_text().splitlines()))) == 9
+    table = list(csv.DictReader((tmp_path / "wards.csv").read_text().splitlines()))
+    assert len(table) == 9
     assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
     assert "most in" in said
+    assert "projected" in said
+    for topic in "012":  # as in the table
+        shares = [float(row["share"]) for row in table if row["topic"] == topic]
+        assert f"{100 * max(shares):.1f} %" in said
     assert "epsilon = 1" in said
     # The budget is spent: a second run is refused, and nothing is written.
     again = [*arguments[:-6], "--out", str(tmp_path / "again.json")]

@@ -85,6 +85,22 @@ def test_the_table_holds_every_number_and_no_formula():
     assert all(float(row["low"]) <= float(row["high"]) for row in rows)
 
 
+def test_the_page_shows_the_shares_that_its_table_holds_and_names_their_kind():
+    made = release([[0.9, 0.1], [0.55, 0.45], [0.5, 0.5]], noise=60.0)
+    assert np.abs(made.shares("shrunk").share - made.shares().share).max() > 0.01
+    rows = list(csv.DictReader(io.StringIO(table_csv(made))))
+    assert {row["kind"] for row in rows} == {"projected"}
+    assert set(made.to_columns("raw")["kind"]) == {"raw"}
+    page = made.to_html()
+    assert "projected" in page
+    for row in rows:
+        share, low, high = (100 * float(row[name]) for name in ("share", "low", "high"))
+        assert f"{row['group']}: {share:.1f} % ({low:.1f} to {high:.1f})" in page  # the chart
+    cells = re.findall(r'<td class="(?:more|less|noise)\d?" title="[^"]*">(\d+)', page)
+    by_topic = sorted(rows, key=lambda row: row["topic"])
+    assert [int(cell) for cell in cells] == [round(100 * float(row["share"])) for row in by_topic]
+
+
 def test_what_was_made_with_a_seed_says_so_in_the_table():
     seeded, secure = (release([[0.9, 0.1], [0.5, 0.5]], reproducible=seed) for seed in (True, False))
     assert seeded.to_columns()["label"] == ["reproducible, not for release"] * 4

@@ -140,17 +140,25 @@ def _write_table(made: "PrevalenceRelease", path: Path) -> None:
 
 def _show(made: "PrevalenceRelease", say: Any) -> None:
     """Print the topics that differ most between groups."""
+    import numpy as np
     from rich.markup import escape
     from rich.table import Table
 
-    found = made.shares("shrunk").share
-    spread = found.max(0) - found.min(0)
+    there = np.flatnonzero(made.certain_groups) if made.certain_groups.any() else np.arange(len(made.groups))
+    found = made.shares().share[there]  # as in --table and on the page
+    pulled = made.shares("shrunk").share[there]  # for the order: by projected ones noise would come first
+    spread = pulled.max(0) - pulled.min(0)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("topic", "most in", "share", "least in", "share", "words"):
         shown.add_column(column, justify="right" if column in ("topic", "share") else "left", overflow="fold")
     for topic in (-spread).argsort(kind="stable")[:10].tolist():
         most, least = int(found[:, topic].argmax()), int(found[:, topic].argmin())
-        cells = [made.groups[most], f"{100 * found[most, topic]:.1f} %", made.groups[least]]
+        cells = [
+            made.groups[int(there[most])],
+            f"{100 * found[most, topic]:.1f} %",
+            made.groups[int(there[least])],
+        ]
         cells += [f"{100 * found[least, topic]:.1f} %", made.topics[topic]]
         shown.add_row(str(topic), *map(escape, cells))
     say.print(shown)
+    say.print("Shares are projected ones: not negative, adding up to 1. Intervals: --table, --report.")

@@ -1,7 +1,8 @@
 """The page of a prevalence release: small multiples, a heat map, what is certain, and the table. No script, no network.
 
 What lies within the noise is grey: a colour is a claim, and it is only made where the interval of a share does not
-hold the topic's overall share. The page is made from the release alone, so it costs no privacy.
+hold the topic's overall share. Every share is a projected one, which its interval holds, and which stands in the table
+that can be downloaded. The page is made from the release alone, so it costs no privacy.
 """
 
 import csv
@@ -33,8 +34,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     ----------
     release : PrevalenceRelease
     """
-    found = release.shares("shrunk")
-    exact = release.shares("projected")
+    found = release.shares()
     base: list[float] = overall(release.sums).tolist()
     ordered = "freq" in release.configuration
     trend = release.trend() if ordered else None
@@ -47,7 +47,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             svg = line_chart(*parts, release.groups, flat=bool(flat[topic]))
         else:
             svg = interval_chart(
-                found.share[:, topic], exact.low[:, topic], exact.high[:, topic], base[topic], release.groups
+                found.share[:, topic], found.low[:, topic], found.high[:, topic], base[topic], release.groups
             )
         charts.append(
             {
@@ -99,12 +99,12 @@ def _cell(value: Any) -> Any:
 
 def _heat(release: PrevalenceRelease, order: list[int], base: list[float]) -> list[dict[str, Any]]:
     """Return the rows of the heat map: a shade for each share that surely differs from the overall one, else grey."""
-    found, exact = release.shares("shrunk"), release.shares("projected")
+    found = release.shares()
     rows: list[dict[str, Any]] = []
     for topic in order:
         cells: list[dict[str, str]] = []
         for group in range(len(release.groups)):
-            share, low, high = (float(part[group, topic]) for part in (found.share, exact.low, exact.high))
+            share, low, high = (float(part[group, topic]) for part in (found.share, found.low, found.high))
             if low > base[topic]:
                 strength = min(4, 1 + int(2 * np.log2(max(share / base[topic], 1.0))))
                 shade = f"more{strength}"
@@ -136,7 +136,7 @@ def _certain(release: PrevalenceRelease, base: list[float]) -> list[str]:
     order = np.argsort(alone, kind="stable")
     stepped = np.maximum.accumulate(alone[order] * np.arange(len(order), 0, -1))
     sure = order[stepped < 0.05]
-    found: list[float] = release.shares("shrunk").share.ravel().tolist()
+    found: list[float] = release.shares().share.ravel().tolist()
     n_topics = len(base)
     gap = np.abs(np.array(found) - np.tile(base, len(release.groups)))
     largest: list[int] = sure[np.argsort(-gap[sure], kind="stable")].tolist()

@@ -179,8 +179,8 @@ class PrevalenceRelease(NumbersRelease):
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.
 
-        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, sampling_error
-        and certain_group; and label, "reproducible, not for release", where a seed was used.
+        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, sampling_error,
+        certain_group and kind; and label, "reproducible, not for release", where a seed was used.
         """
         found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
         n_groups, n_topics = found.share.shape
@@ -195,6 +195,7 @@ class PrevalenceRelease(NumbersRelease):
             "n_units": np.repeat(sizes, n_topics).tolist(),
             "sampling_error": sampling_error(self.sums).ravel().tolist(),
             "certain_group": np.repeat(sure, n_topics).tolist(),
+            "kind": [kind] * (n_topics * n_groups),
             **({"label": [self.determinism] * (n_topics * n_groups)} if self.reproducible else {}),
         }
 
