@@ -144,6 +144,23 @@ def test_words_of_one_alone_do_not_make_the_others_grow():
     assert not any(pair.grew or pair.fell for pair in found.pairs)
 
 
+def test_shares_over_other_words_are_no_change():
+    """One release with all words, one with half of each topic's: their shares are parts of different texts."""
+    made = release(noise=0.0002)
+    weight = made.topic_weight * np.array([3, 1, 1, 1, 0.4])
+    _, grown = changed(made, order=range(5), weight=weight / weight.sum())
+    assert any(pair.clear for pair in compare(made, grown).pairs)
+    found = compare(made, grown.without_words(made.top_words(3)[0]))
+    assert found.apart > 0.05
+    assert not found.shares_comparable
+    assert not any(pair.clear for pair in found.pairs)
+    assert found.in_words()[0].startswith("Shares cannot be compared")
+    assert "Shares cannot be compared" in text_of(found.to_html())
+    few = compare(made, grown.without_words([made.vocabulary[made.word_weight.argmin()]]))
+    assert few.shares_comparable
+    assert any(pair.clear for pair in few.pairs)
+
+
 def test_where_noise_is_not_told_nothing_is_clear():
     found = compare(release(noise=None), release(noise=None, seed=0).without_topics([0]))
     assert not any(pair.clear or pair.grew for pair in found.pairs)

@@ -36,7 +36,7 @@ from discreet._tables import frame
 from discreet.errors import ReleaseError
 from discreet.release.record import Release
 from discreet.report.listing import list_words
-from discreet.report.noisy_topics import mostly_noise, noise_share
+from discreet.report.noisy_topics import mostly_noise, noise_share, overall
 
 __all__ = ["Comparison", "Pair", "compare"]
 
@@ -46,6 +46,8 @@ _SAME = 0.5
 _ERROR = 0.025
 #: Beyond what fits of one text were seen to differ by: the binary logarithm of a share, and a word's part of a topic.
 _CLOSE, _CLOSE_MOVES, _OTHER_MOVES = 0.9, (0.3, 0.04), (2.0, 0.08)
+#: Shares are comparable up to this part of a text in words of one release alone.
+_APART = 0.05
 _WORDS = 6
 
 
@@ -96,6 +98,8 @@ class Comparison:
         Words that both have.
     only_a, only_b : tuple of str
         Words of one alone, the most frequent first.
+    apart : float
+        How much of a text lies in words of its release alone: the larger of the two parts.
     """
 
     a: Release
@@ -108,6 +112,12 @@ class Comparison:
     shared: tuple[str, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    apart: float
+
+    @property
+    def shares_comparable(self) -> bool:
+        """Whether the two vocabularies are so much alike that a share means the same in both."""
+        return self.apart <= _APART
 
     def names(self) -> tuple[list[str], list[str]]:
         """Return what the topics of ``a`` and of ``b`` are called."""
@@ -115,9 +125,13 @@ class Comparison:
         return first, second
 
     def in_words(self) -> list[str]:
-        """Return the findings as sentences, what is clear first."""
+        """Return the findings as sentences, what is clear first; before it, where shares cannot be compared."""
         _, of_b = self.names()
         said: list[str] = []
+        apart = (
+            f"Shares cannot be compared: the vocabularies differ, {100 * self.apart:.0f} % of one text lies in words "
+            "that the other release has not. No change of a share is called clear."
+        )
         for pair in self.pairs:
             if pair.clear and pair.before is not None and pair.after is not None:
                 verb = "grew" if pair.after > pair.before else "fell"
@@ -131,6 +145,8 @@ class Comparison:
             ]
             if moved:
                 said.append(f"Within {of_b[pair.second]}: {'; '.join(moved)}.")
+        if not self.shares_comparable:
+            return [apart, *said]
         return said or ["No change is clear: noise and training explain every difference of matched topics."]
 
     def to_frame(self) -> Any:
@@ -222,7 +238,10 @@ def compare(a: Release, b: Release) -> Comparison:
         if agreement[i, j] >= needed[i, j]
     ]
     found = [(int(real_a[i]), int(real_b[j]), float(agreement[i, j])) for i, j in same]
+    apart = max(1 - overall(one)[columns].sum() for one, columns in ((a, columns_a), (b, columns_b)))
     pairs = [_pair(a, b, one, columns_a, columns_b, shared, len(found)) for one in found]
+    if apart > _APART:
+        pairs = [pair._replace(clear=False) for pair in pairs]
     pairs.sort(key=lambda pair: (not pair.clear, -abs((pair.after or 0) - (pair.before or 0)), pair.first))
     matched_a, matched_b = {one[0] for one in found}, {one[1] for one in found}
     return Comparison(
@@ -236,16 +255,13 @@ def compare(a: Release, b: Release) -> Comparison:
         tuple(shared),
         _alone(a, set(shared)),
         _alone(b, set(shared)),
+        float(apart),
     )
 
 
 def _excess(release: Release, columns: list[int]) -> Floats:
     """Return what sets each topic apart, over these words: rows that sum to 1, or to 0 where nothing does."""
-    overall = release.word_weight
-    if overall is None:
-        weight = release.topic_weight
-        overall = release.topic_word.mean(0) if weight is None else weight @ release.topic_word
-    excess = np.maximum(release.topic_word - overall, 0)[:, columns]
+    excess = np.maximum(release.topic_word - overall(release), 0)[:, columns]
     if len(excess) == 1:  # one topic is the overall frequencies
         excess = release.topic_word[:, columns].copy()
     return excess / np.maximum(excess.sum(1, keepdims=True), 1e-300)

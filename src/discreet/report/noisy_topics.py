@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.release.record import Release
 
-__all__ = ["mostly_noise", "noise_share", "told"]
+__all__ = ["mostly_noise", "noise_share", "overall", "told"]
 
 _MOSTLY = 0.3
 
@@ -31,12 +31,16 @@ def noise_share(release: Release) -> NDArray[np.float64] | None:
     noise = release.topic_word_noise
     if noise is None:
         return None
-    overall = release.word_weight
-    if overall is None:
-        weight = release.topic_weight
-        overall = release.topic_word.mean(0) if weight is None else weight @ release.topic_word
-    apart = np.maximum(release.topic_word - overall, 0).sum(1)
+    apart = np.maximum(release.topic_word - overall(release), 0).sum(1)
     return noise.sum(1) / math.sqrt(2 * math.pi) / np.maximum(apart, 1e-12)
+
+
+def overall(release: Release) -> NDArray[np.float64]:
+    """Return how much of all texts each word is, shape (n_words,)."""
+    if release.word_weight is not None:
+        return release.word_weight
+    weight = release.topic_weight
+    return release.topic_word.mean(0) if weight is None else weight @ release.topic_word
 
 
 def mostly_noise(release: Release) -> NDArray[np.bool_]:
