@@ -225,7 +225,10 @@ def frames():
 @pytest.mark.parametrize("name", ALL)
 def test_words_without_provenance_are_refused_naming_both_ways(name):
     given = [(COUNTS, {"vocabulary": WORDS}), (WordCounts(COUNTS, WORDS), {}), (Corpus(COUNTS, WORDS), {})]
-    given += [(Corpus.from_texts(TEXTS), {}), (Corpus.from_texts(TEXTS, vocabulary=WORDS), {})]
+    given += [
+        (Corpus.from_texts(TEXTS), {"vocabulary": WORDS}),
+        (Corpus.from_texts(TEXTS, vocabulary=WORDS), {}),
+    ]
     given += [(frame, {}) for frame in frames()]
     for X, how in given:
         model = ALL[name]()

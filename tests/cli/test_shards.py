@@ -9,7 +9,7 @@ from tests.clusters import local_cluster
 
 from discreet import Release
 from discreet.cli.app import run as command
-from discreet.corpus import ShardedCorpus
+from discreet.corpus import ShardedCorpus, read_corpus
 
 TOPICS = [[f"{letter}{i}" for i in range(8)] for letter in "abc"]
 
@@ -82,7 +82,9 @@ def test_worker_processes_and_a_cluster_give_the_same(run, files):
 
 
 def test_counts_become_shards_too(run, files):
-    assert run("convert", files / "one.jsonl", files / "one.npz", "--vocabulary-is-public").exit_code == 0
+    (files / "words.txt").write_text("\n".join(read_corpus(files / "one.jsonl").vocabulary))
+    public = ("--vocabulary", files / "words.txt", "--vocabulary-is-public")
+    assert run("convert", files / "one.jsonl", files / "one.npz", *public).exit_code == 0
     done = run("convert", files / "one.npz", files / "shards", "--shard-documents", "100")
     assert done.exit_code == 0, done.output
     assert ShardedCorpus(files / "shards").words_are_public

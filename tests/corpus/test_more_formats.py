@@ -89,7 +89,7 @@ def test_tokens_are_counted_as_they_are():
     corpus = Corpus.from_tokens(TOKENS, owners=[1, 1, 2], labels=["x", "y", "x"])
     assert by_word(corpus) == [{"Nurse": 2, "a": 1}, {}, {MARK: 1, "a": 1}]
     assert corpus.word_origin == FROM_TEXT
-    assert Corpus.from_tokens(TOKENS, words_are_public=True).words_are_public
+    assert Corpus.from_tokens(TOKENS, vocabulary=["a"], words_are_public=True).words_are_public
     listed = Corpus.from_tokens(TOKENS, vocabulary=["a", "z"])
     assert listed.counts.toarray().tolist() == [[1, 0], [0, 0], [1, 0]]
     assert listed.word_origin.kind == "unknown"
@@ -259,7 +259,7 @@ def test_missing_text_is_the_same_in_every_format(tmp_path, name):
     corpus = read_corpus(path, skip_empty=True)
     assert (corpus.n_documents, corpus.n_skipped) == (2, 2)
     assert by_word(corpus) == [{"bed": 1}, {"nurse": 1}]
-    assert read_corpus(path, skip_empty=True, words_are_public=True).n_skipped == 2
+    assert read_corpus(path, skip_empty=True, vocabulary=["bed"], words_are_public=True).n_skipped == 2
     if name == "csv":  # which cannot tell missing text from empty text
         assert read_corpus(path).n_documents == 4
         assert read_corpus(path).n_skipped == 0

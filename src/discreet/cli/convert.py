@@ -106,7 +106,9 @@ def convert(
         from discreet.corpus import ShardedCorpus
 
         read: Any = ShardedCorpus(source) if known == "shards" else load(source, known, **options)[0]
-        return declare_public(read, "convert") if vocabulary_is_public else read
+        return (
+            declare_public(read, "convert", listed=vocabulary is not None) if vocabulary_is_public else read
+        )
 
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
@@ -119,7 +121,7 @@ def convert(
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
     if vocabulary_is_public:
-        corpus = declare_public(corpus, "convert")
+        corpus = declare_public(corpus, "convert", listed=vocabulary is not None)
     for file in beside:
         say.print(f"used {file}", markup=False)
     say_skipped(corpus, say)
@@ -163,11 +165,14 @@ def say_skipped(corpus: "Corpus", say: Any) -> None:
         say.print(f"left out {corpus.n_skipped} document{'' if one else 's'} without text", markup=False)
 
 
-def declare_public(corpus: "Corpus", command: str) -> "Corpus":
-    """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public."""
+def declare_public(corpus: "Corpus", command: str, *, listed: bool) -> "Corpus":
+    """Return the corpus with the words of whoever says ``--vocabulary-is-public`` that its words are public.
+
+    Words that were counted from the texts need a list: ``listed`` says whether ``--vocabulary`` names one.
+    """
     from discreet.corpus.words import refuse_public
 
-    refuse_public(corpus.word_origin)
+    refuse_public(corpus.word_origin, listed=listed)
     if corpus.words_are_public:
         return corpus
     declared = corpus.word_origin.public_by(f"--vocabulary-is-public of discreet {command}")

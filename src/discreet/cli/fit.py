@@ -210,7 +210,8 @@ def fit(
     for file in beside:
         say.print(f"used {file}", markup=False)
     documents = documents.without_owners() if each_document else documents
-    documents = declare_public(documents, "fit") if vocabulary_is_public else documents
+    if vocabulary_is_public:
+        documents = declare_public(documents, "fit", listed=vocabulary is not None)
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
     seen = field_names(corpus, known, encoding=encoding or "utf-8")

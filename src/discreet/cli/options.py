@@ -72,7 +72,8 @@ Vocabulary = Annotated[
 VocabularyIsPublic = Annotated[
     bool,
     typer.Option(
-        "--vocabulary-is-public", help="The words were not made from these texts: all may be named."
+        "--vocabulary-is-public",
+        help="The list of words was not made from these texts: all may be named. Of raw text: with --vocabulary.",
     ),
 ]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]

@@ -56,6 +56,7 @@ def write_as_shards(
     """
     from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
     from discreet.corpus.shards.manifest import read_manifest, write_manifest
+    from discreet.corpus.words import FROM_TEXT, refuse_public
 
     given = {name: value for name, value in options.items() if value is not None}
     row = FORMATS.get(known)
@@ -69,6 +70,8 @@ def write_as_shards(
     if wrong:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in wrong)
         raise ParameterError(f"{flags} cannot be used where raw text is written as shards.")
+    if declared:  # before anything is read
+        refuse_public(FROM_TEXT, listed="vocabulary" in given)
     shards = read_into_shards(
         sources, out, known, shard_documents=shard_documents, callback=callback, **given
     )

@@ -23,7 +23,7 @@ from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
 from discreet.corpus.owners import check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words, refuse_public
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Corpus:
             Words to count; others are not counted and columns are in this order. Without it every word is
             counted, in sorted order.
         owners, labels, words_are_public
-            As for :class:`Corpus`.
+            As for :class:`Corpus`. Only a list that is given, ``vocabulary``, can be public.
 
         Returns
         -------
@@ -144,12 +144,12 @@ class Corpus:
             )
         check_same_rows(texts, owners, "owners")
         check_same_rows(texts, labels, "labels")
-        listed = None if vocabulary is None else load_vocabulary(vocabulary)
+        listed = _listed(vocabulary, words_are_public)
         counts, words = count_texts(texts, tokenizer or Tokenizer(), listed)
         corpus = cls(counts, words, owners, labels)
         if words_are_public:
             return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_texts"))
-        return corpus if vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+        return corpus if listed is not None else corpus.with_word_origin(FROM_TEXT)
 
     @classmethod
     def from_tokens(
@@ -182,12 +182,12 @@ class Corpus:
         from discreet.corpus.counting import count_tokens
         from discreet.corpus.tokenizer import Tokenizer
 
-        listed = None if vocabulary is None else load_vocabulary(vocabulary)
+        listed = _listed(vocabulary, words_are_public)
         counts, words = count_tokens(documents, Tokenizer(), listed)
         corpus = cls(counts, words, owners, labels)
         if words_are_public:
             return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_tokens"))
-        return corpus if vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+        return corpus if listed is not None else corpus.with_word_origin(FROM_TEXT)
 
     @property
     def counts(self) -> Csr:
@@ -383,3 +383,10 @@ class Corpus:
 
         train, test = split_rows(self, test_size, train_size, seed, by)
         return self.take(train), self.take(test)
+
+
+def _listed(vocabulary: WordList | None, words_are_public: bool) -> tuple[str, ...] | None:
+    """Return the words to count, or None for all of them, which are not public; looked at before a text is read."""
+    if words_are_public:
+        refuse_public(FROM_TEXT, listed=vocabulary is not None)
+    return None if vocabulary is None else load_vocabulary(vocabulary)

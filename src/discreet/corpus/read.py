@@ -89,7 +89,8 @@ def read_corpus(
         Encoding of the text, and of files of words, owners and labels.
     words_are_public : bool, default False
         Say that the words were not made from these texts. Otherwise a private estimator wants some of them chosen
-        privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from).
+        privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from). Refused
+        of words counted from raw text: only a list that is given, ``vocabulary``, can be public.
     skip_empty : bool, default False
         Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
         text is an error, and blank text an empty document.
@@ -177,7 +178,8 @@ def _read(
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
-        return corpus.with_word_origin(_declared(origin, words_are_public)).with_skipped(n_skipped)
+        origin = _declared(origin, words_are_public, listed is not None)
+        return corpus.with_word_origin(origin).with_skipped(n_skipped)
     fields = {"text": text, "author": author, "label": label}
     _refuse(row.name, fields, "use owners= and labels=, one a line")
     _refuse(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
@@ -204,13 +206,13 @@ def _read(
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
     parts = {"owners": counted.owners, "labels": counted.labels}
     corpus = _assemble(path, counts, words, parts | given)
-    return corpus.with_word_origin(_declared(origin, words_are_public))
+    return corpus.with_word_origin(_declared(origin, words_are_public, listed is not None))
 
 
-def _declared(origin: WordOrigin, words_are_public: bool) -> WordOrigin:
+def _declared(origin: WordOrigin, words_are_public: bool, listed: bool) -> WordOrigin:
     if not words_are_public or origin.is_public:
         return origin
-    refuse_public(origin)
+    refuse_public(origin, listed=listed)
     return origin.public_by("words_are_public=True in read_corpus")
 
 

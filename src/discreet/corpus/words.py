@@ -189,7 +189,8 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
     CorpusError
         Where ``vocabulary`` is no list of distinct words, or others than X carries.
     PrivacyError
-        Where words are said to be public that are known to be chosen from the texts, or that are not there.
+        Where words are said to be public that are not there, or known to be chosen from the texts or counted from them
+        without a list.
     """
     if not isinstance(words_are_public, bool):
         raise PrivacyError(
@@ -211,14 +212,18 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
         words, origin = named, UNKNOWN.after(origin.choices) if words is None else origin
     if not words_are_public:
         return GivenWords(words, origin)
-    refuse_public(origin)
+    refuse_public(origin, listed=vocabulary is not None)
     return GivenWords(
         words, origin if origin.is_public else origin.public_by(f"words_are_public=True in {where}")
     )
 
 
-def refuse_public(origin: WordOrigin) -> None:
-    """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be."""
+def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
+    """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be.
+
+    All words that were counted in the texts are no public list, whoever says so; a list that is given (``listed``) may
+    hold the same words, and is the caller's to vouch for.
+    """
     leave_it_out = (Proposal("words_are_public", True), " out")
     if origin.kind == "numbered":
         raise PrivacyError(
@@ -233,6 +238,15 @@ def refuse_public(origin: WordOrigin) -> None:
             "these words were chosen from the texts, so they are not public; leave ",
             *leave_it_out,
             ": what the choice cost stands in their ledger.",
+        )
+    if origin.kind == "from text" and not listed:
+        raise PrivacyError(
+            "these words were counted from the texts themselves, so they are not public: a word of one document is "
+            "among them. Count the texts with the public list, ",
+            Proposal("vocabulary"),
+            ", or leave ",
+            *leave_it_out,
+            ": then some of the words are chosen privately.",
         )
 
 
@@ -269,7 +283,9 @@ def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) ->
         )
     return [
         PrivacyError(
-            f"{what}. If they are public, a list that was not made from these texts, say ",
+            f"{what}. If they are public, a list that was not made from these texts, ",
+            *(("give the list, ", Proposal("vocabulary"), ", and ") if origin.kind == "from text" else ()),
+            "say ",
             Proposal("words_are_public", True),
             f". {from_text}",
         )

@@ -18,7 +18,7 @@ from discreet.corpus.shards.spill import Spill
 from discreet.corpus.shards.write import SHARD_DOCUMENTS
 from discreet.corpus.tokenizer import choose_tokenizer
 from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_into_shards"]
@@ -101,6 +101,8 @@ def read_into_shards(
             "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
         )
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    if words_are_public:
+        refuse_public(FROM_TEXT, listed=listed is not None)
     tokenizer = choose_tokenizer(None, token_pattern, lowercase, stop_words, ngram_range)
     reader = reader_of(names.pop()).load()
     new = NewFolder(folder)

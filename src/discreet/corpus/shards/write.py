@@ -18,7 +18,7 @@ from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import Spill
 from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.corpus.words import UNKNOWN, WordOrigin
+from discreet.corpus.words import UNKNOWN, WordOrigin, refuse_public
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["SHARD_DOCUMENTS", "restrict_shards", "write_shards"]
@@ -160,7 +160,7 @@ class _Stream:
         self.word_origin: WordOrigin = (
             WordOrigin.public("words_are_public=True in write_shards") if words_are_public else UNKNOWN
         )
-        self._declared = words_are_public
+        self._declared, self._listed = words_are_public, vocabulary is not None
         self._first: Any = None
 
     @property
@@ -196,6 +196,8 @@ class _Stream:
             given, owners = _parts(piece)
             self.word_origin = self.word_origin.after(choices_of(given))
             if isinstance(given, Corpus):
+                if self._declared:
+                    refuse_public(given.word_origin, listed=self._listed)
                 if given.owners is not None:
                     raise CorpusError(
                         "a Corpus numbers its owners for itself, so those of two pieces could be mistaken for one "
