@@ -7,12 +7,14 @@ __all__ = ["presenter"]
 
 
 class _Presenter:
-    """Five functions; :mod:`discreet` names them, and loads them when they are first called.
+    """Seven functions; :mod:`discreet` names them, and loads them when they are first called.
 
     Attributes
     ----------
     card : callable
         The model card of a release, as Markdown.
+    prevalence_card, fit_card : callable
+        Those of shares in groups, and of how well topics fit.
     prevalence_page : callable
         The page of a prevalence release, as HTML.
     page : callable
@@ -24,6 +26,8 @@ class _Presenter:
     """
 
     card: Callable[..., str]
+    prevalence_card: Callable[..., str]
+    fit_card: Callable[..., str]
     page: Callable[..., str]
     write_page: Callable[..., Any]
     prevalence_page: Callable[..., str]

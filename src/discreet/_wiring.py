@@ -20,6 +20,18 @@ def _card(release: "Release") -> str:
     return card(release)
 
 
+def _prevalence_card(release: "PrevalenceRelease") -> str:
+    from discreet.report.numbers_card import prevalence_card
+
+    return prevalence_card(release)
+
+
+def _fit_card(release: "FitRelease") -> str:
+    from discreet.report.numbers_card import fit_card
+
+    return fit_card(release)
+
+
 def _page(release: "Release", audit: "AuditReport | None", fit: "FitRelease | None") -> str:
     from discreet.audit import roc_svg
     from discreet.report.page import report
@@ -48,4 +60,5 @@ def _notebook(release: "Release") -> str:
 def connect() -> None:
     """Tell releases how they are shown."""
     presenter.card, presenter.page, presenter.write_page = _card, _page, _write_page
+    presenter.prevalence_card, presenter.fit_card = _prevalence_card, _fit_card
     presenter.prevalence_page, presenter.notebook = _prevalence_page, _notebook

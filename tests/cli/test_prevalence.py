@@ -49,6 +49,7 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     arguments += ["--report", str(tmp_path / "wards.html"), "--table", str(tmp_path / "wards.csv")]
     assert run(arguments) == 0
     made = PrevalenceRelease.load(tmp_path / "wards.json")
+    assert (tmp_path / "wards.md").read_text() == made.card()
     assert made.groups == ("north", "south", "west")
     assert not made.reproducible
     assert (made.shares().share.max(1) > 0.6).all()
@@ -64,6 +65,10 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
         assert f"{100 * max(shares):.1f} %" in said
     assert "epsilon = 1" in said
     # The budget is spent: a second run is refused, and nothing is written.
+    (tmp_path / "kept.md").write_text("somebody's notes")
+    assert run([*arguments[:-6], "--out", str(tmp_path / "kept.json")]) == 2
+    assert "the card of --out" in capsys.readouterr().err
+    assert (tmp_path / "kept.md").read_text() == "somebody's notes"
     again = [*arguments[:-6], "--out", str(tmp_path / "again.json")]
     assert run(again) == 2
     assert not (tmp_path / "again.json").exists()

@@ -134,6 +134,7 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
     ledger = tmp_path / "budget.json"
     assert call(notes, tmp_path, *options, "--shares", str(tmp_path / "w.json"), "--ledger", str(ledger)) == 0
     made = PrevalenceRelease.load(tmp_path / "w.json")
+    assert (tmp_path / "w.md").read_text() == made.card()
     assert made.groups == groups
     assert made.promise.epsilon == pytest.approx(4.0, rel=1e-3)
     assert Ledger.open(ledger).spent().epsilon == pytest.approx(4.0, rel=1e-3)

@@ -19,7 +19,6 @@ from discreet.cli.options import (
     Text,
     Threads,
     WordVectorFile,
-    check_output_file,
     stop_word_list,
 )
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
@@ -94,6 +93,7 @@ def evaluate(
     These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
     with noise, booked, for the report.
     """
+    from discreet.cli.beside import check_release_file
     from discreet.cli.display import console, progress
     from discreet.release import Release
 
@@ -103,7 +103,7 @@ def evaluate(
     elif ledger is not None or out is not None or author is not None:
         raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
     if out is not None:
-        check_output_file(out, (".json",))
+        check_release_file(out)
     if reference is not None and not reference_is_public:
         raise PrivacyError(
             f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "
@@ -176,6 +176,7 @@ def _measure_privately(
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
+    from discreet.cli.beside import save_with_card
     from discreet.privacy import Ledger
 
     epsilon, delta, ledger = budget
@@ -184,7 +185,7 @@ def _measure_privately(
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
-        made.save(out)
+        save_with_card(made, out)
     if as_json:
         low, high = made.interval()
         figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}
@@ -193,7 +194,7 @@ def _measure_privately(
         typer.echo(made.in_words())
     say.print(made.guarantee, markup=False)
     if out is not None:
-        say.print(f"wrote {out}; show it with: discreet report MODEL --fit {out}", markup=False)
+        say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}", markup=False)
 
 
 def _read(path: Path, file_format: str | None, tokens: dict[str, Any], **options: Any) -> "Corpus":

@@ -128,6 +128,7 @@ def fit(
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
+    from discreet.cli.beside import check_release_file, save_with_card
     from discreet.cli.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.shards import open_shards
@@ -167,7 +168,7 @@ def fit(
         raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
     prevalence = None
     if shares is not None:
-        check_output_file(shares, (".json",), option="--shares")
+        check_release_file(shares, option="--shares")
         prevalence = shares_of(
             None,
             groups,
@@ -237,8 +238,8 @@ def fit(
     )
     hand_over(release, out, report, say)
     if prevalence is not None and shares is not None:
-        prevalence.release_.save(shares)
-        say.print(f"wrote {shares}", markup=False)
+        written = save_with_card(prevalence.release_, shares)
+        say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
 def _promise(settings: dict[str, Any], seen: list[str], field: str | None) -> str:

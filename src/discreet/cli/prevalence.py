@@ -75,12 +75,13 @@ def prevalence(
     may leave.
     """
     from discreet.central.prevalence.estimator import check_labels
+    from discreet.cli.beside import check_release_file, save_with_card
     from discreet.cli.display import console, progress
     from discreet.corpus import find_format, read_corpus
     from discreet.privacy import Ledger
     from discreet.release import Release
 
-    check_output_file(out, (".json",), force=False)
+    check_release_file(out)
     for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
@@ -118,8 +119,7 @@ def prevalence(
         )  # a label that is not listed costs no budget
         shares.set_params(callback=callback).fit(documents, by=documents.labels)
     made = shares.release_
-    made.save(out)
-    written = [out]
+    written = save_with_card(made, out)
     if report is not None:
         made.to_html(report)
         written.append(report)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
+from discreet._presenter import presenter
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -129,6 +130,10 @@ class FitRelease(NumbersRelease):
     def is_of(self, release: "Release") -> bool:
         """Whether this was measured with just these topics and words."""
         return self.configuration.get("model") == mark_of(release)
+
+    def card(self) -> str:
+        """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
+        return presenter.fit_card(self)
 
     def __repr__(self) -> str:
         return f"<FitRelease: gain {self.gain:.4f} nats a token; {self.ledger!r}>"

@@ -1,26 +1,18 @@
 """The model card: what a release is, what it promises and what was public, in Markdown for people.
 
-Words, settings and purposes may come from anybody. They are escaped, so that none of them can become markup, a
-link or a direction of writing.
+Words, settings and purposes may come from anybody, and are escaped.
 """
 
-import json
 import math
-import re
-import string
-from typing import Any
 
-from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.release import details
 from discreet.release.record import Release
-from discreet.release.words import printable
+from discreet.report.markdown import booked, many, plain, settings, table, warning
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown, words_origin
 
 __all__ = ["card"]
 
-_MARKUP = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set(",;'?%/\"=")})
-_DIRECTIONS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 _WORDS = 10
 
 
@@ -35,45 +27,39 @@ def card(release: Release) -> str:
         ("delta", f"{promise.delta:g}"),
         ("found by", promise.accountant),
         ("noise", release.determinism),
-        ("words", words_origin(release, _plain)),
+        ("words", words_origin(release, plain)),
         ("settings", "public"),
         *_numbers(release),
-        *((details.DETAILS[name], _plain(text)) for name, text in release.details.items() if name != "title"),
-        ("review of the words", _plain(release.review or NOT_REVIEWED)),
-    ]
-    bookings = [(_plain(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries]
-    settings = [
-        (_plain(name), _value(value))
-        for name, value in release.configuration.items()
-        if not details.is_detail(name)
+        *((details.DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
+        ("review of the words", plain(release.review or NOT_REVIEWED)),
     ]
     listed = [
-        f"{topic}. {_called(name)}{', '.join(_plain(shown(word)) for word in top)}"
+        f"{topic}. {_called(name)}{', '.join(plain(shown(word)) for word in top)}"
         for topic, (name, top) in enumerate(zip(release.topic_names, release.top_words(_WORDS), strict=True))
     ]
     title = release.details.get("title")
-    size = f"{_many(topics, 'topic')}, {_many(words, 'word')}"
-    return f"""# {f"A private topic model: {size}" if title is None else _plain(shown(title))}
+    size = f"{many(topics, 'topic')}, {many(words, 'word')}"
+    return f"""# {f"A private topic model: {size}" if title is None else plain(shown(title))}
 
-{_warning(release)}{release.guarantee}
+{warning(release, "Fit again")}{release.guarantee}
 
 {attack_risk_sentence(promise, [entry.event for entry in release.ledger.entries])}
 
-{_table(("", ""), facts)}
+{table(("", ""), facts)}
 
 ## What this is
 
 Topics found in a collection of private texts by latent Dirichlet allocation: each topic gives a probability to each of
-{_many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
+{many(words, "word")}. {_may_leave(release)} Words of small probability may be noise alone; the array
 `topic_word_noise`, where there is one, says how large the noise is in each cell.
 
 {_vectors(release)}## What was booked
 
-{_table(("for", "as"), bookings)}
+{booked(release)}
 
 ## Settings
 
-{_table(("name", "value"), settings)}
+{settings(release)}
 
 ## Topics
 
@@ -97,13 +83,7 @@ release.transform(counts)    # topics of other texts: as private as those texts
 
 
 def _called(name: str | None) -> str:
-    return "" if name is None else f"**{_plain(shown(name))}**: "
-
-
-def _warning(release: Release) -> str:
-    if not release.reproducible:
-        return ""
-    return "**Reproducible, not for release.** Fit again without a seed before anything leaves.\n\n"
+    return "" if name is None else f"**{plain(shown(name))}**: "
 
 
 def _may_leave(release: Release) -> str:
@@ -131,7 +111,7 @@ def _vectors(release: Release) -> str:
     if "word_vectors" not in public:
         return ""
     name, digest, coverage, alone = (
-        _plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage", "_alone")
+        plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage", "_alone")
     )
     return f"""## Public word vectors
 
@@ -140,27 +120,3 @@ not trained on these texts: the promise above holds whatever they are, but says 
 may tell of texts that they were trained on. {alone} `discreet evaluate --word-vectors` compares.
 
 """
-
-
-def _many(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
-def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
-    lines = [
-        f"| {head[0]} | {head[1]} |",
-        "| --- | --- |",
-        *(f"| {left} | {right} |" for left, right in rows),
-    ]
-    return "\n".join(lines)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.12g}"
-    return _plain(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _plain(text: str) -> str:
-    """Escape text so that it stays text, on one line."""
-    return " ".join(_DIRECTIONS.sub("\ufffd", printable(text)).translate(_MARKUP).split())

@@ -210,6 +210,10 @@ class PrevalenceRelease(NumbersRelease):
             presenter.write_page(page, Path(path), secret=False)
         return page
 
+    def card(self) -> str:
+        """Return the card in Markdown: what was released, whose presence is protected, what it cost."""
+        return presenter.prevalence_card(self)
+
     def __repr__(self) -> str:
         size = f"{len(self.groups)} groups, {len(self.topics)} topics"
         return f"<PrevalenceRelease: {size}, {self.determinism}; {self.ledger!r}>"
