@@ -55,6 +55,13 @@ def test_what_was_removed_stands_nowhere(tmp_path):
     assert "2 words removed" in (tmp_path / "report.html").read_text()
 
 
+def test_a_name_that_holds_a_removed_word_goes_with_it():
+    made = release().with_topic_names({0: "The Word00007 topic", 1: "word000070 and others"})
+    left = made.without_words(["word00007"])
+    assert "Word00007" not in str(dict(left.configuration))
+    assert "word000070 and others" in left.configuration.values()
+
+
 def test_words_that_get_one_name_are_added_up():
     made = release(noise=0.01)
     left = made.with_word_names({"word00003": "word00001", "word00010": "fever", "word00020": "fever"})

@@ -14,6 +14,7 @@ References
 Dwork, Roth, "The algorithmic foundations of differential privacy" (2014), proposition 2.1.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,8 @@ _LEAST_KEPT = 1e-9
 def without_words(release: "Release", words: Iterable[str]) -> "Release":
     """Return the release without these words; what is left of each topic sums to 1 again.
 
-    Topics weigh what is left of them, so that ``word_weight`` stays what topics and weights amount to.
+    Topics weigh what is left of them, so that ``word_weight`` stays what topics and weights amount to. A name that was
+    given to a topic goes, too, where it holds one of the words.
     """
     gone = _known_words(release, words)
     keep = np.array([word not in gone for word in release.vocabulary])
@@ -58,7 +60,7 @@ def without_words(release: "Release", words: Iterable[str]) -> "Release":
         topic_weight=None if release.topic_weight is None else _shares(release.topic_weight * kept),
         word_weight=None if word_weight is None else _shares(word_weight),
         topic_word_noise=None if noise is None else noise[:, keep] / kept[:, None],
-        configuration=_counted(release, words_removed=len(gone)),
+        configuration=_unnamed(_counted(release, words_removed=len(gone)), gone),
     )
 
 
@@ -172,6 +174,16 @@ def _counted(release: "Release", **done: int) -> dict[str, Any]:
         before = settings.get(REVIEW + name, 0)
         settings[REVIEW + name] = (before if type(before) is int and before > 0 else 0) + count
     return settings
+
+
+def _unnamed(settings: dict[str, Any], gone: Iterable[str]) -> dict[str, Any]:
+    """Return the settings without the topics' names that hold one of these words, in whatever case."""
+    words = {word.casefold() for word in gone}
+    return {
+        name: value
+        for name, value in settings.items()
+        if not name.startswith(TOPIC_NAME) or words.isdisjoint(re.findall(r"\w+", str(value).casefold()))
+    }
 
 
 def _shares(values: Floats) -> Floats:
