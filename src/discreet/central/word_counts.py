@@ -118,7 +118,9 @@ class WordCounts(ChosenCsr):
     @property
     def word_origin(self) -> WordOrigin | None:
         """Where the words come from; where columns are no longer those, which choices they went through, or None."""
-        return self._carried["word_origin"] if self.vocabulary is not None else super().word_origin
+        if self.vocabulary is None:
+            return super().word_origin
+        return self._carried["word_origin"].after(self.column_choices)
 
     def without_owners(self) -> "WordCounts":
         """Return the same counts, each document for itself: nobody is known to have written several."""

@@ -2,14 +2,18 @@
 
 A step between the choice of words and the training (a cast, another format, some columns, a clipped count) makes a new
 matrix, which has no words any more. That its columns were chosen from the texts stays true of it, and what is released
-of it is booked with that choice. So these matrices pass it on to what scipy derives from them.
+of it is booked with that choice. So every public method and operator of scipy passes it on, from the matrix and from
+its operands, where the result is a CSR, CSC or COO matrix.
 
-What scipy puts together anew, ``sparse.hstack`` and ``vstack`` and with them ``FeatureUnion`` and
-``ColumnTransformer``, and what is no matrix of these classes (``csr_array``, ``toarray()``, a frame) does not carry it:
-whether such columns were chosen from the texts is the caller's to vouch for.
+What is no matrix of these classes does not carry it: other formats (``tolil``, ``todok``, ``todia``, ``tobsr``),
+``csr_array``, ``csr_matrix(counts)``, ``toarray()``, a frame; nor does what a plain matrix makes of it
+(``plain - counts``, ``plain.multiply(counts)``, ``plain.maximum(counts)``, ``diags @ counts``), what scipy puts
+together anew (``sparse.hstack`` and ``vstack``, and with them ``FeatureUnion`` and ``ColumnTransformer``) or what is
+made of bare arrays (``counts.data``). Whether such columns were chosen from the texts is the caller's to vouch for.
 """
 
 from functools import wraps
+from inspect import isfunction
 from typing import Any
 
 import scipy.sparse as sp
@@ -19,58 +23,28 @@ from discreet.corpus.words import NUMBERED, WordOrigin, carried
 
 __all__ = ["ChosenColumns", "ChosenCoo", "ChosenCsc", "ChosenCsr", "choices_of", "with_choices"]
 
-#: Methods of scipy that return another matrix, made from this one.
-_DERIVING = (
-    "__abs__",
-    "__add__",
-    "__getitem__",
-    "__matmul__",
-    "__mul__",
-    "__neg__",
-    "__pow__",
-    "__radd__",
-    "__rmatmul__",
-    "__rmul__",
-    "__round__",
-    "__rsub__",
-    "__sub__",
-    "__truediv__",
-    "asformat",
-    "asfptype",
-    "astype",
-    "ceil",
-    "conj",
-    "conjugate",
-    "copy",
-    "dot",
-    "floor",
-    "getH",
-    "getcol",
-    "getrow",
-    "log1p",
-    "maximum",
-    "minimum",
-    "multiply",
-    "power",
-    "reshape",
-    "rint",
-    "sign",
-    "sorted_indices",
-    "sqrt",
-    "tocoo",
-    "tocsc",
-    "tocsr",
-    "transpose",
-    "trunc",
-)
+_COMPARISONS = ("__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__")
+
+
+def _derives(cls: type, name: str) -> bool:
+    """Whether this may make a matrix, or change one: all public methods and operators of scipy."""
+    operator = name in ("__init__", *_COMPARISONS) or (name.startswith("__") and not hasattr(object, name))
+    public = not name.startswith("_") or name in ("_with_data", "_real", "_imag")
+    return (operator or public) and isfunction(getattr(cls, name, None))
 
 
 def _passing_on(method: Any) -> Any:
     @wraps(method)
     def derive(self: Any, *args: Any, **options: Any) -> Any:
         made = method(self, *args, **options)
-        known = made is not self and (isinstance(made, ChosenColumns) or type(made) in _KINDS)
-        return with_choices(made, choices_of(self)) if known else made
+        given = (part for part in (*args, *options.values()) if isinstance(part, ChosenColumns))
+        if made is None or made is self:  # the constructor, and what changes a matrix in place
+            choices = joined(*(part.column_choices for part in given))
+            if choices:
+                self.column_choices = joined(self.column_choices, choices)
+        elif isinstance(made, ChosenColumns) or type(made) in _KINDS:
+            return with_choices(made, joined(*(part.column_choices for part in (self, *given))))
+        return made
 
     return derive
 
@@ -83,8 +57,8 @@ class ChosenColumns:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.__bases__[0] is ChosenColumns:  # a format, and not what stands on it
-            for name in _DERIVING:
-                if hasattr(cls, name) and name not in vars(cls):
+            for name in dir(cls):
+                if name not in vars(cls) and _derives(cls, name):
                     setattr(cls, name, _passing_on(getattr(cls, name)))
 
     @property
