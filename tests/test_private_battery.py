@@ -33,6 +33,7 @@ VOID = "booked as not private, which no finite ledger takes"
 EMPTY_SILO = "a silo without documents is one, too: to refuse it would tell everyone that it has none"
 COINS = "coins for bits and pairs are words of the stream, which no array of noise is drawn for"
 KEPT = "the server keeps the reports, which are what was released"
+ROSTER = "the booking names the roster of keys, and keys are drawn from the seed"
 TWICE = "a round draws topics, noise or not"
 
 
@@ -128,7 +129,11 @@ CASES = {
         {},
     ),
     "PrivateFit": (PrivateFit(topics(), epsilon=2.0), {}, {}),
-    "FederatedLDA, aggregate": (OneSilo(), {}, {"check_bad_counts_are_refused": EMPTY_SILO}),
+    "FederatedLDA, aggregate": (
+        OneSilo(),
+        {},
+        {"check_bad_counts_are_refused": EMPTY_SILO, AT_INFINITY: ROSTER},
+    ),
     "FederatedLDA, bits": (
         OneSilo("bits"),
         {},
