@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import signal
+import threading
 from functools import cache
 
 import numpy as np
@@ -99,6 +100,27 @@ def test_workers_that_are_killed_change_nothing(tmp_path):
         killer = Killer(client, stages)
         assert fit(shards, True, engine=DaskEngine(client), callback=killer) == in_memory(True)
     assert killer.seen == stages
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(20))
+def test_a_kill_at_a_random_moment_changes_nothing(tmp_path, seed):
+    """`pytest -m slow tests/central/test_sharded.py`: one of two workers dies while a fit is under way."""
+    shards = write_shards(corpus(True), tmp_path / "s", shard_documents=30)
+    kills = []
+
+    def kill(worker):
+        os.kill(worker, signal.SIGKILL)
+        kills.append(worker)
+
+    with local_cluster(2) as client:
+        workers = list(client.run(os.getpid).values())
+        timer = threading.Timer(np.random.default_rng(seed).uniform(0.1, 1.5), kill, [workers[seed % 2]])
+        timer.start()
+        while not kills:
+            assert fit(shards, True, engine=DaskEngine(client)) == in_memory(True)
+        timer.join()
 
 
 @pytest.mark.parametrize("owned", [False, True])

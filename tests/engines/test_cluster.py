@@ -103,7 +103,7 @@ def test_a_worker_without_the_package_is_refused(client, monkeypatch):
 def test_without_workers_it_gives_up():
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
         distributed.Client(empty) as connected,
     ):
         before = time.monotonic()

@@ -56,7 +56,7 @@ def engine_for(
         )
     distributed = _distributed()
     if scheduler is None:
-        how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50}
+        how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with (
             distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, memory_limit=0, **how
