@@ -80,6 +80,7 @@ def corpora(folder: Path) -> dict[str, Any]:
     write_corpus(whole, folder / "docword.kos.txt.gz")
     return {
         "list_of_str": some_texts(30),
+        "lists_of_str": [text.split() for text in some_texts(30)],
         "counts": whole.counts,
         "vocabulary": WORDS,
         "owners": np.arange(300) // 3,

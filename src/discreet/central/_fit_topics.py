@@ -60,7 +60,7 @@ _OWN = rules(
 
 
 def fit_topics(
-    texts_or_corpus: Iterable[str] | Corpus | ShardedCorpus,
+    texts_or_corpus: "Iterable[str] | Corpus | ShardedCorpus",
     *,
     epsilon: float,
     delta: float = 1e-6,

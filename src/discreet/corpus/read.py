@@ -60,8 +60,8 @@ def read_corpus(
         content. Or a folder of texts, or an archive of them.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
-        "lines" (a document a line), "mallet". Counts: "uci", "npz", "npy", "ldac", "mtx", "svmlight", "csv-counts",
-        "csv-wide" (a column a word), "parquet-counts".
+        "lines" (a document a line), "mallet". Counts: "uci", "npz", "npy", "shards" (a folder), "ldac", "mtx",
+        "svmlight", "csv-counts", "csv-wide" (a column a word), "parquet-counts".
         By default found from the name.
     text : str, default "text"
         Field that holds the text, or a list of tokens, which are counted as they are (raw text).
