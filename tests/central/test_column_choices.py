@@ -192,6 +192,13 @@ def test_an_older_state_of_the_ledger_is_refused(name, tmp_path):
     with pytest.raises(PrivacyError, match="older state"):
         ESTIMATORS[name](X, ledger=older)
     assert len(older.entries) == 1
+    shutil.copy(tmp_path / "backup.json", path)
+    again = Ledger.open(path)
+    assert (
+        chosen(ledger=again).word_origin.choices != X.word_origin.choices
+    )  # the same event and purpose, booked anew
+    with pytest.raises(PrivacyError, match="older state"):
+        ESTIMATORS[name](X, ledger=again)
 
 
 @pytest.mark.parametrize("name", ["PrivateLDA", "PrivateFit", "TopicPrevalence", "fit_topics"])

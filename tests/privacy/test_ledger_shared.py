@@ -23,6 +23,7 @@ from discreet.privacy.accounting import events
 from discreet.privacy.accounting.gdp import gdp_mu
 from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
 from discreet.privacy.ledger import file as ledger_file
+from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.ledger import Ledger
 
 
@@ -322,6 +323,92 @@ def test_a_copy_of_the_file_is_refused_while_the_original_is_there(tmp_path):
     assert json.loads((tmp_path / "moved.json").read_text())["path"] == str(tmp_path / "moved.json")
     Ledger(5, 1e-6, path=path)  # another one under the old name does not make it a copy
     assert len(Ledger.open(tmp_path / "moved.json").entries) == 2
+
+
+def test_two_copies_without_the_original_are_one_budget_in_a_process(tmp_path):
+    path, one, two = (tmp_path / f"{name}.json" for name in ("ledger", "one", "two"))
+    Ledger(1, 1e-6, path=path)
+    shutil.copy(path, one)
+    shutil.copy(path, two)
+    path.unlink()
+    moved = Ledger.open(one)
+    with pytest.raises(PrivacyError, match=r"two\.json is a copy of .*one\.json: two budgets"):
+        Ledger.open(two)
+    moved.reserve(release_of(0.9), "topics")
+    one.unlink()
+    with pytest.raises(PrivacyError, match=r"two\.json is an older copy of .*one\.json, on which"):
+        Ledger.open(two)
+
+
+def test_a_ledger_that_moves_back_and_forth_is_one_budget(tmp_path):
+    here, there, hidden = (tmp_path / f"{name}.json" for name in ("here", "there", "hidden"))
+    first = Ledger(1, 1e-6, path=here)
+    shutil.copy(here, hidden)
+    here.rename(there)
+    second = Ledger.open(there)
+    hidden.rename(here)
+    with pytest.raises(PrivacyError, match="is a copy of"):
+        first.reserve(release_of(0.9), "topics")
+    assert first.entries == ()
+    second.reserve(release_of(0.5), "topics")
+    there.replace(here)
+    first.reserve(release_of(0.2), "more topics")  # moved back, with all that was booked
+    assert [entry.purpose for entry in Ledger.open(here).entries] == ["topics", "more topics"]
+
+
+def test_a_file_put_back_and_booked_on_anew_is_another_ledger(tmp_path):
+    path, copy = tmp_path / "ledger.json", tmp_path / "copy.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    shutil.copy(path, copy)
+    old = ledger.reserve(release_of(0.5), "topics").entry
+    copy.replace(path)
+    new = Ledger.open(path).reserve(release_of(0.5), "topics").entry
+    assert (old, old.booking) == (new, new.booking)  # to the letter, and yet another booking
+    assert old.digest != new.digest
+    with pytest.raises(PrivacyError, match="lacks bookings"):
+        ledger.spent()
+
+
+def test_a_nonce_is_kept_with_the_ledger_and_left_out_of_records(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger(1, 1e-6, path=path)
+    ledger.plan([(release_of(0.3), "words"), (release_of(0.3), "topics")])
+    again = Ledger.open(path)
+    assert [e.digest for e in again.entries] == [e.digest for e in ledger.entries]
+    assert len({e.digest for e in ledger.entries}) == 2
+    memory = Ledger(1, 1e-6)
+    memory.reserve(release_of(0.3), "words")
+    told = memory.to_json()
+    assert told["entries"][0]["nonce"] == memory.entries[0].nonce
+    told["id"] = "0" * 32  # as another process reads it
+    del told["checksum"]
+    read = Ledger.from_json({**told, "checksum": ledger_file._checksum(told)})
+    assert read.entries[0].digest == memory.entries[0].digest
+    for record in (ledger.to_json(), ledger.snapshot().to_json(), memory.snapshot().to_json()):
+        assert all("nonce" not in entry for entry in record["entries"])
+    for damaged in ("", "0" * 31, "g" * 32, 7, None, ["0" * 32]):
+        values = json.loads(path.read_text())
+        values["entries"][0]["nonce"] = damaged
+        del values["checksum"]
+        values["checksum"] = ledger_file._checksum(values)
+        path.write_text(json.dumps(values))
+        if damaged == "":  # as in a file from before there were any
+            assert len(Ledger.open(path).entries) == 2
+        else:
+            with pytest.raises(PrivacyError, match="nonce"):
+                Ledger.open(path)
+
+
+def test_parts_of_a_division_tell_a_booking_from_another():
+    how = {"booking": 1, "event": release_of(0.5), "purpose": "shares", "nonce": "0" * 32}
+    entries = [
+        Entry(**how),
+        Entry(**how, division="month", touched=("May",)),
+        Entry(**how, division="month", touched=("May", "June")),
+        Entry(**how, division="year", touched=("May",)),
+        Entry(**how | {"nonce": "1" * 32}),
+    ]
+    assert len({entry.digest for entry in entries}) == 5
 
 
 def test_the_content_of_a_file_is_no_ledger_in_memory(tmp_path):

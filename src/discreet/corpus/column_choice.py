@@ -31,7 +31,7 @@ class ColumnChoice:
     booking : int
         Number of the booking there.
     entry : str
-        Digest of that booking: its number, event and purpose.
+        Digest of that booking, with its nonce.
     seeded : bool, default False
         Whether it was made with a seed, so that whoever knows it can undo the noise.
     book : Ledger, optional

@@ -4,8 +4,9 @@ Counts of chosen columns are a function of the texts and of the choice. If the c
 is computed from counts private at another for any fixed columns, then both together are private at the composed cost;
 the second alone promises nothing of the choice, which shows in it: a column of zeros is a word that was not chosen. So
 one ledger must hold both. That the choice stands there is looked up by the number of its booking and the digest of
-what was booked, because a ledger can be put back to an older state of itself. That a seed was used stands there, too,
-in the purpose.
+what was booked, because a ledger can be put back to an older state of itself. The digest holds a random nonce of the
+booking, because the same script, run again on the older state, books the same again. That a seed was used stands
+there, too, in the purpose.
 """
 
 from collections.abc import Sequence

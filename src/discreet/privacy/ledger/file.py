@@ -11,6 +11,7 @@ tidied away while it is held.
 import errno
 import json
 import os
+import re
 import stat
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ SCHEMA = _NAME + "2"
 _OLDER = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
 _LARGEST_NUMBER = 2**53
+_NONCE = re.compile("([0-9a-f]{32})?")
 
 
 class Booked(NamedTuple):
@@ -39,6 +41,7 @@ class Booked(NamedTuple):
     booking: int
     division: str = ""
     touched: tuple[str, ...] = ()
+    nonce: str = ""
 
 
 class Fields(NamedTuple):
@@ -86,6 +89,9 @@ def seal(fields: Fields) -> dict[str, Any]:
     content["entries"] = [
         {"purpose": e.purpose, "event": e.event, "booking": e.booking}
         | ({"division": e.division, "touched": list(e.touched)} if e.touched else {})
+        | (
+            {"nonce": e.nonce} if e.nonce and fields.identity is not None else {}
+        )  # records stay the same for a seed
         for e in fields.entries
     ]
     if fields.identity is not None:
@@ -135,6 +141,8 @@ def check(value: Any) -> Fields:
         raise PrivacyError("the ledger's numbers or entries are none; restore it from a copy.")
     texts = [text for entry in fields.entries for text in (entry.purpose, entry.division, *entry.touched)]
     texts += [text for text in (fields.identity, fields.path) if text is not None]
+    if not all(isinstance(e.nonce, str) and _NONCE.fullmatch(e.nonce) for e in fields.entries):
+        raise PrivacyError("a ledger's booking has a nonce that is none; restore it from a copy.")
     if not all(isinstance(text, str) for text in texts):
         raise PrivacyError("a ledger's purposes, id and path must be text; restore it from a copy.")
     if any(bool(entry.division) != bool(entry.touched) for entry in fields.entries):
@@ -148,8 +156,10 @@ def check(value: Any) -> Fields:
 def _booked(entry: Any, older: bool) -> Booked:
     if older:
         return Booked(entry["event"], entry["purpose"], 0)
-    divided: tuple[Any, ...] = (entry["division"], tuple(entry["touched"])) if "division" in entry else ()
-    return Booked(entry["event"], entry["purpose"], entry["booking"], *divided)
+    divided: tuple[Any, Any] = (
+        (entry["division"], tuple(entry["touched"])) if "division" in entry else ("", ())
+    )
+    return Booked(entry["event"], entry["purpose"], entry["booking"], *divided, entry.get("nonce", ""))
 
 
 def read(path: Path) -> Any:

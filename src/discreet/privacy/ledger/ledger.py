@@ -20,6 +20,7 @@ Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
 Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy", arXiv:2209.15596.
 """
 
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -81,9 +82,9 @@ class Ledger(Statement):
         super().__init__(epsilon, delta, privacy_unit, neighboring, failure_share)
         self._rehearses = False
         if path is not None:
-            self._storage.path = Path(
-                path
-            ).resolve()  # through links, so that all names of a file are one ledger
+            # through links, so that all names of a file are one ledger
+            self._storage.settle(Path(path).resolve(), self._storage.identity)
+            assert self._storage.path is not None
             if not ledger_file.create(self._storage.path, self._sealed((), self._storage.identity)):
                 raise PrivacyError(f"{path} exists already; use Ledger.open({str(path)!r}) to go on with it.")
 
@@ -134,17 +135,8 @@ class Ledger(Statement):
                 f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
-        if fields.path is None and any(entry.booking for entry in ledger._storage.entries):
-            raise PrivacyError(
-                f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
-            )
-        if fields.identity is not None and fields.path is None:
-            raise PrivacyError(
-                f"{path} holds the JSON of a ledger that is kept in a process, not in a file: two such files would be "
-                "two budgets. Read it by Ledger.from_json, or make a ledger of your own."
-            )
-        check_original(path, fields.identity, fields.path)
-        ledger._storage.path, ledger._storage.identity = path, fields.identity
+        check_original(path, fields)
+        ledger._storage.settle(path, fields.identity)
         return ledger
 
     def reserve(
@@ -306,10 +298,11 @@ class Ledger(Statement):
                 asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
                 raise BudgetExceeded(refusal(standing, asked))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
-            new = tuple(Entry(*part, number, division, touched) for part in parts)
+            nonce = secrets.token_hex(16)
+            new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)
             booked = (*storage.entries, *new)
             if turn is not None:
-                storage.identity = storage.identity or new_identity()
+                storage.settle(turn.path, storage.identity or new_identity())
                 turn.write(self._sealed(booked, storage.identity))
             storage.entries = booked
             return new

@@ -10,7 +10,7 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.entry import Entry
+from discreet.privacy.ledger.entry import Entry, begins_with
 from discreet.privacy.ledger.filter import Budget, Standing
 from discreet.privacy.ledger.notebook import ledger_html
 from discreet.privacy.ledger.storage import NeverCopied, Storage
@@ -149,7 +149,7 @@ class Statement(NeverCopied):
 
         epsilon, delta, neighboring, share = self._budget
         written = [
-            ledger_file.Booked(events.to_json(e.event), e.purpose, e.booking, e.division, e.touched)
+            ledger_file.Booked(events.to_json(e.event), e.purpose, e.booking, e.division, e.touched, e.nonce)
             for e in entries
         ]
         path = None if identity is None or self.path is None else str(self.path)
@@ -167,7 +167,7 @@ class Statement(NeverCopied):
         if another or told != (*self._budget, self._privacy_unit):
             raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
         entries = entries_of(found)
-        if entries[: len(storage.entries)] != storage.entries:
+        if not begins_with(entries, storage.entries):
             raise PrivacyError(
                 f"the ledger file {storage.path} lacks bookings that it held before; restore the newer one."
             )
@@ -209,7 +209,8 @@ def entries_of(fields: ledger_file.Fields) -> tuple[Entry, ...]:
     from discreet.privacy.accounting import events
 
     entries = tuple(
-        Entry(events.from_json(e.event), e.purpose, e.booking, e.division, e.touched) for e in fields.entries
+        Entry(events.from_json(e.event), e.purpose, e.booking, e.division, e.touched, e.nonce)
+        for e in fields.entries
     )
     for entry in entries:
         list(events.leaves(entry.event))

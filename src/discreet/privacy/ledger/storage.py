@@ -2,7 +2,9 @@
 
 A ledger has an identity, a random number, as long as it can be booked on. Whatever is made from its JSON in the same
 process has the same storage, so that one JSON cannot become two budgets there. A ledger file names its own path; a copy
-of it under another name is refused while the file that it names is there.
+of it under another name is refused while the file that it names is there. And a process remembers under which path it
+opened a ledger: another path is taken for the same file, moved, only where the first is gone and no booking is missing;
+from then on nothing can be booked under the first.
 """
 
 import os
@@ -15,13 +17,14 @@ from typing import Any, Self
 
 from discreet.errors import PrivacyError
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.entry import Entry
+from discreet.privacy.ledger.entry import Entry, begins_with
 from discreet.privacy.ledger.filter import Budget, Standing
 from discreet.privacy.ledger.parts import Standings
 
 __all__ = ["NeverCopied", "Storage", "check_original", "new_identity", "storage_of"]
 
 _told: dict[str, "Storage"] = {}
+_homes: dict[str, "Storage"] = {}  # of ledger files: opened or booked on last in this process
 _telling = threading.Lock()
 
 
@@ -101,6 +104,31 @@ class Storage:
             with ledger_file.locked(self.path) as turn:
                 yield turn
 
+    def settle(self, path: Path, identity: str | None) -> None:
+        """Be the storage of a ledger file that was read, at its path.
+
+        Takes no lock, which a fork could keep: of two copies that are opened at once, one is found at its next booking.
+
+        Raises
+        ------
+        PrivacyError
+            Where this process opened the same ledger under another path, which is still there, or which held bookings
+            that this file lacks.
+        """
+        self.path, self.identity = path, identity
+        if identity is None:
+            return
+        home = _homes.setdefault(identity, self)
+        if home.path is not None and home.path != path:
+            if _is_there(home.path, path, identity):
+                raise PrivacyError(_copy_of(path, home.path))
+            if not begins_with(self.entries, home.entries):
+                raise PrivacyError(
+                    f"the ledger file {path} is an older copy of {home.path}, on which this process has booked since: "
+                    "it would spend the same budget twice. Put that file back."
+                )
+        _homes[identity] = self
+
     def tell(self) -> str:
         """Return the identity for JSON, and remember that it was told."""
         assert self.identity is not None
@@ -123,7 +151,7 @@ def storage_of(identity: str, entries: tuple[Entry, ...], budget: Budget) -> Sto
             storage = Storage(budget)
             storage.identity, storage.entries = identity, entries
             _told[identity] = storage
-        elif entries[: len(storage.entries)] == storage.entries:
+        elif begins_with(entries, storage.entries):
             storage.entries = entries
         else:
             raise PrivacyError(
@@ -133,17 +161,36 @@ def storage_of(identity: str, entries: tuple[Entry, ...], budget: Budget) -> Sto
         return storage
 
 
-def check_original(path: Path, identity: str | None, named: str | None) -> None:
-    """Raise ``PrivacyError`` where a ledger file is a copy, and what it was copied from is still there."""
-    if identity is None or named is None or named == str(path):
-        return
-    original = Path(named)
+def check_original(path: Path, fields: ledger_file.Fields) -> None:
+    """Raise ``PrivacyError`` where a file is no ledger to book on, or a copy of one that is still there."""
+    identity, named = fields.identity, fields.path
+    if named is None and any(entry.booking for entry in fields.entries):
+        raise PrivacyError(
+            f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
+        )
+    if identity is not None and named is None:
+        raise PrivacyError(
+            f"{path} holds the JSON of a ledger that is kept in a process, not in a file: two such files would be "
+            "two budgets. Read it by Ledger.from_json, or make a ledger of your own."
+        )
+    if identity is not None and named is not None and named != str(path):
+        original = Path(named)
+        if _is_there(original, path, identity):
+            raise PrivacyError(_copy_of(path, original))
+
+
+def _is_there(original: Path, path: Path, identity: str | None) -> bool:
+    """Tell whether another file holds the same ledger."""
     try:
-        if original.samefile(path) or ledger_file.check(ledger_file.read(original)).identity != identity:
-            return
+        return (
+            not original.samefile(path) and ledger_file.check(ledger_file.read(original)).identity == identity
+        )
     except (OSError, PrivacyError):
-        return
-    raise PrivacyError(
-        f"the ledger file {path} is a copy of {original}: two budgets for one text. Open {original}; to move a ledger, "
-        "take the old file away."
+        return False
+
+
+def _copy_of(path: Path, original: Path) -> str:
+    return (
+        f"the ledger file {path} is a copy of {original}: two budgets for one text. Open {original}; to move a "
+        "ledger, take the old file away."
     )
