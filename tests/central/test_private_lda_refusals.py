@@ -11,7 +11,7 @@ from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.central import private_lda as module
 from discreet.corpus.words import FROM_TEXT
-from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, LargeDeltaWarning, ParameterError, PrivacyError
 
 # ---- refusals
 
@@ -150,6 +150,15 @@ def test_a_hopeless_fit_is_refused_before_booking_where_a_bound_is_public():
     model = make(**{**hopeless, "allow_unlearnable": True}).fit(corpus)
     assert model.forecast_.difficulty > 30
     assert "mostly noise" in model.release_.configuration["forecast"]
+
+
+def test_a_delta_above_one_over_the_units_is_warned_about():
+    corpus = random_counts(3000, 40, 3)
+    with pytest.warns(
+        LargeDeltaWarning, match=r"delta = 0.01 is too large: there are about [23],\d\d\d documents"
+    ):
+        make(n_topics=2, epsilon=2.0, delta=0.01).fit(corpus)
+    make(n_topics=2, epsilon=2.0, delta=1e-6).fit(corpus)  # warnings are errors here
 
 
 def test_the_limit_of_the_refusal_is_thirty():

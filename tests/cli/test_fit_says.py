@@ -46,6 +46,13 @@ def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
     )
 
 
+def test_how_many_words_were_chosen_and_what_was_forecast_is_said(capsys, notes, tmp_path):
+    _, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
+    release = Release.load(tmp_path / "model")
+    assert f"{len(release.vocabulary)} words were chosen privately" in said
+    assert "".join(release.configuration["forecast"].split()) in "".join(said.split())  # lines are broken
+
+
 def test_owners_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp_path):
     corpus = Corpus(COUNTS, WORDS, np.arange(900) // 3)
     for name in ("c.npz", "c.mtx"):

@@ -254,8 +254,11 @@ def test_bad_parameters_book_nothing(parameters, message, wards):
     ],
 )
 def test_bad_labels_are_named(by, message):
-    with pytest.raises(CorpusError, match=message):
-        TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0).fit(X, by=by)
+    ledger = Ledger(1.0, 1e-6)
+    with pytest.raises(CorpusError, match=message) as caught:
+        TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0, ledger=ledger).fit(X, by=by)
+    assert len(ledger.entries) == 1
+    assert str(caught.value).endswith("The cost stays booked.")
 
 
 def test_other_takes_what_is_not_listed(wards):

@@ -36,6 +36,8 @@ def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():
     fit = PrivateFit(RELEASE, epsilon=0.5, random_state=0).fit(HELD_OUT).release_
     page = RELEASE.to_html(fit=fit)
     low, high = (100 * np.exp(-end) for end in reversed(fit.interval()))
+    assert [100 * end for end in fit.ratio_interval()] == pytest.approx([low, high])
+    assert low < 100 * fit.perplexity_ratio < high
     assert f"{100 * fit.perplexity_ratio:.1f}&nbsp;% of that of word frequencies alone" in page
     assert f"{low:.1f} to {high:.1f}&nbsp;%" in page
     assert "ε&nbsp;=&nbsp;0.5" in page

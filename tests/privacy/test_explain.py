@@ -203,6 +203,17 @@ def test_the_forecast_grows_with_difficulty():
     assert learnability(10, 2, 5.0, math.inf).difficulty == 0
 
 
+def test_few_words_are_not_good_however_little_noise_there_is():
+    for words, topics in ((1, 5), (3, 2), (39, 20)):
+        told = learnability(words, topics, 1e6, 1.0)
+        assert told.verdict == "too few words"
+        assert "good" not in told.in_words()
+        assert f"{words} word" in told.in_words()
+    enough = learnability(40, 20, 1e6, 1.0)
+    assert enough.verdict == "good"
+    assert "on these 40 words, and on no others" in enough.in_words()
+
+
 # ---- the sentence of the privacy label
 
 

@@ -2,9 +2,11 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 from tests.report.report_cases import HOSTILE, release
+from tests.report.test_noisy_topics import with_noise_topics
 
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
@@ -41,6 +43,31 @@ def test_the_card_says_it_all():
     assert "columns are numbered" in release().with_settings(words="numbered").card()
     assert "not stated" in release().with_settings(words="chosen").card()  # no choice is booked
     assert card.endswith("\n")
+
+
+def test_the_card_says_nothing_that_its_figures_contradict():
+    """A report may lose epsilon = 208: then the card must not say that nothing tells of a single one."""
+    assert "nothing in it tells" not in release(epsilon=208.0).card()
+    assert "limits what it can tell of a single document" in release().card()
+
+
+def test_a_delta_above_one_over_the_units_is_warned_about_on_the_card():
+    made = release()
+    loud = Ledger(2, 0.01)
+    loud.reserve(events.gaussian(5.0), "topics")
+    card = replace(made, ledger=loud).card()
+    assert "delta = 0.01 is too large" in card
+    assert "about 1,234 documents" in card
+    assert "about 12 of them" in card
+    assert "too large" not in made.card()
+
+
+def test_a_forecast_is_no_praise_of_topics_that_are_noise():
+    good = "Learnability: x = 0.0092 (good)."
+    noisy, truth = with_noise_topics()
+    said = f"{sum(truth)} of {len(truth)} topics are mostly noise: the forecast did not hold there"
+    assert said in noisy.with_settings(forecast=good).card().replace("\\", "")
+    assert "did not hold" not in release().with_settings(forecast=good).card()
 
 
 def test_the_card_is_the_same_for_the_same_release():

@@ -1,5 +1,7 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
+import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -13,8 +15,9 @@ from discreet.central.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
 from discreet.engines import Engine
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LargeDeltaWarning
 from discreet.privacy.ledger.ledger import Reservation
+from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
@@ -131,6 +134,9 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         # Whoever chose words knows the text, and on which ledger.
         self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
         fitted = self._train(data, plan, booking.reservation)
+        weak = large_delta(booking.ledger.delta, fitted.n_units_noisy, self.privacy_unit)
+        if weak is not None and math.isfinite(booking.ledger.epsilon):
+            warnings.warn(weak, LargeDeltaWarning, stacklevel=3)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
         self.n_features_in_ = len(data.words)

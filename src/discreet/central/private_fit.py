@@ -67,7 +67,7 @@ class PrivateFit(PrivateEstimator):
     Attributes
     ----------
     release_ : FitRelease
-        ``gain``, ``interval()``, ``perplexity_ratio``, ``in_words()``, ``save``.
+        ``gain``, ``interval()``, ``perplexity_ratio``, ``ratio_interval()``, ``in_words()``, ``save``.
 
     Notes
     -----

@@ -135,6 +135,7 @@ def fit(
     from discreet.corpus import TEXT_FORMATS, ShardedCorpus, find_format
     from discreet.corpus.fields import field_names
     from discreet.corpus.word_vectors import check_vector_file
+    from discreet.report.noisy_topics import forecast_told
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -225,6 +226,14 @@ def fit(
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         given = {} if prevalence is None else {"prevalence": prevalence, "by": documents.labels}
         release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
+    if not documents.word_origin.is_public:
+        n_words = len(release.vocabulary)
+        say.print(
+            f"{n_words:,} word{'s were' if n_words != 1 else ' was'} chosen privately; the topics know no others."
+        )
+    forecast = forecast_told(release)
+    if forecast is not None:
+        say.print(forecast, markup=False)
     if token_pattern is not None:  # `transform` must take new texts apart in the same way
         release = release.with_settings(token_pattern=token_pattern)
     release = with_details(

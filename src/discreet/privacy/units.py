@@ -18,6 +18,7 @@ __all__ = [
     "check_delta",
     "check_epsilon",
     "check_unit",
+    "large_delta",
     "round_up",
 ]
 
@@ -76,6 +77,25 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
             "publishing one unit at random would satisfy it; lower delta.",
         )
     return float(delta)
+
+
+def large_delta(delta: float, n_units: float | None, privacy_unit: str) -> str | None:
+    """Say so where delta is above 1 over a released number of units: then it promises hardly anything.
+
+    Parameters
+    ----------
+    delta : float
+    n_units : float or None
+        Noisy number of units; None where it is not told.
+    privacy_unit : str
+    """
+    if n_units is None or delta * n_units <= 1:
+        return None
+    return (
+        f"delta = {delta:g} is too large: there are about {n_units:,.0f} {privacy_unit}s, and to publish about "
+        f"{delta * n_units:,.0f} of them as they are would keep to it. Take a delta "
+        f"far below 1/{n_units:.0f}, such as 1e-6."
+    )
 
 
 def check_unit(privacy_unit: Any, neighboring: Any) -> None:

@@ -93,11 +93,11 @@ class FitRelease(NumbersRelease):
 
     @property
     def perplexity_ratio(self) -> float:
-        """Perplexity under the model as a part of that under the unigram, the mean over units: exp(-gain)."""
+        """Perplexity under the model as a part of that under the unigram: exp(-gain); see :meth:`ratio_interval`."""
         return math.exp(-self.gain)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval that holds the exact mean gain of these documents with probability ``level``."""
+        """Return an interval that holds the exact mean gain, in nats, of these documents with probability ``level``."""
         if not (isinstance(level, int | float) and 0 < level < 1):
             raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
         reach = float(ndtri((1 + level) / 2)) ** 2 * self.noise**2
@@ -110,9 +110,14 @@ class FitRelease(NumbersRelease):
         low, high = ((middle + side * root) / a * self.bound for side in (-1, 1))
         return max(low, -self.bound), min(high, self.bound)
 
+    def ratio_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return :meth:`interval`, of the gain in nats, as an interval of ``perplexity_ratio``."""
+        low, high = self.interval(level)
+        return math.exp(-high), math.exp(-low)
+
     def in_words(self) -> str:
         """Say how good the model is, against the unigram."""
-        low, high = (100 * (1 - math.exp(-end)) for end in self.interval())
+        low, high = (100 * (1 - ratio) for ratio in reversed(self.ratio_interval()))
         told = 100 * (1 - self.perplexity_ratio)
         seeded = " The noise came from a seed: reproducible, not for release." if self.reproducible else ""
         if low <= 0 <= high:

@@ -6,9 +6,11 @@ Words, settings and purposes may come from anybody, and are escaped.
 import math
 
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.units import large_delta
 from discreet.release import details
 from discreet.release.record import Release
 from discreet.report.markdown import booked, many, plain, settings, table, warning
+from discreet.report.noisy_topics import forecast_told
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown, words_origin
 
 __all__ = ["card"]
@@ -25,6 +27,7 @@ def card(release: Release) -> str:
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("epsilon", epsilon_shown(promise.epsilon)),
         ("delta", f"{promise.delta:g}"),
+        *_large_delta(release),
         ("found by", promise.accountant),
         ("noise", release.determinism),
         ("words", words_origin(release, plain)),
@@ -59,7 +62,7 @@ Topics found in a collection of private texts by latent Dirichlet allocation: ea
 
 ## Settings
 
-{settings(release)}
+{settings(release, forecast=forecast_told(release))}
 
 ## Topics
 
@@ -91,8 +94,16 @@ def _may_leave(release: Release) -> str:
     if math.isinf(release.promise.epsilon):
         return f"It was fitted without privacy, and may tell of any single {unit}: do not publish it."
     return (
-        f"Everything in this folder is covered by the promise above; nothing in it tells of a single {unit}."
+        f"Everything in this folder is covered by the promise above, which limits what it can tell of a single {unit}, "
+        "and says how far."
     )
+
+
+def _large_delta(release: Release) -> list[tuple[str, str]]:
+    """Warn where delta allows to publish units as they are."""
+    promise = release.promise
+    said = large_delta(promise.delta, release.n_units_noisy, promise.privacy_unit)
+    return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**{said}**")]
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:

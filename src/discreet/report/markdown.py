@@ -31,11 +31,12 @@ def booked(release: Promised) -> str:
     )
 
 
-def settings(release: Promised) -> str:
-    """Return the table of the public settings."""
-    public = release.configuration.items()
+def settings(release: Promised, **said: str | None) -> str:
+    """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
+    public = {name: said.get(name) or value for name, value in release.configuration.items()}
     return table(
-        ("name", "value"), [(plain(name), _value(value)) for name, value in public if not is_detail(name)]
+        ("name", "value"),
+        [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.release.record import Release
 
-__all__ = ["mostly_noise", "noise_share", "overall", "told"]
+__all__ = ["forecast_told", "mostly_noise", "noise_share", "overall", "told"]
 
 _MOSTLY = 0.3
 
@@ -49,6 +49,14 @@ def mostly_noise(release: Release) -> NDArray[np.bool_]:
     if share is None or len(share) == 1:
         return np.zeros(len(release.topic_word), dtype=np.bool_)
     return share >= _MOSTLY
+
+
+def forecast_told(release: Release) -> str | None:
+    """Return the forecast of a release, which knew no text, and what its topics say against it; None without one."""
+    forecast, noise = release.configuration.get("forecast"), told(release)
+    if not isinstance(forecast, str) or noise is None:
+        return forecast if isinstance(forecast, str) else None
+    return f"{forecast} But {noise}: the forecast did not hold there."
 
 
 def told(release: Release) -> str | None:

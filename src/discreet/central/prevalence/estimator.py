@@ -38,7 +38,7 @@ from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus.owners import check_same_rows
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -220,7 +220,10 @@ class TopicPrevalence(PrivateEstimator):
         counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
         self._notice(booking, counts)
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
-        groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
+        try:
+            groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
+        except CorpusError as fault:
+            raise CorpusError(*fault.args, " The cost stays booked.") from None
         tell(self.callback, "finding topics of documents", 0, 1)
         doc_topic = topics.transform(X, n_jobs=self.n_jobs)
         tell(self.callback, "finding topics of documents", 1, 1)

@@ -10,6 +10,8 @@ __all__ = ["HOPELESS", "Learnability", "beside_public_vectors", "learnability"]
 
 #: Above this, training refuses unless it is told to go on.
 HOPELESS = 30.0
+#: Fewer words a topic than this tell no topics apart.
+_WORDS_A_TOPIC = 2
 #: Below this n mu, public word vectors alone were better than training with them on every corpus measured; above the
 #: second, on none.
 VECTORS_ALONE, TEXTS_TEACH = 600.0, 4500.0
@@ -23,22 +25,35 @@ class Learnability:
     ----------
     difficulty : float
         x = words times topics, over units times mu.
-    verdict : {"good", "usable", "weak", "mostly noise"}
+    verdict : {"good", "usable", "weak", "mostly noise", "too few words"}
+        The last where few words are read, so that noise is no hindrance, but there is little to tell topics by: fewer
+        than two words a topic.
     expected_gap : float
         Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
     units_for_five_percent : float
         About how many units would bring the gap to 5 % (difficulty 2.2), all else being equal.
+    n_words, n_topics : int
+        Of which the forecast is: words that were not chosen are nowhere in it.
     """
 
     difficulty: float
     verdict: str
     expected_gap: float
     units_for_five_percent: float
+    n_words: int
+    n_topics: int
 
     def in_words(self) -> str:
         """Return the forecast as a sentence."""
+        if self.verdict == "too few words":
+            words = "1 word" if self.n_words == 1 else f"{self.n_words} words"
+            return (
+                f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
+                "more documents or a larger epsilon let more words be chosen, and fewer topics need fewer."
+            )
         said = (
-            f"Learnability: x = {self.difficulty:.2g} ({self.verdict}); perplexity is expected to lie about "
+            f"Learnability: x = {self.difficulty:.2g} ({self.verdict}); perplexity on these {self.n_words:,} words, "
+            "and on no others, is expected to lie about "
         )
         said += f"{100 * self.expected_gap:.2g} % above that of a model without privacy"
         if self.difficulty >= 2.2:
@@ -64,9 +79,11 @@ def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Lear
         if difficulty < limit:
             verdict = name
             break
+    if verdict != "mostly noise" and n_words < _WORDS_A_TOPIC * n_topics:
+        verdict = "too few words"
     gap = 0.016 * difficulty**1.5 if difficulty < 3 else 0.031 * difficulty**0.83
     needed = n_words * n_topics / (2.2 * mu) if mu > 0 else math.inf
-    return Learnability(difficulty, verdict, gap, needed)
+    return Learnability(difficulty, verdict, gap, needed, n_words, n_topics)
 
 
 def beside_public_vectors(n_units: float, mu: float) -> str:
