@@ -65,10 +65,10 @@ def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice
         return X
     if len(found) != len(words) or set(found) != set(words):
         known = set(words)
-        n_other = sum(word not in known for word in found)
+        n_other, n_missing = sum(word not in known for word in found), len(known - set(found))
         raise CorpusError(
             f"the {what} are of other words than the model: {n_other} of their {len(found)} are not among its "
-            f"{len(words)}; {advice}."
+            f"{len(words)}, and {n_missing} of its words are missing; {advice}."
         )
     column_of = {word: column for column, word in enumerate(found)}
     order = [column_of[word] for word in words]

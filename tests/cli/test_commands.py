@@ -229,3 +229,16 @@ def test_the_command_runs_as_a_module(letters):
     done = module("topics", str(letters.parent / "no-such-model"))
     assert done.returncode == 2, done
     assert "no-such-model" in done.stderr
+
+
+def test_help_on_a_narrow_terminal_cuts_no_name_of_an_option(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["fit", "--help"]) == 0
+    told = capsys.readouterr().out
+    for option in ("--vocabulary-is-public", "--person, --author", "--other-spending", "--allow-unlearnable"):
+        assert option in told
+    assert "\\t is" in told
+    assert "\\\\t" not in told
+    assert run(["--help"]) == 0
+    assert "…" not in told + (listed := capsys.readouterr().out)
+    assert listed.count("...") == 1  # of the usage

@@ -72,3 +72,27 @@ def test_owners_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp
         fit(capsys, tmp_path / f"d{name}", tmp_path / f"{name} told")
         release = Release.load(tmp_path / f"{name} told")
         assert release.configuration["words_declared_by"] == "--vocabulary-is-public of discreet convert"
+
+
+def test_a_document_that_stands_in_the_header_is_not_shown(capsys, tmp_path):
+    path = tmp_path / "headerless.csv"
+    path.write_text('body,"My manager Brannigan shouted",ward\n' + "apple bed,x,y\nbed lion,x,y\n" * 400)
+    code, said = fit(capsys, path, tmp_path / "model", "--text", "body")
+    assert code == 0, said
+    assert "Fields seen: body, ward and 1 with another name. Use --person FIELD" in said
+    assert "Brannigan" not in said
+
+
+def test_options_of_groups_need_a_field(capsys, notes, tmp_path):
+    for option in (("--every", "month", "--from", "2025-01"), ("--unlisted", "x"), ("--private-groups",)):
+        code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", *option)
+        assert code == 2
+        assert f"{', '.join(o for o in option if o.startswith('--'))}: groups need" in said
+        assert "--by FIELD" in said
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_missing_field_is_called_as_its_option(capsys, notes, tmp_path):
+    code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", "--person", "who")
+    assert code == 2
+    assert "no field for --person who;" in said

@@ -203,3 +203,38 @@ def test_names_of_wards_are_chosen_privately(ward_notes, tmp_path):
     made = PrevalenceRelease.load(tmp_path / "w.json")
     assert made.groups == ("north", "south", "west")
     assert "chosen privately" in made.to_html()
+
+
+def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
+    with (tmp_path / "notes.csv").open("w", newline="") as file:
+        rows = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    topics = PrivateLDA(2, epsilon=8.0, privacy_unit="author", allow_unlearnable=True)
+    counts = np.ones((40, len(WORDS)), int)
+    release = topics.fit(counts, owners=np.arange(40) // 2).release_
+    replace(release, vocabulary=tuple(WORDS)).save(tmp_path / "of persons")
+    (tmp_path / "one.txt").write_text("north\n")
+    for name, model, more, told in (
+        ("a", ward_notes / "model", (), "Protecting each document. Use --person"),
+        ("b", tmp_path / "of persons", (), "though the topics protect persons"),
+        ("c", tmp_path / "of persons", ("--person", "patient"), "Protecting each person (field 'patient')"),
+    ):
+        arguments = ["prevalence", model, "--corpus", tmp_path / "notes.csv", "--delimiter", ";", *more]
+        arguments += [
+            "--text",
+            "body",
+            "--by",
+            "ward",
+            "--groups",
+            tmp_path / "one.txt",
+            "--unlisted",
+            "leave_out",
+        ]
+        assert run([str(part) for part in [*arguments, "--out", tmp_path / f"{name}.json"]]) == 0
+        said = capsys.readouterr().err
+        assert told in said
+        assert "least in" not in said  # there is one group
+        lines = [line for line in said.splitlines() if line.startswith("reading")]
+        assert len(lines) == len(set(lines))

@@ -118,3 +118,12 @@ def test_what_cannot_be_done_is_said(model, tmp_path, call, message, capsys):
 def test_a_fit_ends_with_advice_to_review(tmp_path, capsys):
     hand_over(release(), tmp_path / "model", None, console())
     assert capsys.readouterr().err.rstrip().endswith(f"discreet review {tmp_path / 'model'}")
+
+
+def test_nothing_to_look_at_is_said_without_a_table(model, monkeypatch, capsys):
+    monkeypatch.setattr("discreet.report.suspicion.suspicious_words", lambda *args, **how: [])
+    assert run(["review", "model"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("No word looks suspicious.")
+    assert "most suspicious first" not in said
+    assert "first words of topic" not in said

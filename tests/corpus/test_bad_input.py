@@ -73,7 +73,7 @@ CASES = [
         ["9 problems: line 2", "line 6", "and 4 more"],
     ),
     ("a.jsonl", GOOD + f"{SECRET}\n" * 5000, {}, ["at least 100 problems"]),
-    ("a.jsonl", line(text="..."), {}, ["no words in 1 documents"]),
+    ("a.jsonl", line(text="..."), {}, ["no words in 1 document;"]),
     (
         "a.jsonl",
         GOOD.encode() + b'{"text": "caf\xe9"}\n',

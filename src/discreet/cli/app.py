@@ -39,6 +39,7 @@ _ClickException: Any = _UsageError.__base__
 
 #: What parameters of the library are called on the command line, where that is not ``--name``.
 _OPTIONS = {
+    "author": "--person",
     "division": "--disjoint",
     "end": "--to",
     "freq": "--every",
@@ -62,6 +63,10 @@ _OPTIONS = {
 _OPTIONS_OF = {
     "audit": {"n_jobs": "--jobs"},
     "convert": {"format": "--from or --to"},
+    "fit": {"label": "--by"},
+    "perturb": {"label": "--name"},
+    "prevalence": {"label": "--by"},
+    "transform": {"label": "--id"},
 }
 
 REFUSED = 2
@@ -73,27 +78,32 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # its tables cut the names of options at 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(fit.fit)
-app.command()(report.report)
-app.command()(review.review)
-app.command()(topics.topics)
-app.command()(compare.compare)
-app.command()(transform.transform)
-app.command()(read.read)
-app.command()(budget.budget)
-app.command()(prevalence.prevalence)
-app.command()(perturb.perturb)
-app.command()(collect.collect)
-app.command()(choose_topics.choose_topics)
-app.command()(convert.convert)
-app.command()(vectors.vectors)
-app.command()(evaluate.evaluate)
-app.command()(audit.audit)
-app.command()(demo.demo)
-app.command()(warmup.warmup)
-app.add_typer(silo.app, name="silo")
+for _command in (
+    fit.fit,
+    report.report,
+    review.review,
+    topics.topics,
+    compare.compare,
+    transform.transform,
+    read.read,
+    budget.budget,
+    prevalence.prevalence,
+    perturb.perturb,
+    collect.collect,
+    choose_topics.choose_topics,
+    convert.convert,
+    vectors.vectors,
+    evaluate.evaluate,
+    audit.audit,
+    demo.demo,
+    warmup.warmup,
+):
+    # The whole first sentence, which would be cut otherwise.
+    app.command(short_help=str(_command.__doc__).partition("\n")[0])(_command)
+app.add_typer(silo.app, name="silo", short_help=silo.app.info.help)
 
 
 def _show_version(wanted: bool) -> None:

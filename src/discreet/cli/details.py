@@ -13,7 +13,7 @@ __all__ = ["Contact", "OtherSpending", "Owner", "Period", "Title", "today", "wit
 Title = Annotated[str | None, typer.Option(help="Title of card and report.")]
 Owner = Annotated[str | None, typer.Option(help="Who answers for the release.")]
 Contact = Annotated[str | None, typer.Option(help="Where questions go.")]
-Period = Annotated[str | None, typer.Option(help="From when the texts are.")]
+Period = Annotated[str | None, typer.Option(help="When the texts were written.")]
 OtherSpending = Annotated[
     str | None, typer.Option(help="What else was spent on these texts, outside this ledger.")
 ]

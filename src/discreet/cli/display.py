@@ -56,10 +56,16 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
 
             yield show
     else:
-        lines = console()
+        lines, last = console(), ("", 0, 0)
 
         def say(stage: str, done: int, total: int) -> None:
-            if done == total or total <= 20:
+            nonlocal last
+            if (done == total or total <= 20) and last != (
+                stage,
+                done,
+                total,
+            ):  # a reader may say twice that it is done
+                last = (stage, done, total)
                 lines.print(f"{stage} {done}/{total}", markup=False)
 
         yield say

@@ -11,6 +11,7 @@ import typer
 
 from discreet.cli.options import (
     Author,
+    Delimiter,
     Delta,
     Encoding,
     FileFormat,
@@ -43,6 +44,7 @@ def evaluate(
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
     vocabulary: Annotated[
         Path | None, typer.Option(help="The word of each column, one a line (counts).")
     ] = None,
@@ -120,6 +122,7 @@ def evaluate(
             tokens,
             text=text,
             encoding=encoding,
+            delimiter=delimiter,
             vocabulary=vocabulary,
             label=label,
             labels=labels,
@@ -134,6 +137,7 @@ def evaluate(
                 tokens,
                 text=reference_text,
                 encoding=encoding,
+                delimiter=delimiter,
                 vocabulary=reference_vocabulary,
                 callback=callback,
             )

@@ -165,6 +165,19 @@ def fit(
         raise ParameterError(
             "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
         )
+    idle = {
+        "--groups": groups,
+        "--every": every,
+        "--from": start,
+        "--to": end,
+        "--private-groups": private_groups or None,
+        "--unlisted": unlisted,
+    }
+    idle = [option for option, value in idle.items() if value is not None]
+    if by is None and idle:
+        raise ParameterError(
+            f"{', '.join(idle)}: groups need the field that names them, --by FIELD, and a new file, --shares FILE."
+        )
     if not 0 < by_share < 1:
         raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
     prevalence = None
@@ -216,8 +229,8 @@ def fit(
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
-    seen = field_names(corpus, known, encoding=encoding or "utf-8")
-    say.print(_promise(settings, seen, author), markup=False)
+    seen, n_others = field_names(corpus, known, encoding=encoding or "utf-8")
+    say.print(_promise(settings, seen, n_others, author), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if prevalence is not None:
         check_labels(prevalence, documents.labels, documents.n_documents)
@@ -251,18 +264,20 @@ def fit(
         say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
-def _promise(settings: dict[str, Any], seen: list[str], field: str | None) -> str:
+def _promise(settings: dict[str, Any], seen: list[str], n_others: int, field: str | None) -> str:
     """Say in one line whom this run protects, before it does anything."""
     budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
     shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
+    if n_others:  # not shown: they may be text of a file without a header
+        shown += f" and {n_others} with {'another name' if n_others == 1 else 'other names'}"
     fields = f" Fields seen: {shown}." if seen else ""
     if settings["privacy_unit"] == "author":
         known_by = "the file's owners" if field is None else f"field {field!r}"
         return f"Protecting each person ({known_by}), with all documents of one: {budget}.{fields}"
     advice = (
-        "Use --person FIELD if one person wrote several."
+        "Use --person FIELD if one person may have written several documents."
         if seen
-        else "If one person wrote several, say whose."
+        else "If one person may have written several, say whose they are."
     )
     return f"Protecting each document: {budget}.{fields} {advice}"
 
@@ -272,7 +287,7 @@ def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any
     origin = documents.word_origin
     if origin.is_public:
         return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
-    source = "of the texts" if vocabulary is None else f"of {vocabulary}"
+    source = "of the words of the texts" if vocabulary is None else f"of the words of {vocabulary}"
     flag = (
         ""
         if origin.kind == "from text"

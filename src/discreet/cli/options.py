@@ -77,7 +77,7 @@ VocabularyIsPublic = Annotated[
     ),
 ]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
-Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\\\t is a tab.")]
+Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\t is a tab.")]
 SkipEmpty = Annotated[
     bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
 ]

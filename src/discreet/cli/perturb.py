@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Force, Quiet, Seed, Text, check_output_file
+from discreet.cli.options import Delimiter, Encoding, FileFormat, Force, Quiet, Seed, Text, check_output_file
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def perturb(
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
     seed: Seed = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -74,7 +75,13 @@ def perturb(
 
     check_output_file(out, force=force)
     known = load_vocabulary(vocabulary)
-    options: dict[str, Any] = {"text": text, "encoding": encoding, "vocabulary": known, "label": name}
+    options: dict[str, Any] = {
+        "text": text,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "vocabulary": known,
+        "label": name,
+    }
     corpus = read_corpus(
         documents, file_format, **{key: value for key, value in options.items() if value is not None}
     )

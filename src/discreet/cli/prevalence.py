@@ -18,6 +18,7 @@ from discreet.cli.groups import (
 )
 from discreet.cli.options import (
     Author,
+    Delimiter,
     Delta,
     Encoding,
     FileFormat,
@@ -25,12 +26,14 @@ from discreet.cli.options import (
     Model,
     Quiet,
     Seed,
+    SkipEmpty,
     Text,
     Threads,
     check_output_file,
 )
 
 if TYPE_CHECKING:
+    from discreet.release import Release
     from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["prevalence"]
@@ -58,6 +61,8 @@ def prevalence(
     author: Author = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_empty: SkipEmpty = False,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="File that keeps the budget; the one the topics were booked on, say.")
@@ -107,8 +112,16 @@ def prevalence(
         ledger=book,
     )
     say = console(quiet=quiet)
+    say.print(_promise(release, author), markup=False)
     pattern = token_pattern or release.configuration.get("token_pattern")
-    options: dict[str, Any] = {"text": text, "author": author, "encoding": encoding, "token_pattern": pattern}
+    options: dict[str, Any] = {
+        "text": text,
+        "author": author,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "skip_empty": skip_empty or None,
+        "token_pattern": pattern,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     with progress(quiet=quiet) as callback:
         documents = read_corpus(
@@ -131,6 +144,18 @@ def prevalence(
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
+def _promise(release: "Release", author: str | None) -> str:
+    """Say in one line whom these shares protect, and where the topics protect more."""
+    if author is not None:
+        return f"Protecting each person (field {author!r}), with all documents of one."
+    if release.promise.privacy_unit == "author":
+        return (
+            "Protecting each document for itself, though the topics protect persons with all their documents: for the "
+            "same here, use --person FIELD."
+        )
+    return "Protecting each document. Use --person FIELD if one person may have written several documents."
+
+
 def _write_table(made: "PrevalenceRelease", path: Path) -> None:
     from discreet._files import write_whole
     from discreet.report.prevalence_page import table_csv
@@ -149,16 +174,17 @@ def _show(made: "PrevalenceRelease", say: Any) -> None:
     pulled = made.shares("shrunk").share[there]  # for the order: by projected ones noise would come first
     spread = pulled.max(0) - pulled.min(0)
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("topic", "most in", "share", "least in", "share", "words"):
+    several = len(there) > 1
+    heads = ("topic", "most in", "share", "least in", "share", "words")
+    for column in heads if several else ("topic", "in", "share", "words"):
         shown.add_column(column, justify="right" if column in ("topic", "share") else "left", overflow="fold")
     for topic in (-spread).argsort(kind="stable")[:10].tolist():
         most, least = int(found[:, topic].argmax()), int(found[:, topic].argmin())
         cells = [
-            made.groups[int(there[most])],
-            f"{100 * found[most, topic]:.1f} %",
-            made.groups[int(there[least])],
+            cell
+            for group in ((most, least) if several else (most,))
+            for cell in (made.groups[int(there[group])], f"{100 * found[group, topic]:.1f} %")
         ]
-        cells += [f"{100 * found[least, topic]:.1f} %", made.topics[topic]]
-        shown.add_row(str(topic), *map(escape, cells))
+        shown.add_row(str(topic), *map(escape, [*cells, made.topics[topic]]))
     say.print(shown)
     say.print("Shares are projected ones: not negative, adding up to 1. Intervals: --table, --report.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Model, Text, Threads
+from discreet.cli.options import Delimiter, Encoding, FileFormat, Model, Text, Threads
 from discreet.cli.transform import read_for
 from discreet.errors import CorpusError, ReleaseError
 
@@ -37,6 +37,7 @@ def read(
     text: Text = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
+    delimiter: Delimiter = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
 ) -> None:
@@ -56,14 +57,13 @@ def read(
         raise CorpusError(
             "this file holds counts, no texts that could be read; name the file of texts: --corpus."
         )
-    found = read_for(release, corpus, file_format, text=text, encoding=encoding, token_pattern=token_pattern)
+    how: dict[str, Any] = {"text": text, "encoding": encoding, "delimiter": delimiter}
+    found = read_for(release, corpus, file_format, token_pattern=token_pattern, **how)
     lengths = np.asarray(found.counts.sum(1)).ravel()
     shares = release.transform(found.counts, n_jobs=threads)[:, topic]
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
-    texts = _texts(
-        release, corpus, file_format, chosen, len(shares), characters, text, encoding, token_pattern
-    )
+    texts = _texts(release, corpus, file_format, chosen, len(shares), characters, token_pattern, how)
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
@@ -92,9 +92,8 @@ def _texts(
     chosen: list[int],
     n_documents: int,
     characters: int,
-    text: str | None,
-    encoding: str | None,
     token_pattern: str | None,
+    how: dict[str, Any],
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
     from discreet.corpus import Tokenizer
@@ -115,7 +114,7 @@ def _texts(
 
     pattern: Any = token_pattern or release.configuration.get("token_pattern")
     keeping = Keeping() if pattern is None else Keeping(pattern)
-    read_for(release, corpus, file_format, text=text, encoding=encoding, tokenizer=keeping)
+    read_for(release, corpus, file_format, tokenizer=keeping, **how)
     if keeping.seen != n_documents:
         raise CorpusError("the file was changed while it was read; try again.")
     return kept

@@ -123,9 +123,17 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
     from discreet.report.wording import shown
 
     if start == 0:
-        say.print(f"{len(suspects)} words to look at, the most suspicious first.", markup=False)
+        n = len(suspects)
+        found = (
+            f"{n} word{'s' * (n > 1)} to look at, the most suspicious first."
+            if n
+            else "No word looks suspicious."
+        )
+        say.print(found, markup=False)
         if not knows_general_language():
             say.print("Rare words are not told from usual ones: pip install 'discreet\\[review]' (wordfreq).")
+    if not suspects:
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", justify="right")
     table.add_column("word", overflow="fold")

@@ -10,10 +10,11 @@ __all__ = ["field_names"]
 _LONGEST_NAME = 40
 
 
-def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> list[str]:  # noqa: A002
+def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> tuple[list[str], int]:  # noqa: A002
     """Return the names of the fields of a file that was read: of its first record, its header or its columns.
 
-    Ask only where a field was found by its name: a CSV file without a header has a document there.
+    Ask only where a field was found by its name. A CSV file without a header has a document there, and a word of it may
+    be the name asked for, so what is long or has several words is only counted.
 
     Parameters
     ----------
@@ -24,15 +25,16 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> list
 
     Returns
     -------
-    list of str
-        Names that can be printed on a line, shortened.
+    names : list of str
+        Names of one word that can be printed on a line.
+    n_others : int
+        How many fields have other names.
     """
     if is_standard_input(path):  # it was read, and cannot be read again
-        return []
+        return [], 0
     module = FORMATS[format].load()
     names: list[Any] = module.field_names(path, encoding) if hasattr(module, "field_names") else []
-    return [
-        name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-        for name in names
-        if name.isprintable()
+    shown = [
+        name for name in names if len(name) <= _LONGEST_NAME and name.isprintable() and len(name.split()) == 1
     ]
+    return shown, len(names) - len(shown)

@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 #: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
-NOT_REVIEWED = "none told: names and numbers that many documents share may stand among the words"
+NOT_REVIEWED = "no review recorded: names and numbers that many documents share may stand among the words"
 
 _LONGEST = 60
 #: What a formula begins with, the minus of typographers too.

@@ -75,7 +75,7 @@ class LongTable:
             place[order] = np.arange(len(met), dtype=np.int32)
             columns, words = place[columns] if met else columns, tuple(met[i] for i in order)
         if not words:
-            raise CorpusError(f"{name}: no words in {len(self._row)} documents.")
+            raise CorpusError(f"{name}: no words in {len(self._row)} document{'s' * (len(self._row) != 1)}.")
         # int64: entries of one document and word are summed, and the sum is checked against int32 later.
         entries = np.array(self._counts, np.int64)
         return sp.coo_matrix((entries, (rows, columns)), shape=(len(self._row), len(words))).tocsr(), words

@@ -173,7 +173,8 @@ def gather(
     counts, words = documents.counter.finish()
     if not words:
         raise CorpusError(
-            f"{problems.name}: no words in {n_records} documents; look at the text and at token_pattern."
+            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at "
+            "token_pattern."
         )
     if any(isinstance(label, str) for label in labels):
         labels = [str(label) for label in labels]
@@ -243,12 +244,11 @@ def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
     names = list(found)
     option = {"text": reading.fields.text, "author": reading.fields.owner, "label": reading.fields.label}
     absent = [
-        f"{name}={field!r}" for name, field in option.items() if field is not None and field not in names
+        Proposal(name, field) for name, field in option.items() if field is not None and field not in names
     ]
     if absent:
-        raise CorpusError(
-            f"{file} has no field for {', '.join(absent)}; its fields are {show_fields(names)}."
-        )
+        listed = [part for field in absent for part in (", ", field)][1:]
+        raise CorpusError(f"{file} has no field for ", *listed, f"; its fields are {show_fields(names)}.")
     twice = sorted({field for field in option.values() if field is not None and names.count(field) > 1})
     if twice:
         raise CorpusError(
@@ -294,7 +294,9 @@ def show_fields(names: list[str]) -> str:
     others = len(names) - len(known)
     if not known:
         return f"{others} with other names (not shown, because they may be text: is there a header?)"
-    return first_few(map(repr, known), 20) + (f" and {others} with other names" if others else "")
+    return first_few(map(repr, known), 20) + (
+        f" and {others} with other names (not shown, because they may be text)" if others else ""
+    )
 
 
 def _kind(value: Any) -> str:
