@@ -24,6 +24,7 @@ __all__ = [
     "Writer",
     "flush_folder",
     "has_handle_locks",
+    "hold_folder",
     "lock_beside",
     "lock_handle",
     "open_plain",
@@ -170,6 +171,29 @@ def open_plain(path: Path) -> BinaryIO:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is no plain file")
     return os.fdopen(handle, "rb")
+
+
+def hold_folder(folder: Path) -> int:
+    """Open a folder that is no link, and lock it for as long as the handle is open.
+
+    Raises
+    ------
+    BlockingIOError
+        Where somebody else holds it.
+    OSError
+        Where it cannot be opened, or the system locks no folders.
+    """
+    if not has_handle_locks():
+        raise OSError(errno.ENOTSUP, "this system locks no folders")
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def has_handle_locks() -> bool:

@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet._files import write_whole
+from discreet._files import hold_folder, open_plain, write_whole
 from discreet.errors import DiscreetError, PrivacyError
 from discreet.federated.account import Account
 from discreet.federated.rounds import client_update
@@ -224,36 +224,29 @@ class Sessions:
 
 def _only_here(folder: Path) -> int:
     """Return the handle of the folder, locked as long as this process lives."""
-    import fcntl
-
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        mode = os.fstat(handle)
+        handle = hold_folder(folder)
+    except BlockingIOError:
+        raise PrivacyError(
+            f"another silo runs with {folder}: two of them could give two answers under one key. Stop it, or give this "
+            "one a ledger and texts of its own."
+        ) from None
     except OSError as fault:
         raise PrivacyError(
             f"sessions cannot be kept in {folder}: {fault.strerror}; give another ledger's path."
         ) from fault
+    mode = os.fstat(handle)
     if mode.st_uid != os.geteuid() or stat.S_IMODE(mode.st_mode) & 0o077:
         os.close(handle)
         raise PrivacyError(
             f"{folder} holds keys, and others can read it or own it: make it yours alone (chmod 700)."
         )
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise PrivacyError(
-            f"another silo runs with {folder}: two of them could give two answers under one key. Stop it, or give this "
-            "one a ledger and texts of its own."
-        ) from None
     return handle
 
 
 def _read_own(path: Path) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_FILE:
+    with open_plain(path) as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST_FILE:
             raise OSError(0, "no file of ours")
         return file.read()
