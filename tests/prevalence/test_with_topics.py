@@ -82,6 +82,22 @@ def test_shares_that_cannot_go_with_topics_book_nothing(change, message):
     assert not ledger.entries
 
 
+def test_shares_of_months_in_one_go_with_topics_do_not_say_that_each_pays_for_itself():
+    dates = {"freq": "month", "start": "2024-01", "end": "2024-02", "division": "date received"}
+    shares = TopicPrevalence(None, **dates, epsilon=0.5)
+    ledger = Ledger(4.0, 1e-6)
+    by = [f"2024-0{1 + row % 2}-03" for row in range(len(TEXTS))]
+    made = fit_topics(
+        TEXTS, epsilon=4.0, n_topics=2, ledger=ledger, prevalence=shares, by=by, allow_unlearnable=True
+    )
+    assert {entry.touched for entry in ledger.entries} == {()}
+    assert not any("pays for itself" in entry.purpose for entry in ledger.entries)
+    apart = TopicPrevalence(made, **dates, ledger=Ledger(1.0, 1e-6)).fit(fit_counts(made), by=by)
+    (entry,) = apart.release_.ledger.entries
+    assert "each month of the date received pays for itself" in entry.purpose
+    assert len(entry.touched) == 2
+
+
 def test_a_label_that_is_not_listed_is_told_before_topics_are_trained():
     stages = []
     with pytest.raises(CorpusError, match="not among the 1 groups"):

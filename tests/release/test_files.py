@@ -20,6 +20,8 @@ from tests.report.report_cases import HOSTILE, release
 from discreet.errors import ReleaseError
 from discreet.privacy import Ledger
 from discreet.privacy.accounting import events
+from discreet.privacy.ledger.entry import Entry
+from discreet.privacy.ledger.filter import Standing
 from discreet.privacy.units import round_up
 from discreet.release import Release, file_format, ledger_limits
 
@@ -660,6 +662,46 @@ def test_what_is_refused_when_reading_is_refused_when_writing(tmp_path):
     fits.reserve(_many(20), "some")
     Release(made.topic_word, made.vocabulary, fits).save(tmp_path / "model")
     assert Release.load(tmp_path / "model").ledger == fits.snapshot()
+
+
+def _divided(first, n_bits, part, n_later=0):
+    """Return a ledger of 2**n_bits parts, no two of the same bookings, and of later ones that touch everybody."""
+    ledger = Ledger(math.inf, 1e-6)
+    if first is not None:
+        ledger.reserve(first, "topics")
+    for bit in range(n_bits):
+        touched = [str(number) for number in range(2**n_bits) if number >> bit & 1]
+        ledger._storage.entries += (Entry(part(bit), "shares", 2 + bit, "month", tuple(touched)),)
+    ledger._storage.entries += tuple(Entry(part(0), "topics", 2 + n_bits + i) for i in range(n_later))
+    return ledger.snapshot()
+
+
+@pytest.mark.parametrize(
+    "ledger",
+    [
+        lambda: _divided(events.laplace(20.0), 5, lambda bit: events.gaussian(40.0 + bit)),
+        lambda: _divided(_many(20), 4, lambda bit: events.gaussian(40.0 + bit)),
+        lambda: _divided(None, 3, lambda bit: events.laplace(20.0 + bit), 20),
+        lambda: _divided(None, 10, lambda bit: events.gaussian(40.0 + bit)),
+        lambda: _divided(None, 13, lambda _: events.gaussian(40.0)),
+    ],
+    ids=["slow histories", "slow events", "slow steps", "histories", "steps"],
+)
+def test_parts_cannot_decide_how_long_a_ledger_takes_to_price(ledger, folder, monkeypatch):
+    """Each part that went through bookings of its own is priced by itself."""
+    rewrite(folder, lambda metadata: {**metadata, "ledger": ledger().to_json()})
+    with monkeypatch.context() as patch:
+        patch.setattr(Standing, "after", lambda *_: pytest.fail("priced before it was refused"))
+        refused(folder, "different histories of bookings")
+
+
+def test_a_ledger_of_many_months_alike_is_read(folder):
+    ledger = Ledger(math.inf, 1e-6)
+    ledger.reserve(events.laplace(20.0), "topics")
+    for number in range(200):
+        ledger.reserve_part(events.gaussian(40.0), "shares", division="month", touched=[str(number)])
+    ledger_limits.check_ledger(ledger)  # two histories in all
+    ledger_limits.check_ledger(_divided(events.laplace(20.0), 4, lambda bit: events.gaussian(40.0 + bit)))
 
 
 def _many(count):

@@ -85,7 +85,7 @@ class TopicPrevalence(PrivateEstimator):
     division : str, optional
         With ``freq``: the public name of the date ("date received"), where months are released one after another on one
         ledger. A document has one such date, which never changes; then these releases cost as much as the dearest of
-        them. For documents as the unit only: those of a person add up.
+        them. For documents as the unit only: those of a person add up. In ``fit_topics``, everybody pays at once.
     unlisted : {"error", "leave_out", "other"}, optional
         What becomes of documents whose label is not listed; "other" adds a group of that name. By default "error" for
         public groups, "leave_out" for those chosen privately.
@@ -298,7 +298,8 @@ class TopicPrevalence(PrivateEstimator):
     def _purpose(self) -> tuple[str, Sequence[str]]:
         if self.group_selection == "private":
             return "shares of topics in groups", ["names of groups chosen privately"]
-        apart = [] if self.division is None else [f"each {self.freq} of the {self.division} pays for itself"]
+        by_parts = self.division is not None and self.release is not None  # with the topics, everybody pays
+        apart = [f"each {self.freq} of the {self.division} pays for itself"] if by_parts else []
         return "shares of topics in groups", [f"{len(self._public_groups())} groups", *apart]
 
     def _faults(self) -> list[DiscreetError]:

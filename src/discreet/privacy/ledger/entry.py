@@ -46,9 +46,8 @@ class Entry:
         from discreet.privacy.accounting import events
 
         told = [self.booking, events.to_json(self.event), self.purpose]
-        if (
-            self.division or self.nonce
-        ):  # entries of older files have neither, and keep the digest they were noted by
+        # All others are of older files, and keep the digest that they were noted by.
+        if self.division or self.nonce:
             told += [self.division, self.touched, self.nonce]
         return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 

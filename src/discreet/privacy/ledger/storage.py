@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -74,13 +75,9 @@ class Storage:
             done, standings = self._stood
             if entries[: len(done)] != done:
                 done, standings = (), Standings(Standing(standings.elsewhere.budget), {})
-            rest = entries[len(done) :]
-            while rest:
-                together = rest[:1]
-                if rest[0].booking:
-                    together = tuple(entry for entry in rest if entry.booking == rest[0].booking)
-                standings = standings.after((entry.event for entry in together), rest[0].touched)
-                rest = rest[len(together) :]
+            for _, each in groupby(enumerate(entries[len(done) :]), lambda e: e[1].booking or -e[0]):
+                together = [entry for _, entry in each]
+                standings = standings.after((entry.event for entry in together), together[0].touched)
             self._stood = entries, standings
             return standings
 
