@@ -106,6 +106,18 @@ def test_no_difference_is_called_certain_where_there_is_none_and_a_real_one_is()
     assert seen > 290
 
 
+@pytest.mark.parametrize("mu", [0.028, 0.065, 0.124, 0.237])
+def test_intervals_hold_the_difference_of_the_shares_that_texts_are_drawn_from(mu):
+    shares, _ = truth()
+    sizes, rng, held = np.full(N_GROUPS, 800), np.random.default_rng(4), []
+    for _ in range(1000):
+        drawn = np.tile(shares, 1)
+        drawn[:2] = [rng.multinomial(800, share) / 800 for share in shares[:2]]
+        found, true = differences(released(drawn, sizes, mu, rng), 0, 1), shares[0] - shares[1]
+        held.append(((found.low <= true) & (true <= found.high)).mean())
+    assert abs(np.mean(held) - 0.95) < 0.005
+
+
 def test_holm_is_taken_over_all_topics():
     sums = Sums(np.array([[500.0, 300, 200], [400.0, 350, 250]]), np.array([500.0, 500.0]), 15.0, WEIGHT)
     found = differences(sums, 0, 1)
