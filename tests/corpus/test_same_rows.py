@@ -13,7 +13,9 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet.errors import CorpusError
+from discreet.central import PrivateMomentLDA
+from discreet.central.choose_n_topics import choose_n_topics_privately
+from discreet.errors import CorpusError, ParameterError, PrivacyError
 
 WORDS = [f"w{i}" for i in range(12)]
 N = 60
@@ -91,3 +93,109 @@ def test_one_index_is_taken_as_it_is_and_arrays_by_their_order(notes):
         order = shuffled.index.to_numpy()
         np.testing.assert_array_equal(found.owners, in_order.owners[order])
         assert (found.counts != in_order.counts[order]).nnz == 0
+
+
+# ---- what counts know of their rows
+
+
+def counted(rows, **how):
+    words = PrivateCountVectorizer(epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="author")
+    return words.fit_transform(rows["body"], **how)
+
+
+def fits(release, ledger):
+    how = {"privacy_unit": "author", "ledger": ledger, "epsilon": 1.0, "delta": 1e-6}
+    return {
+        "PrivateLDA": lambda X, **o: PrivateLDA(2, allow_unlearnable=True, **how).fit(X, **o),
+        "PrivateMomentLDA": lambda X, **o: PrivateMomentLDA(2, allow_unlearnable=True, **how).fit(X, **o),
+        "PrivateFit": lambda X, **o: PrivateFit(release, **how).fit(X, **o),
+        "TopicPrevalence": lambda X, **o: TopicPrevalence(release, ["a"], **how).fit(X, ["a"] * N, **o),
+        "choose_n_topics": lambda X, **o: choose_n_topics_privately(
+            X, [1, 2], allow_unlearnable=True, **how, **o
+        ),
+        "vectorizer": lambda X, **o: PrivateCountVectorizer(**how).fit(Corpus(X, WORDS, X.owners), **o),
+        "fit_topics": lambda X, **o: fit_topics(
+            Corpus(X, WORDS, X.owners, words_are_public=True), n_topics=2, allow_unlearnable=True, **how, **o
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", fits(None, None))
+def test_owners_that_contradict_those_of_the_counts_are_refused_before_anything_is_booked(
+    notes, release, name
+):
+    """Counts of shuffled texts, and the authors in the order of the frame: one author moved a sum by 79."""
+    shuffled = notes.sample(frac=1, random_state=1)
+    X, ledger = counted(shuffled, owners=shuffled["patient"]), Ledger(9, 1e-5, privacy_unit="author")
+    fit = fits(release.release_, ledger)[name]
+    mine = shuffled["patient"].to_numpy()
+    wrong = [
+        notes["patient"].to_numpy(),
+        list(notes["patient"]),
+        mine // 2,
+        np.arange(N),
+        np.zeros(N),
+        iter(mine),
+    ]
+    for owners in wrong:
+        with pytest.raises(PrivacyError, match=r"owners (group the documents otherwise|must be a list)"):
+            fit(X, owners=owners)
+    with pytest.raises((PrivacyError, ParameterError), match="owners must have shape"):
+        fit(X, owners=mine[1:])
+    assert not ledger.entries
+
+
+def test_the_same_people_by_other_names_are_taken(notes):
+    X = counted(notes, owners=notes["patient"])
+    for owners in (notes["patient"], -notes["patient"].to_numpy(), [f"p{i}" for i in notes["patient"]]):
+        how = {"privacy_unit": "author", "allow_unlearnable": True, "n_rounds": 1}
+        PrivateLDA(2, epsilon=np.inf, **how).fit(X, owners=owners)
+        assert Corpus(X, WORDS, owners).n_units == notes["patient"].nunique()
+
+
+def test_a_corpus_takes_no_owners_that_contradict_those_of_its_counts(notes):
+    shuffled = notes.sample(frac=1, random_state=1)
+    X = counted(shuffled, owners=shuffled["patient"])
+    with pytest.raises(PrivacyError, match=r"group the documents otherwise.*without_owners"):
+        Corpus(X, WORDS, notes["patient"].to_numpy())
+    assert Corpus(X.without_owners(), WORDS, notes["patient"].to_numpy()).n_units == len(np.unique(X.owners))
+
+
+def test_counts_carry_the_index_of_the_texts(notes, release):
+    shuffled = notes.sample(frac=1, random_state=1)
+    X = counted(shuffled)
+    assert X.index.equals(shuffled.index)
+    how = {"privacy_unit": "author", "allow_unlearnable": True}
+    ledger = Ledger(9, 1e-5, privacy_unit="author")
+    for part, rows in (
+        (X, shuffled),
+        (X[:9], shuffled[:9]),
+        (X[[3, 1]], shuffled.iloc[[3, 1]]),
+        (X[4], shuffled[4:5]),
+    ):
+        assert part.index.equals(rows.index)
+        assert part.copy().index.equals(rows.index)
+        with pytest.raises(CorpusError, match="another index than the documents"):
+            PrivateLDA(2, epsilon=1, ledger=ledger, **how).fit(part, owners=notes["patient"])
+        with pytest.raises(CorpusError, match="by has another index than the documents"):
+            TopicPrevalence(release.release_, ["north"], epsilon=1.0).fit(part, by=notes["ward"])
+        assert Corpus(part, WORDS, rows["patient"], rows["ward"]).n_documents == len(rows)
+    assert not ledger.entries
+    assert (X > 0).index is None
+    assert counted(notes.to_dict("list")).index is None
+
+
+def test_labels_and_owners_with_two_indexes_are_refused_beside_an_array(notes, release):
+    shuffled, ledger = notes.sample(frac=1, random_state=1), Ledger(9, 1e-5, privacy_unit="author")
+    shares = TopicPrevalence(
+        release.release_, ["north"], epsilon=1.0, delta=1e-6, privacy_unit="author", ledger=ledger
+    )
+    with pytest.raises(CorpusError, match="by has another index than the owners"):
+        shares.fit(notes[WORDS].to_numpy(), by=shuffled["ward"], owners=notes["patient"])
+    with pytest.raises(CorpusError, match=r"by has another index than by\[0\]"):
+        shares.fit(
+            notes[WORDS].to_numpy(), by=(notes["ward"], shuffled["ward"]), owners=list(notes["patient"])
+        )
+    with pytest.raises(CorpusError, match="by has another index than the owners"):
+        fit_topics(list(notes["body"]), epsilon=1, owners=notes["patient"], by=shuffled["ward"], n_topics=2)
+    assert not ledger.entries

@@ -181,7 +181,7 @@ def fit_topics(
         callback=callback,
     )
     check_kind(texts_or_corpus)
-    check_rows_of_labels(texts_or_corpus, by)
+    check_rows_of_labels(texts_or_corpus, by, owners)
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, owners),

@@ -30,6 +30,8 @@ class WordCounts(ChosenCsr):
         The counts, or anything ``csr_matrix`` takes.
     vocabulary : sequence of str of length n_words, optional
         The word of each column.
+    index : pandas.Index of length n_documents, optional
+        Which row of a frame each row was counted from: owners and labels with another index are refused.
     owners : array-like of shape (n_documents,), optional
         Whose document each row is, as in :class:`discreet.Corpus`; private, as the counts are.
     word_weights : array of shape (n_words,), optional
@@ -50,6 +52,7 @@ class WordCounts(ChosenCsr):
         counts: Any,
         vocabulary: Any = None,
         *,
+        index: Any = None,
         owners: Any = None,
         word_weights: Any = None,
         word_origin: WordOrigin | None = None,
@@ -73,6 +76,7 @@ class WordCounts(ChosenCsr):
         self._carried: dict[str, Any] = {}
         for name, value, axis in (
             ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),
+            ("index", index, 0),
             ("owners", None if owners is None else number_owners(owners, self._length(0)), 0),
             ("word_weights", None if word_weights is None else np.asarray(word_weights), 1),
         ):
@@ -104,6 +108,11 @@ class WordCounts(ChosenCsr):
     def vocabulary(self) -> tuple[str, ...] | None:
         """Word of each column, or None where columns are no longer those words."""
         return self._carried_if_it_fits("vocabulary", 1)
+
+    @property
+    def index(self) -> Any:
+        """Which row of a frame each row was counted from, or None where it is not known."""
+        return self._carried_if_it_fits("index", 0)
 
     @property
     def owners(self) -> NDArray[np.int64] | None:
@@ -144,9 +153,12 @@ class WordCounts(ChosenCsr):
             rows = key[0] if all_columns else None
         by_rows = rows is not None and getattr(rows, "ndim", 1) == 1
         if by_rows and isinstance(chosen, WordCounts) and chosen._length(1) == self._length(1):
-            carried = {name: value for name, value in self._carried.items() if name != "owners"}
-            owners = self.owners
-            if owners is not None:
-                carried["owners"] = np.atleast_1d(owners[rows])
+            carried = {
+                name: value for name, value in self._carried.items() if name not in ("owners", "index")
+            }
+            places = np.atleast_1d(np.arange(self._length(0))[rows])
+            for name, value in (("owners", self.owners), ("index", self.index)):
+                if value is not None:
+                    carried[name] = value[places]
             chosen._carried = carried
         return chosen

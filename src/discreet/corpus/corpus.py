@@ -21,9 +21,9 @@ from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
-from discreet.corpus.owners import check_same_rows, number_owners
+from discreet.corpus.owners import check_same_owners, check_same_rows, number_owners
 from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, given_words, refuse_public
+from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, refuse_public
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Corpus:
             )
         check_same_rows(counts, owners, "owners")
         check_same_rows(counts, labels, "labels")
+        check_same_owners(carried(counts, "owners"), owners)
         self._owners = None if owners is None else number_owners(owners, n_documents)
         self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.corpus.files import first_few
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
-__all__ = ["check_same_rows", "number_owners", "owner_key", "why_nobody"]
+__all__ = ["check_same_owners", "check_same_rows", "index_of", "number_owners", "owner_key", "why_nobody"]
 
 _MADE_TEXT = frozenset({"None", "nan", "NaT", "<NA>"})
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,3999}")
@@ -93,7 +93,7 @@ def why_nobody(owner: object) -> str:
     return f"an object ({type(owner).__name__})"
 
 
-def check_same_rows(documents: object, beside: object, name: str) -> None:
+def check_same_rows(documents: object, beside: object, name: str, of: str = "the documents") -> None:
     """Raise ``CorpusError`` where both are pandas objects, and their indexes differ.
 
     Parameters
@@ -104,19 +104,54 @@ def check_same_rows(documents: object, beside: object, name: str) -> None:
         What is said about each document.
     name : str
         What ``beside`` is called.
+    of : str, default "the documents"
+        What ``documents`` are called.
     """
-    others = _index(beside)
+    others = index_of(beside)
     rows = (
-        None if others is None else _index(documents)
+        None if others is None else index_of(documents)
     )  # which are not looked at where there is nothing to compare
     if rows is not None and others is not None and not rows.equals(others):
+        index = f"{of.removeprefix('the ')}.index"
         raise CorpusError(
-            f"{name} has another index than the documents, so its values stand beside other rows than they belong to. "
-            f"Take {name}.loc[documents.index]; or {name}.to_numpy(), if they are in the same order all the same."
+            f"{name} has another index than {of}, so its values stand beside other rows than they belong to. "
+            f"Take {name}.loc[{index}]; or {name}.to_numpy(), if they are in the same order all the same."
         )
 
 
-def _index(given: object) -> Any:
+def check_same_owners(known: Any, owners: Any) -> None:
+    """Raise ``PrivacyError`` where owners group the rows otherwise than those that come with the counts.
+
+    Two statements of whose documents these are cannot both be true; and to follow the wrong one bounds what somebody
+    else wrote. Only who is the same person is compared: names may be others.
+
+    Parameters
+    ----------
+    known : array-like of shape (n_documents,), or None
+        Owners that the counts carry.
+    owners : array-like of shape (n_documents,), or None
+        Owners given beside them.
+    """
+    if known is None or owners is None:
+        return
+    if not hasattr(owners, "__len__"):
+        raise PrivacyError(
+            Parameter("owners"), " must be a list or an array where the counts have owners, too."
+        )
+    one, other = number_owners(known, len(known)), number_owners(owners, len(known))
+    pairs = np.unique(np.column_stack([one, other]), axis=0)
+    if not len(pairs) == len(np.unique(one)) == len(np.unique(other)):
+        raise PrivacyError(
+            Parameter("owners"),
+            " group the documents otherwise than the owners that came with them, so one of the two names the wrong "
+            "people, or stands in another order. Leave ",
+            Proposal("owners"),
+            " out, and those of the counts are taken; or take the counts without theirs, without_owners().",
+        )
+
+
+def index_of(given: object) -> Any:
+    """Return the index of the rows of a pandas object, or of counts that were counted from one; or None."""
     index: Any = getattr(given, "index", None)  # a list has a method of that name
     return index if not callable(index) and hasattr(index, "equals") else None
 

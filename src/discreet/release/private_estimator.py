@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._validate import Checked, collect, is_whole, refuse, shown
-from discreet.corpus.owners import check_same_rows
+from discreet.corpus.owners import check_same_owners, check_same_rows
 from discreet.corpus.words import carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
@@ -226,12 +226,15 @@ def faults_of_call(estimator: PrivateEstimator, X: Any, owners: Any) -> list[Dis
 def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
     """Say where authors are the unit and nobody knows them, or are not and somebody does.
 
-    Looks at whether X has owners, and at nothing else of it but the index of its rows: ``CorpusError`` where owners
-    have another one.
+    And where they group the rows otherwise than the owners that X has. Looks at nothing else of X but the index of
+    its rows: ``CorpusError`` where owners have another one.
     """
     check_same_rows(X, owners, "owners")
-    known = owners is not None or carried(X, "owners") is not None
-    if privacy_unit == "author" and not known:
+    theirs = carried(X, "owners")
+    known = owners is not None or theirs is not None
+    if privacy_unit == "author" and known:
+        return collect(lambda: check_same_owners(theirs, owners))
+    if privacy_unit == "author":
         advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
         return [PrivacyError(Parameter("privacy_unit"), *advice)]
     if privacy_unit == "document" and known:

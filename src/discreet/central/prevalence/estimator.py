@@ -212,7 +212,7 @@ class TopicPrevalence(PrivateEstimator):
         refuse(
             [*self._faults(), *([missing] if self.release is None else []), *self._faults_of_call(X, owners)]
         )
-        check_rows_of_labels(X, by)
+        check_rows_of_labels(X, by, owners)
         return self._fit_booked(self._book(X), self.release, X, by, owners)
 
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
@@ -386,10 +386,11 @@ def check_labels(model: TopicPrevalence, by: Any, n_documents: int) -> None:
         model._placed(by, n_documents)  # pyright: ignore[reportPrivateUsage]
 
 
-def check_rows_of_labels(X: Any, by: Any) -> None:
-    """Raise ``CorpusError`` where labels have another index than the documents: before anything is booked."""
-    for labels in by if isinstance(by, tuple | list) else [by]:  # a pair, for a cross table
-        check_same_rows(X, labels, "by")
+def check_rows_of_labels(X: Any, by: Any, owners: Any) -> None:
+    """Raise ``CorpusError`` where documents, labels and owners have different indexes: before anything is booked."""
+    for labels in (pair := by if isinstance(by, tuple | list) else (by,)):  # a pair, for a cross table
+        for rows, of in ((X, "the documents"), (owners, "the owners"), (pair[0], "by[0]")):
+            check_same_rows(rows, labels, "by", of)
 
 
 def shares_booked(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.counting import count_texts
-from discreet.corpus.owners import check_same_rows, number_owners
+from discreet.corpus.owners import check_same_rows, index_of, number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import CorpusError
 
@@ -18,11 +18,12 @@ __all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_wo
 
 
 class Documents(NamedTuple):
-    """Counts of shape (n_documents, n_words), the words, and the owners of the rows. Private."""
+    """Counts of shape (n_documents, n_words), the words, the owners and the index of the rows. Private."""
 
     counts: sp.csr_matrix
     words: tuple[str, ...]
     owners: NDArray[np.int64] | None
+    index: Any = None
 
 
 def check_kind(X: Any) -> None:
@@ -82,7 +83,10 @@ def count_documents(
     else:
         counts, words = count_texts(X, tokenizer, vocabulary)
     numbers = None if owners is None else number_owners(owners, len(counts.indptr) - 1)
-    return Documents(counts, words, numbers)
+    index = index_of(X)
+    if index is not None and len(index) != len(counts.indptr) - 1:
+        index = None
+    return Documents(counts, words, numbers, index)
 
 
 def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str, ...]) -> sp.csr_matrix:

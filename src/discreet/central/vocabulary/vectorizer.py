@@ -229,7 +229,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         """
         check_is_fitted(self, "vocabulary_")
         read = count_documents(X, self._tokenizer(), owners, self._words())
-        return self._carry(read.counts, read.owners, self.word_origin_.after(choices_of(X)))
+        return self._carry(read.counts, read, self.word_origin_.after(choices_of(X)))
 
     def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
         """Write new shards of exact, hence private, counts of the vocabulary; they carry the ledger of its choice."""
@@ -364,12 +364,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def _count(self, read: Documents) -> WordCounts:
         """Keep the chosen words of what was read."""
         counts = pick_words(read.counts, read.words, self._words())
-        return self._carry(counts, read.owners, self.word_origin_)
+        return self._carry(counts, read, self.word_origin_)
 
-    def _carry(self, counts: Any, owners: NDArray[Any] | None, origin: WordOrigin) -> WordCounts:
+    def _carry(self, counts: Any, read: Documents, origin: WordOrigin) -> WordCounts:
         remember_choices(counts, origin.choices)
-        more: dict[str, Any] = {"owners": owners, "word_weights": self.word_weights_, "word_origin": origin}
-        return WordCounts(counts, self._words(), **more)
+        more: dict[str, Any] = {"owners": read.owners, "index": read.index}
+        return WordCounts(counts, self._words(), word_weights=self.word_weights_, word_origin=origin, **more)
 
     def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.token_pattern, self.lowercase, self.stop_words, self.ngram_range)
