@@ -111,7 +111,7 @@ def test_intervals_hold_the_difference_of_the_shares_that_texts_are_drawn_from(m
     shares, _ = truth()
     sizes, rng, held = np.full(N_GROUPS, 800), np.random.default_rng(4), []
     for _ in range(1000):
-        drawn = np.tile(shares, 1)
+        drawn = shares.copy()
         drawn[:2] = [rng.multinomial(800, share) / 800 for share in shares[:2]]
         found, true = differences(released(drawn, sizes, mu, rng), 0, 1), shares[0] - shares[1]
         held.append(((found.low <= true) & (true <= found.high)).mean())
