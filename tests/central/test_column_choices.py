@@ -346,9 +346,38 @@ def test_a_file_written_over_another_does_not_inherit_its_words(tmp_path):
     counts = sp.csr_matrix(np.eye(4, dtype=int))
     write_corpus(Corpus(counts, PUBLIC, words_are_public=True), tmp_path / "a.mtx")
     write_corpus(Corpus(counts, PUBLIC), tmp_path / "a.npz")  # which has nothing beside it
-    assert (tmp_path / "a.origin.json").is_file()
+    assert (tmp_path / "a.mtx.origin.json").is_file()
     write_corpus(Corpus(counts, PUBLIC), tmp_path / "a.mtx")
     assert read_corpus(tmp_path / "a.mtx", vocabulary=list(PUBLIC)).word_origin == UNKNOWN
+
+
+@pytest.mark.parametrize("other", ["x.mtx", "x.svmlight", "docword.x.txt"])
+@pytest.mark.parametrize("public", [True, False])
+def test_another_file_of_the_same_stem_does_not_speak_for_this_one(other, public, tmp_path):
+    """A public corpus written to x.mtx replaced what x.csv said of its words: a choice was forgotten."""
+    corpus = on_public_list(chosen())
+    write_corpus(corpus, tmp_path / "x.csv")
+    write_corpus(Corpus(np.eye(4, dtype=int), PUBLIC, words_are_public=public), tmp_path / other)
+    got = read_corpus(tmp_path / "x.csv", "csv-counts", vocabulary=list(PUBLIC), words_are_public=True)
+    assert got.word_origin.choices == corpus.word_origin.choices
+
+
+@pytest.mark.parametrize("names", [("x.csv", "x.csv.gz"), ("x.mtx.gz", "x.mtx")])
+@pytest.mark.parametrize("public", [True, False])
+def test_one_file_and_the_same_compressed_must_agree_on_their_words(names, public, tmp_path):
+    corpus = on_public_list(chosen())
+    first, second = (tmp_path / name for name in names)
+    write_corpus(corpus, first)
+    write_corpus(corpus, first)
+    write_corpus(corpus, second)
+    second.unlink()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(CorpusError, match=r"stands there.*take another name"):
+        write_corpus(Corpus(np.eye(4, dtype=int), PUBLIC, words_are_public=public), second)
+    assert sorted(tmp_path.iterdir()) == before
+    format_name = "csv-counts" if first.name == "x.csv" else None
+    got = read_corpus(first, format_name, vocabulary=list(PUBLIC))
+    assert got.word_origin.choices == corpus.word_origin.choices
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.npz"])

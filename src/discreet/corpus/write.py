@@ -8,7 +8,7 @@ where there are any, one a line, named after the main file (``notes.mtx``: ``not
 ``notes.owners.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
 back as ``vocabulary=``, ``owners=`` and ``labels=``. Owners are always written: without them each
 document would be trained on as if it had an author of its own. Where the words come from, if that is known, stands
-in ``notes.origin.json``, with a digest of the words it is about; :func:`read_word_origin` reads it.
+in ``notes.mtx.origin.json``, with a digest of the words it is about; :func:`read_word_origin` reads it.
 """
 
 import gzip
@@ -52,7 +52,8 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     Raises
     ------
     CorpusError
-        Where the format is unknown or cannot hold these words, or the folder cannot be written to.
+        Where the format is unknown or cannot hold these words, the folder cannot be written to, or the same file
+        compressed (or not) stands there, with words from somewhere else.
     """
     target = Path(path)
     if format == "shards":
@@ -66,11 +67,11 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
             if values is not None:
                 writers.append((side_file(target, kind), _line_writer(values, kind)))
-        if corpus.word_origin.choices or corpus.word_origin.kind not in ("unknown", "numbered"):
-            origin = corpus.word_origin.to_json(corpus.vocabulary)
-            writers.append(
-                (side_file(target, "origin"), lambda file: _write_lines([json.dumps(origin)], file))
-            )
+        known = corpus.word_origin.choices or corpus.word_origin.kind not in ("unknown", "numbered")
+        origin = [json.dumps(corpus.word_origin.to_json(corpus.vocabulary))] if known else []
+        _refuse_twin(target, origin)
+        if known:
+            writers.append((side_file(target, "origin"), lambda file: _write_lines(origin, file)))
     writers.append((target, lambda file: row.load().write(corpus, file, target)))
     _write_all(writers)
     files = [file for file, _ in writers]
@@ -88,13 +89,25 @@ def _write_folder(corpus: Corpus, target: Path) -> list[Path]:
     return sorted(target.iterdir(), key=lambda file: (file.name == MANIFEST, file.name))
 
 
+def _refuse_twin(target: Path, origin: list[str]) -> None:
+    """Refuse to say of another file where its words come from: ``x.csv`` and ``x.csv.gz`` share what says it."""
+    packed = target.name.lower().endswith(".gz")
+    twin = target.with_name(target.name[:-3] if packed else f"{target.name}.gz")
+    beside = side_file(target, "origin")
+    if twin.exists() and (beside.read_bytes().decode().splitlines() if beside.exists() else []) != origin:
+        raise CorpusError(
+            f"{twin} stands there, and {beside.name} would tell of both where words come from; take another name."
+        )
+
+
 def side_file(target: Path, kind: str) -> Path:
     """Return where the "vocab", "owners", "labels" or "origin" of a main file are written."""
     name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
+    if kind == "origin":  # of this file alone, and not of all that are called alike
+        return target.with_name(f"{name}.origin.json")
     if name.startswith("docword."):
-        beside = f"{kind}.{name.removeprefix('docword.')}"
-        return target.with_name(f"{Path(beside).stem}.json" if kind == "origin" else beside)
-    return target.with_name(f"{Path(name).stem}.{kind}.{'json' if kind == 'origin' else 'txt'}")
+        return target.with_name(f"{kind}.{name.removeprefix('docword.')}")
+    return target.with_name(f"{Path(name).stem}.{kind}.txt")
 
 
 def read_word_origin(target: Path, words: tuple[str, ...], *, other_words: bool = False) -> WordOrigin | None:
