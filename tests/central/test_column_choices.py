@@ -542,3 +542,16 @@ def test_the_ledger_itself_is_never_stored():
     assert set(choice.to_json()) == {"ledger", "booking", "entry", "seeded"}
     assert choice.to_json()["entry"] == choice.book.entries[0].digest
     assert Path(__file__).name not in repr(choice)
+
+
+def test_a_list_of_the_very_words_that_were_chosen_is_the_callers_to_vouch_for():
+    counts = words(ledger=Ledger(20.0, 1e-5)).fit_transform(TEXTS)
+    corpus = Corpus(counts, counts.vocabulary)
+    for laid in (
+        corpus.restrict(corpus.vocabulary, words_are_public=True),
+        PrivateCountVectorizer(
+            epsilon=1, vocabulary=list(corpus.vocabulary), words_are_public=True
+        ).fit_transform(corpus),
+    ):
+        assert laid.word_origin.is_public
+        assert laid.word_origin.choices == corpus.word_origin.choices != ()

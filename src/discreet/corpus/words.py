@@ -221,8 +221,9 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
 def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
     """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be.
 
-    All words that were counted in the texts are no public list, whoever says so; a list that is given (``listed``) may
-    hold the same words, and is the caller's to vouch for.
+    All words that were counted in the texts, or chosen among them, are no public list, whoever says so; a list that is
+    given (``listed``) may hold the same words, and is the caller's to vouch for. The choices that the columns went
+    through stay with them, whatever is said of their names.
     """
     leave_it_out = (Proposal("words_are_public", True), " out")
     if origin.kind == "numbered":
@@ -233,7 +234,7 @@ def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
             *leave_it_out,
             ".",
         )
-    if origin.kind == "chosen":
+    if origin.kind == "chosen" and not listed:
         raise PrivacyError(
             "these words were chosen from the texts, so they are not public; leave ",
             *leave_it_out,
