@@ -225,6 +225,9 @@ def test_zhus_sampler_is_flagged_by_its_word_totals(when):
     assert report.exceeds(1.0) == (when == "last")
 
 
+@pytest.mark.filterwarnings(
+    "ignore:delta = 0.01 is too large"
+)  # it is: a word must come through in one of two runs
 @pytest.mark.parametrize("private", [False, True])
 def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(private):
     texts = ["rain wind sun", "rain snow sun"] * 40

@@ -199,3 +199,15 @@ def test_labels_and_owners_with_two_indexes_are_refused_beside_an_array(notes, r
     with pytest.raises(CorpusError, match="by has another index than the owners"):
         fit_topics(list(notes["body"]), epsilon=1, owners=notes["patient"], by=shuffled["ward"], n_topics=2)
     assert not ledger.entries
+
+
+def test_a_corpus_keeps_the_owners_that_its_counts_carry(notes):
+    chooser = PrivateCountVectorizer(
+        epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="author"
+    )
+    counts = chooser.fit_transform(notes["body"], owners=notes["patient"])
+    corpus = Corpus(counts, counts.vocabulary)
+    np.testing.assert_array_equal(corpus.owners, counts.owners)
+    assert corpus.without_owners().owners is None
+    with pytest.raises(PrivacyError, match="one person may have written several"):
+        PrivateLDA(2, epsilon=1, allow_unlearnable=True).fit(corpus)

@@ -43,7 +43,8 @@ class Corpus:
     vocabulary : sequence of str
         Word of each column; distinct.
     owners : array-like of shape (n_documents,), optional
-        Whose document each row is, as text or whole numbers; :mod:`discreet.corpus.owners` says when two are one.
+        Whose document each row is, as text or whole numbers; :mod:`discreet.corpus.owners` says when two are one. By
+        default those that the counts carry, if any.
         Names are not kept: they become numbers, and whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
@@ -96,8 +97,10 @@ class Corpus:
             )
         check_same_rows(counts, owners, "owners")
         check_same_rows(counts, labels, "labels")
-        check_same_owners(carried(counts, "owners"), owners)
-        self._owners = None if owners is None else number_owners(owners, n_documents)
+        carries = carried(counts, "owners")
+        check_same_owners(carries, owners)
+        known = carries if owners is None else owners
+        self._owners = None if known is None else number_owners(known, n_documents)
         self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
