@@ -181,7 +181,6 @@ class Sessions:
             return
         try:
             write_whole(f"{checksum}\n{text}".encode(), self._path(run), "a silo's session", secret=True)
-            os.fsync(self._handle)  # the new name, too, is on the disk
         except OSError as fault:
             raise PrivacyError(
                 f"what run {run} has come to cannot be written to {self._folder} ({fault.strerror}), so nothing is "
