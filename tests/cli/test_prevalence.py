@@ -35,9 +35,14 @@ def ward_notes(tmp_path_factory):
     return folder
 
 
+def command(ward_notes):
+    """Return how each call begins: the topics, and the texts whose shares are asked for."""
+    corpus = str(ward_notes / "notes.jsonl")
+    return ["prevalence", str(ward_notes / "model"), "--corpus", corpus, "--text", "body"]
+
+
 def test_shares_by_ward(ward_notes, tmp_path, capsys):
-    arguments = ["prevalence", str(ward_notes / "model"), "--corpus", str(ward_notes / "notes.jsonl")]
-    arguments += ["--text", "body", "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    arguments = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
     arguments += [
         "--epsilon",
         "1",
@@ -75,14 +80,7 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
 
 
 def test_shares_by_month_and_person(ward_notes, tmp_path):
-    arguments = [
-        "prevalence",
-        str(ward_notes / "model"),
-        "--corpus",
-        str(ward_notes / "notes.jsonl"),
-        "--text",
-        "body",
-    ]
+    arguments = command(ward_notes)
     arguments += [
         "--by",
         "date",
@@ -118,14 +116,7 @@ def test_shares_by_month_and_person(ward_notes, tmp_path):
     ],
 )
 def test_bad_calls(ward_notes, tmp_path, capsys, options, message):
-    arguments = [
-        "prevalence",
-        str(ward_notes / "model"),
-        "--corpus",
-        str(ward_notes / "notes.jsonl"),
-        "--text",
-        "body",
-    ]
+    arguments = command(ward_notes)
     options = [option.format(ward_notes) for option in options]
     assert run([*arguments, *options, "--out", str(tmp_path / "x.json")]) == 2
     assert message in capsys.readouterr().err
@@ -133,14 +124,7 @@ def test_bad_calls(ward_notes, tmp_path, capsys, options, message):
 
 
 def months_by_command(ward_notes, folder, month, ledger, *options):
-    arguments = [
-        "prevalence",
-        str(ward_notes / "model"),
-        "--corpus",
-        str(ward_notes / "notes.jsonl"),
-        "--text",
-        "body",
-    ]
+    arguments = command(ward_notes)
     arguments += [
         "--by",
         "date",
@@ -181,14 +165,7 @@ def test_months_one_by_one_cost_as_one_where_each_note_has_its_month(ward_notes,
 
 
 def test_names_of_wards_are_chosen_privately(ward_notes, tmp_path):
-    arguments = [
-        "prevalence",
-        str(ward_notes / "model"),
-        "--corpus",
-        str(ward_notes / "notes.jsonl"),
-        "--text",
-        "body",
-    ]
+    arguments = command(ward_notes)
     arguments += [
         "--by",
         "ward",
