@@ -26,8 +26,8 @@ from real_corpora import DATA, load
 
 from discreet import GibbsLDA, Ledger, PrivateLDA
 from discreet.central.full_batch import read_unigram
-from discreet.central.statistics import unigram_sum
-from discreet.central.units import group_units
+from discreet.central.rounds.statistics import unigram_sum
+from discreet.central.rounds.units import group_units
 from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import coherence_npmi, completion_perplexity, public_topics, unigram
 from discreet.privacy import SecureStream

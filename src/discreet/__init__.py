@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.local import LocalLDA, StreamingLocalLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
-    from discreet.report.comparison import compare
+    from discreet.report.compare.comparison import compare
 
 _HOMES = {
     "Corpus": "discreet.corpus",
@@ -57,7 +57,7 @@ _HOMES = {
     "StreamingLocalLDA": "discreet.local",
     "TopicPrevalence": "discreet.central",
     "VariationalLDA": "discreet.lda",
-    "compare": "discreet.report.comparison",
+    "compare": "discreet.report.compare.comparison",
     "fit_topics": "discreet.central",
     "read_corpus": "discreet.corpus",
     "show_progress": "discreet._progress",

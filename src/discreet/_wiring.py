@@ -15,19 +15,19 @@ __all__ = ["connect"]
 
 
 def _card(release: "Release") -> str:
-    from discreet.report.card import card
+    from discreet.report.cards.card import card
 
     return card(release)
 
 
 def _prevalence_card(release: "PrevalenceRelease") -> str:
-    from discreet.report.numbers_card import prevalence_card
+    from discreet.report.cards.numbers_card import prevalence_card
 
     return prevalence_card(release)
 
 
 def _fit_card(release: "FitRelease") -> str:
-    from discreet.report.numbers_card import fit_card
+    from discreet.report.cards.numbers_card import fit_card
 
     return fit_card(release)
 

@@ -14,8 +14,8 @@ import pytest
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import distinguish, lira, one_run_audit
 from discreet.central import CountNoiseLDA, HybridGibbsLDA, full_batch
-from discreet.central.schedule import plan
-from discreet.central.units import group_units
+from discreet.central.rounds.schedule import plan
+from discreet.central.rounds.units import group_units
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
 from discreet.privacy.accounting import events

@@ -31,11 +31,11 @@ from discreet import (
 )
 from discreet.central import CountNoiseLDA, PrivateMomentLDA, WordCounts
 from discreet.cli.app import run
-from discreet.cli.convert import load
+from discreet.cli.commands.convert import load
 from discreet.corpus import read_corpus, write_corpus
-from discreet.corpus.chosen_counts import choices_of
-from discreet.corpus.column_choice import ColumnChoice
-from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin
+from discreet.corpus.words.chosen_counts import choices_of
+from discreet.corpus.words.column_choice import ColumnChoice
+from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, LostChoiceWarning, PrivacyError
 from discreet.federated.silo import Silo
 

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
 from discreet.central import WordCounts
-from discreet.corpus.chosen_counts import ChosenColumns, ChosenCsr, choices_of, with_choices
-from discreet.corpus.column_choice import ColumnChoice
-from discreet.corpus.words import UNKNOWN
+from discreet.corpus.words.chosen_counts import ChosenColumns, ChosenCsr, choices_of, with_choices
+from discreet.corpus.words.column_choice import ColumnChoice
+from discreet.corpus.words.origin import UNKNOWN
 
 CHOICE = ColumnChoice("book", 0, "0" * 64)
 OTHER = ColumnChoice("book", 1, "1" * 64)

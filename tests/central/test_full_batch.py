@@ -10,8 +10,8 @@ from tests.naive.central_checks import independent, noise_has_scale, random_coun
 
 from discreet import Ledger
 from discreet.central import full_batch
-from discreet.central.schedule import plan
-from discreet.central.units import group_units
+from discreet.central.rounds.schedule import plan
+from discreet.central.rounds.units import group_units
 from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian

@@ -11,8 +11,8 @@ from tests.corpus.test_owners import ids, representations
 from tests.naive.corpus import same_owner
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
-from discreet.central.statistics import count_sum, unigram_sum
-from discreet.central.units import group_units
+from discreet.central.rounds.statistics import count_sum, unigram_sum
+from discreet.central.rounds.units import group_units
 from discreet.central.vocabulary.documents import count_documents
 from discreet.central.vocabulary.greedy import fill_greedily
 from discreet.central.vocabulary.units import rank_words

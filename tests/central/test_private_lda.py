@@ -11,9 +11,9 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, r
 from discreet import Corpus, Ledger, PrivateSVILDA
 from discreet._word_order import column_words
 from discreet.central import full_batch
-from discreet.central.schedule import plan
-from discreet.central.units import group_units
-from discreet.corpus.words import NUMBERED
+from discreet.central.rounds.schedule import plan
+from discreet.central.rounds.units import group_units
+from discreet.corpus.words.origin import NUMBERED
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream

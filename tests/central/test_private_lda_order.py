@@ -8,7 +8,7 @@ from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import make
 
 from discreet import PrivateLDA
-from discreet.central.units import content_order, group_units
+from discreet.central.rounds.units import content_order, group_units
 from discreet.errors import CorpusError
 
 COUNTS, _ = block_corpus(400, seed=3)

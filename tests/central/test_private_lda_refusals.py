@@ -10,7 +10,7 @@ from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.central import private_lda as module
-from discreet.corpus.words import FROM_TEXT
+from discreet.corpus.words.origin import FROM_TEXT
 from discreet.errors import CorpusError, LargeDeltaWarning, ParameterError, PrivacyError
 
 # ---- refusals

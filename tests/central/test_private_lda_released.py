@@ -8,8 +8,8 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, r
 from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
-from discreet.central.schedule import plan
-from discreet.corpus.words import GivenWords, WordOrigin
+from discreet.central.rounds.schedule import plan
+from discreet.corpus.words.origin import GivenWords, WordOrigin
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian

@@ -12,8 +12,8 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.em_round import initial_theta, round_sum
-from discreet.central.units import group_units
+from discreet.central.rounds.em_round import initial_theta, round_sum
+from discreet.central.rounds.units import group_units
 from discreet.privacy.shared_gaussian import BITS
 
 K, PRIOR = 3, 0.1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.central.schedule import COUNT_SHARE, plan
+from discreet.central.rounds.schedule import COUNT_SHARE, plan
 
 
 def table(n_units, mu, n_words):

@@ -24,10 +24,11 @@ from discreet import (
     PrivateSVILDA,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA, em_round, statistics
-from discreet.central.sharded_units import ShardedUnits
+from discreet.central import PrivateMomentLDA
+from discreet.central.rounds import em_round, statistics
+from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.corpus import write_shards
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.words.origin import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine
 from discreet.privacy.shared_gaussian import BITS
 

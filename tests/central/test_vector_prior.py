@@ -9,10 +9,11 @@ from tests.naive import word_vectors as naive
 from tests.naive.central_checks import block_corpus
 
 from discreet import PrivateLDA
-from discreet.central import full_batch, vector_prior
-from discreet.central.schedule import plan
-from discreet.central.units import group_units
-from discreet.central.vector_prior import VectorPrior, expected_topics, follow
+from discreet.central import full_batch
+from discreet.central.rounds.schedule import plan
+from discreet.central.rounds.units import group_units
+from discreet.central.start import vector_prior
+from discreet.central.start.vector_prior import VectorPrior, expected_topics, follow
 from discreet.evaluate import completion_perplexity
 from discreet.lda.word_space.directions import centred, directions
 from discreet.privacy.accounting import gdp_mu

@@ -25,8 +25,8 @@ from discreet import (
     fit_topics,
 )
 from discreet.central import CountNoiseLDA, PrivateMomentLDA, WordCounts
-from discreet.corpus.column_choice import ColumnChoice
-from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, carried
+from discreet.corpus.words.column_choice import ColumnChoice
+from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, carried
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from discreet.cli import warmup
 from discreet.cli.app import run
+from discreet.cli.commands import warmup
 
 # Other shapes, types, numbers of threads and settings than those of the warm-up.
 USE = """

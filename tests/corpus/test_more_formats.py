@@ -8,8 +8,8 @@ import pytest
 
 from discreet import Corpus, CorpusError, ParameterError
 from discreet.corpus import from_frame, read_corpus
-from discreet.corpus.formats import json_array
-from discreet.corpus.words import FROM_TEXT
+from discreet.corpus.formats.text import json_array
+from discreet.corpus.words.origin import FROM_TEXT
 
 MARK = "secretword"
 ROWS = [

@@ -12,13 +12,13 @@ from discreet.corpus import (
     TEXT_FORMATS,
     Corpus,
     Tokenizer,
-    counting,
     find_format,
     from_frame,
     read_corpus,
 )
-from discreet.corpus.formats import number_triples as triples
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.formats.counts import number_triples as triples
+from discreet.corpus.tokens import counting
+from discreet.corpus.words.origin import WordOrigin
 from discreet.errors import CorpusError
 
 DOCUMENTS = [

@@ -11,12 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError, ParameterError
-from discreet.corpus import ShardedCorpus, counting, read_corpus, read_into_shards, write_corpus, write_shards
-from discreet.corpus.chosen_counts import choices_of
-from discreet.corpus.column_choice import ColumnChoice
-from discreet.corpus.formats import records
+from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
+from discreet.corpus.formats.text import records
 from discreet.corpus.shards import cut, spill
-from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin
+from discreet.corpus.tokens import counting
+from discreet.corpus.words.chosen_counts import choices_of
+from discreet.corpus.words.column_choice import ColumnChoice
+from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin
 
 WORDS = [f"w{i}" for i in range(300)]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.naive import corpus as naive
 
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer, english_stop_words
-from discreet.corpus import tokenizer as module
+from discreet.corpus.tokens import tokenizer as module
 from discreet.errors import ParameterError
 
 PATTERNS = [

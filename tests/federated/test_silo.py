@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.cli.app import run
-from discreet.cli.silo import _ask as ask_on_terminal
+from discreet.cli.commands.silo import _ask as ask_on_terminal
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated import Update, fit_state, init_server, server_step, vocabulary_digest
 from discreet.federated.installed import digest_of, package_digest

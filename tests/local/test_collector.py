@@ -22,7 +22,7 @@ from tests.local.collector_calls import (
 from discreet.errors import CorpusError, ParameterError
 from discreet.local.collector.admission import Pace, SecretsFile, Tickets, Tokens, read_secrets
 from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.store import (
+from discreet.local.collector.storage.store import (
     ConflictError,
     ReportStore,
     SpentError,
@@ -350,8 +350,8 @@ def wait_for(condition, seconds=15):
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved", "log removed"])
 def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkeypatch, how):
     """An open file that was removed is still written to, by this process alone: all of it was lost at its end."""
-    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
-    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
+    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.storage.store._LOOK", 0.0)
     path = tmp_path / "reports.db"
     assert store.add(rows(make_reports(3))).result(10) == (3, 0)
     assert call("GET", "/healthz")[:2] == (200, b'{"ok":true,"trouble":null}')
@@ -376,7 +376,7 @@ def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkey
 
 def test_a_store_named_by_a_link_is_the_file_it_leads_to(tmp_path, monkeypatch):
     """SQLite's log lies beside the file, not beside the link: whoever looks beside the link misses its end."""
-    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
+    monkeypatch.setattr("discreet.local.collector.storage.store._LOOK", 0.0)
     (tmp_path / "real").mkdir()
     real, link = tmp_path / "real" / "store.db", tmp_path / "link.db"
     link.symlink_to(real)

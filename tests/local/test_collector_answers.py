@@ -11,7 +11,7 @@ import pytest
 from tests.local.collector_calls import CHANNEL, WORDS, call_app
 
 from discreet.local.collector import answers
-from discreet.local.collector.store import ReportStore
+from discreet.local.collector.storage.store import ReportStore
 
 pytest.importorskip("starlette", reason="needs the extra collector")
 
@@ -179,7 +179,7 @@ def test_the_service_says_when_to_come_again(store, monkeypatch):
 
 
 def test_a_store_that_fails_is_told_and_tried_again(store, monkeypatch):
-    from discreet.local.collector.store import StoreFailedError
+    from discreet.local.collector.storage.store import StoreFailedError
 
     plain = store.moments, store.moments_and_reports
     call = functools.partial(call_app, store)

@@ -11,7 +11,7 @@ from tests.naive.ones_of_reports import worst_tails
 from discreet.errors import CorpusError
 from discreet.local.collector.plausible import CHANCE, plausible_ones
 from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.store import ReportStore
+from discreet.local.collector.storage.store import ReportStore
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy import SecureStream
 from discreet.privacy.bit_channel import BitChannel

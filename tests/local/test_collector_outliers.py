@@ -11,7 +11,7 @@ from tests.naive.outliers import usual_reports
 
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.outliers import set_aside
-from discreet.local.collector.store import ReportsLeftError, ReportStore
+from discreet.local.collector.storage.store import ReportsLeftError, ReportStore
 from discreet.privacy.bit_channel import BitChannel
 
 N_WORDS = 400
@@ -130,8 +130,8 @@ def test_the_service_says_how_many(store):
 
 def test_reports_are_those_of_the_moments(store, monkeypatch):
     """Though others come meanwhile, and are told where some go."""
-    from discreet.local.collector import store as module
-    from discreet.local.collector import sums
+    from discreet.local.collector.storage import store as module
+    from discreet.local.collector.storage import sums
 
     monkeypatch.setattr(sums, "TOGETHER", 500)
     monkeypatch.setattr(module, "_ROUND", 0.02)
@@ -153,7 +153,7 @@ def test_reports_are_those_of_the_moments(store, monkeypatch):
 def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
     from discreet.local.collector import answers
 
-    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
     late = [(bytes([i]) * 16, packed(honest(1, i))[0].tobytes()) for i in range(3)]
     store.add(late).result(30)
     looked = threading.Event()

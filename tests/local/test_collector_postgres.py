@@ -17,7 +17,7 @@ from tests.local import collector_kills, postgres_server
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreFailedError
+from discreet.local.collector.storage.store import ConflictError, ReportStore, SpentError, StoreFailedError
 from discreet.privacy.bit_channel import BitChannel
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra postgres")
@@ -166,7 +166,7 @@ def stopped(server):
 
 def test_a_database_that_says_nothing_is_given_up(url, server, monkeypatch):
     """Requests, and the end of the service, waited for it without end."""
-    from discreet.local.collector import postgres_tables
+    from discreet.local.collector.storage import postgres_tables
 
     monkeypatch.setattr(postgres_tables, "_OUR_SECONDS", 1.5)
     monkeypatch.setattr(postgres_tables, "_KEEPALIVES", {"connect_timeout": 2})
@@ -223,7 +223,7 @@ def test_statements_locks_and_idle_transactions_have_a_time(url):
 
 
 def test_another_program_that_holds_the_lock_is_waited_for_a_while(url, monkeypatch):
-    from discreet.local.collector import postgres_tables
+    from discreet.local.collector.storage import postgres_tables
 
     monkeypatch.setattr(postgres_tables, "_SETTINGS", {"lock_timeout": "500ms"})
     rows = make_rows(4)

@@ -13,7 +13,7 @@ import time
 import pytest
 from tests.local.collector_calls import CHANNEL, WORDS, make_reports, raw
 
-from discreet.local.collector.store import ReportStore
+from discreet.local.collector.storage.store import ReportStore
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra collector")
 

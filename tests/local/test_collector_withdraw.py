@@ -17,8 +17,8 @@ from tests.local import postgres_server
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
-from discreet.local.collector.open_tables import open_tables
-from discreet.local.collector.store import ConflictError, ReportStore, StoreFailedError
+from discreet.local.collector.storage.open_tables import open_tables
+from discreet.local.collector.storage.store import ConflictError, ReportStore, StoreFailedError
 
 TABLES = ("settings", "reports", "spent", "moments", "days")
 DAY = 86_400
@@ -54,7 +54,7 @@ def store(where):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
 
 
 def numbers(reports):
@@ -353,7 +353,7 @@ def test_a_machine_that_does_not_know_the_time_deletes_nothing(kept):
 
 
 def test_many_reports_go_a_piece_at_a_time(kept, monkeypatch):
-    from discreet.local.collector import sums
+    from discreet.local.collector.storage import sums
 
     monkeypatch.setattr(sums, "TOGETHER", 7)
     day, reports = [25_000], make_reports(50)
@@ -403,13 +403,13 @@ def test_a_store_of_before_is_taken_over(tmp_path):
 
 def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
     """Each round writes all moments while nobody else can write; one request after the other must not fill the day."""
-    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.01)
+    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.01)
     reports = make_reports(6)
     with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
         opened.add(rows(reports)).result(10)
         assert opened.withdraw(numbers(reports[:1])).result(10) == (1, 0, 0)
         assert opened.withdraw(numbers(reports[1:2])).result(10) == (1, 0, 0)
-        monkeypatch.setattr("discreet.local.collector.store._SHARE", 1e-9)
+        monkeypatch.setattr("discreet.local.collector.storage.store._SHARE", 1e-9)
         assert opened.withdraw(numbers(reports[2:3])).result(10) == (1, 0, 0)
         waiting = [opened.withdraw(numbers(reports[i : i + 1])) for i in (3, 4)]
         time.sleep(0.3)
@@ -440,8 +440,8 @@ def test_withdrawing_over_http(store):
 
 
 def test_withdrawals_that_wait_are_bounded(store):
-    from discreet.local.collector import store as module
-    from discreet.local.collector.store import StoreBusyError
+    from discreet.local.collector.storage import store as module
+    from discreet.local.collector.storage.store import StoreBusyError
 
     with store._using:  # nothing can be written
         waiting = [store.withdraw(numbers(make_reports(1)))]

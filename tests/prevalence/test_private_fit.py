@@ -14,8 +14,8 @@ from discreet.errors import CorpusError, ParameterError, ReleaseError
 from discreet.evaluate import completion_perplexity, unigram
 from discreet.privacy import events
 from discreet.privacy.ledger import file as ledger_file
+from discreet.release.booking.ledger_limits import MOST_SLOW_BOOKINGS
 from discreet.release.fit import FitRelease
-from discreet.release.ledger_limits import MOST_SLOW_BOOKINGS
 
 
 def counts(n=4000, seed=0):

@@ -23,7 +23,9 @@ from discreet.privacy.accounting import events
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.filter import Standing
 from discreet.privacy.units import round_up
-from discreet.release import Release, file_format, ledger_limits
+from discreet.release import Release
+from discreet.release.booking import ledger_limits
+from discreet.release.files import file_format
 
 ODD_SETTINGS = {
     "epsilon": math.inf,

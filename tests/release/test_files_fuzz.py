@@ -314,7 +314,7 @@ def test_the_lowest_bit_of_a_number_is_noticed(place, monkeypatch):
     at = place if place < 0 else start_of_data() + place
     raw[at] ^= 1  # little-endian: the last digit of a float
     assert load_or_refuse(model_safetensors=bytes(raw)) is None
-    from discreet.release import file_format
+    from discreet.release.files import file_format
 
     digest = metadata()["content_sha256"]
     monkeypatch.setattr(file_format, "_content_digest", lambda *_: digest)
@@ -322,8 +322,8 @@ def test_the_lowest_bit_of_a_number_is_noticed(place, monkeypatch):
 
 
 def test_a_loader_that_forgets_the_vocabularys_digest_is_caught(monkeypatch):
-    from discreet.release import file_format
-    from discreet.release import files as module
+    from discreet.release.files import file_format
+    from discreet.release.files import folder as module
 
     digest = metadata()["vocabulary_sha256"]  # read while what saves is still whole
 

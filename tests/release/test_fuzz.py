@@ -11,7 +11,8 @@ from tests.release.hostile_files import MODEL, VOCABULARY, put_together, take_ap
 from tests.report.report_cases import release
 
 from discreet.errors import ReleaseError
-from discreet.release import Release, file_format
+from discreet.release import Release
+from discreet.release.files import file_format
 
 SETTINGS = settings(
     max_examples=150,

@@ -12,10 +12,10 @@ from tests.report.test_report import data_of, text_of
 from discreet.cli.display import print_topics, whole_words
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
+from discreet.report.drawings.similarity import MOST_TOPICS, similarity_svg
 from discreet.report.noisy_topics import mostly_noise, noise_share, told
 from discreet.report.page import report
 from discreet.report.plain_words import questions
-from discreet.report.similarity import MOST_TOPICS, similarity_svg
 
 WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
 

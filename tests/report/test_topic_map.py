@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.report import map as topic_map
+from discreet.report.drawings import map as topic_map
 
 
 def topics(n_topics, n_words=40, seed=0, sharpness=0.2):

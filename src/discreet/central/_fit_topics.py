@@ -27,14 +27,14 @@ from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.word_vectors import check_vector_file
-from discreet.corpus.words import carried
+from discreet.corpus.words.origin import carried
+from discreet.corpus.words.word_vectors import check_vector_file
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booked_choices import ledger_of_choices
+from discreet.release.booking.booked_choices import ledger_of_choices
 from discreet.release.private_estimator import (
     PrivateEstimator,
     book_together,

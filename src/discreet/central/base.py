@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from discreet._validate import refuse
 from discreet.central.check_data import check_data
-from discreet.central.sharded_units import faults_of_shards
+from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words import NUMBERED, GivenWords, faults_of_words, given_words
+from discreet.corpus.words.origin import NUMBERED, GivenWords, faults_of_words, given_words
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, LargeDeltaWarning
 from discreet.privacy.ledger.ledger import Reservation

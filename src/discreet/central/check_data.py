@@ -9,7 +9,7 @@ from discreet._word_order import column_words
 from discreet.corpus import check_counts
 from discreet.corpus.owners import number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.words import carried
+from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError
 
 __all__ = ["check_data"]

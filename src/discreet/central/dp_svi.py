@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.central.denoise import posterior_mean
-from discreet.central.thread_sums import sum_over_pieces
-from discreet.central.units import Units, content_order
+from discreet.central.rounds.thread_sums import sum_over_pieces
+from discreet.central.rounds.units import Units, content_order
+from discreet.central.start.denoise import posterior_mean
 from discreet.lda.variational.digamma import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger.ledger import Reservation

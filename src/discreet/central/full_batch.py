@@ -26,14 +26,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.central.em_round import Theta, initial_theta, round_sum
-from discreet.central.factorize import factorize
-from discreet.central.schedule import COUNT_SHARE, Schedule
-from discreet.central.sharded_units import ShardedUnits
-from discreet.central.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.units import Units
-from discreet.central.vector_prior import VectorPrior, expected_topics, follow
+from discreet.central.rounds.em_round import Theta, initial_theta, round_sum
+from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
+from discreet.central.rounds.sharded_units import ShardedUnits
+from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.rounds.units import Units
+from discreet.central.start.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.central.start.factorize import factorize
+from discreet.central.start.vector_prior import VectorPrior, expected_topics, follow
 from discreet.lda.word_space.directions import centred, directions
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 

@@ -9,7 +9,7 @@ from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
-from discreet.central.sharded_units import units_of
+from discreet.central.rounds.sharded_units import units_of
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.learn import learn_topics

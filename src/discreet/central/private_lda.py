@@ -21,10 +21,10 @@ from discreet._validate import (
 )
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.schedule import plan as make_schedule
-from discreet.central.sharded_units import ShardedUnits, units_of
-from discreet.central.units import Units
-from discreet.corpus.word_vectors import WordVectors, match_vectors
+from discreet.central.rounds.schedule import plan as make_schedule
+from discreet.central.rounds.sharded_units import ShardedUnits, units_of
+from discreet.central.rounds.units import Units
+from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events

@@ -10,7 +10,7 @@ from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, SEED, THREADS, choice, number, optional, rules, whole
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.units import group_units
+from discreet.central.rounds.units import group_units
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation

@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._numbers import as_numbers
-from discreet.corpus.chosen_counts import ChosenCsr, choices_of
-from discreet.corpus.column_choice import joined
 from discreet.corpus.owners import number_owners
-from discreet.corpus.words import UNKNOWN, WordOrigin
+from discreet.corpus.words.chosen_counts import ChosenCsr, choices_of
+from discreet.corpus.words.column_choice import joined
+from discreet.corpus.words.origin import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["WordCounts"]
@@ -22,7 +22,7 @@ class WordCounts(ChosenCsr):
     Everything that accepts a ``scipy.sparse.csr_matrix`` accepts it. What it carries survives copies,
     pickles and the choice of rows; it is dropped, never guessed, wherever columns may have changed: slices
     of columns, products, sums, transposes and changes of shape or format. The private choices that the columns went
-    through survive these, too (:mod:`discreet.corpus.chosen_counts`): what is trained is booked where they are.
+    through survive these, too (:mod:`discreet.corpus.words.chosen_counts`): what is trained is booked where they are.
 
     Parameters
     ----------

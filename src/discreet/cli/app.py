@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet._version import __version__
-from discreet.cli import (
+from discreet.cli.commands import (
     audit,
     budget,
     choose_topics,

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from discreet._progress import Callback
 from discreet.release import Release
-from discreet.report.comparison import Comparison
+from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.wording import shown

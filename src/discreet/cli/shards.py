@@ -56,7 +56,7 @@ def write_as_shards(
     """
     from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
     from discreet.corpus.shards.manifest import read_manifest, write_manifest
-    from discreet.corpus.words import FROM_TEXT, refuse_public
+    from discreet.corpus.words.origin import FROM_TEXT, refuse_public
 
     given = {name: value for name, value in options.items() if value is not None}
     row = FORMATS.get(known)

@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
     from discreet.corpus.shards.texts import read_into_shards
     from discreet.corpus.shards.write import write_shards
-    from discreet.corpus.stop_words import english_stop_words
-    from discreet.corpus.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
-    from discreet.corpus.vocabulary import load_vocabulary
-    from discreet.corpus.word_vectors import WordVectors, match_vectors, write_vectors
+    from discreet.corpus.tokens.stop_words import english_stop_words
+    from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
+    from discreet.corpus.words.vocabulary import load_vocabulary
+    from discreet.corpus.words.word_vectors import WordVectors, match_vectors, write_vectors
     from discreet.corpus.write import write_corpus
 
 _HOMES = {
     "COUNT_FORMATS": "discreet.corpus.formats.table",
     "Corpus": "discreet.corpus.corpus",
-    "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokenizer",
+    "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokens.tokenizer",
     "TEXT_FORMATS": "discreet.corpus.formats.table",
     "ShardedCorpus": "discreet.corpus.shards.sharded_corpus",
-    "Tokenizer": "discreet.corpus.tokenizer",
+    "Tokenizer": "discreet.corpus.tokens.tokenizer",
     "WRITABLE_FORMATS": "discreet.corpus.formats.table",
-    "WordVectors": "discreet.corpus.word_vectors",
+    "WordVectors": "discreet.corpus.words.word_vectors",
     "check_counts": "discreet.corpus.check",
-    "english_stop_words": "discreet.corpus.stop_words",
+    "english_stop_words": "discreet.corpus.tokens.stop_words",
     "find_format": "discreet.corpus.formats.table",
     "from_frame": "discreet.corpus.formats.frames",
-    "load_vocabulary": "discreet.corpus.vocabulary",
-    "match_vectors": "discreet.corpus.word_vectors",
+    "load_vocabulary": "discreet.corpus.words.vocabulary",
+    "match_vectors": "discreet.corpus.words.word_vectors",
     "read_corpus": "discreet.corpus.read",
     "read_into_shards": "discreet.corpus.shards.texts",
     "write_corpus": "discreet.corpus.write",
     "write_shards": "discreet.corpus.shards.write",
-    "write_vectors": "discreet.corpus.word_vectors",
+    "write_vectors": "discreet.corpus.words.word_vectors",
 }
 
 __all__ = [

@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
 from discreet.corpus.check import Csr, canonical_counts
-from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
 from discreet.corpus.owners import check_same_owners, check_same_rows, number_owners
-from discreet.corpus.vocabulary import WordList, check_words, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, refuse_public
+from discreet.corpus.words.chosen_counts import with_choices
+from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, refuse_public
+from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
 from discreet.errors import CorpusError
 
 if TYPE_CHECKING:
-    from discreet.corpus.tokenizer import Tokenizer
+    from discreet.corpus.tokens.tokenizer import Tokenizer
 
 __all__ = ["Corpus"]
 
@@ -139,8 +139,8 @@ class Corpus:
         -------
         Corpus
         """
-        from discreet.corpus.counting import count_texts
-        from discreet.corpus.tokenizer import Tokenizer
+        from discreet.corpus.tokens.counting import count_texts
+        from discreet.corpus.tokens.tokenizer import Tokenizer
 
         if isinstance(texts, str):
             raise CorpusError(
@@ -183,8 +183,8 @@ class Corpus:
         CorpusError
             Names the document that is no list of tokens.
         """
-        from discreet.corpus.counting import count_tokens
-        from discreet.corpus.tokenizer import Tokenizer
+        from discreet.corpus.tokens.counting import count_tokens
+        from discreet.corpus.tokens.tokenizer import Tokenizer
 
         listed = _listed(vocabulary, words_are_public)
         counts, words = count_tokens(documents, Tokenizer(), listed)

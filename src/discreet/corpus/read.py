@@ -15,12 +15,12 @@ from discreet._word_order import column_words
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
-from discreet.corpus.formats.counted import Counted, CountReading
-from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.formats.counts.counted import Counted, CountReading
 from discreet.corpus.formats.table import find_format, reader_of
-from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.corpus.words import NUMBERED, UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.formats.text.records import Fields, Reading
+from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError
 

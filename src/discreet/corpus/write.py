@@ -23,7 +23,7 @@ from discreet._files import Writer, write_files
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, first_few, read_text
 from discreet.corpus.formats.table import MANIFEST, find_writable_format, writer_of
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.words.origin import WordOrigin
 from discreet.errors import CorpusError
 
 __all__ = ["read_word_origin", "side_file", "write_corpus"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown
-from discreet.corpus.word_vectors import match_vectors
+from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import ParameterError
 from discreet.lda.word_space.public_topics import topics_of_vectors
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.corpus.words import refuse_chosen_columns
+from discreet.corpus.words.origin import refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.public_points import ORDER
 from discreet.privacy.accounting import events

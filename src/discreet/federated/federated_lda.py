@@ -18,7 +18,7 @@ from discreet._numbers import as_array
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet._word_order import column_words
-from discreet.corpus.words import GivenWords, WordOrigin, given_words, refuse_chosen_columns
+from discreet.corpus.words.origin import GivenWords, WordOrigin, given_words, refuse_chosen_columns
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreet._progress import Callback
 from discreet._threads import count_threads
 from discreet._validate import faults_of, optional, refuse, rules, whole
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.words.origin import WordOrigin
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates
 from discreet.lda.moments.learn import Learned, Reports, learn_topics

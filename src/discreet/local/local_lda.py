@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet._progress import Callback
 from discreet._validate import ANYTHING, FLAG, Rule, choice, formerly, rules
-from discreet.corpus.word_vectors import match_vectors
+from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.moments.estimates import Channel

@@ -19,7 +19,7 @@ from discreet._presenter import presenter
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.promised import NumbersRelease
+from discreet.release.booking.promised import NumbersRelease
 
 if TYPE_CHECKING:
     from discreet.release.record import Release

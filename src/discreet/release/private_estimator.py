@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 
 from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.owners import check_same_owners, check_same_rows
-from discreet.corpus.words import carried
+from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.booked_choices import faults_of_choices, ledger_of_choices
-from discreet.release.lost_choices import notice_lost_choice
-from discreet.release.separate_budgets import notice_fit
+from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
+from discreet.release.booking.lost_choices import notice_lost_choice
+from discreet.release.booking.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event

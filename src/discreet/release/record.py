@@ -25,10 +25,11 @@ from discreet._validate import shown
 from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release import details as written
-from discreet.release import edits, files
+from discreet.release.booking.promised import Promised
 from discreet.release.columns import topic_columns
-from discreet.release.promised import Promised
+from discreet.release.editing import details as written
+from discreet.release.editing import edits
+from discreet.release.files import folder as files
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -185,7 +186,7 @@ class Release(Promised):
         return replace(self, configuration={**self.configuration, **settings})
 
     def save(self, folder: str | Path) -> None:
-        """Write the release to a new (or empty) folder, whole or not at all. See :mod:`discreet.release.files`."""
+        """Write the release to a new (or empty) folder, whole or not at all (:mod:`discreet.release.files`)."""
         files.save(self, self.card(), Path(folder))
 
     @classmethod

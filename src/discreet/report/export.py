@@ -28,8 +28,8 @@ from discreet._files import write_whole
 from discreet._tables import frame
 from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.record import Release
+from discreet.report.drawings.map import distances, scale
 from discreet.report.listing import STANDARD_DEVIATIONS
-from discreet.report.map import distances, scale
 from discreet.report.wording import for_spreadsheet
 
 __all__ = ["ldavis", "to_frame", "to_gensim", "write_csv", "write_ldavis"]

@@ -1,7 +1,7 @@
 """What a notebook shows of a release: what is promised, whether it may leave, and its topics."""
 
 from discreet._notebook import facts_html, table_html
-from discreet.release import details
+from discreet.release.editing import details
 from discreet.release.record import Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, shown, words_origin

@@ -17,16 +17,16 @@ from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
-from discreet.release import details
+from discreet.release.editing import details
+from discreet.release.files.words import printable
 from discreet.release.fit import FitRelease
 from discreet.release.record import Release
-from discreet.release.words import printable
-from discreet.report import map as topic_map
+from discreet.report.drawings import map as topic_map
+from discreet.report.drawings.similarity import similarity_svg
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.pages import content_hash, part, template
 from discreet.report.plain_words import questions
-from discreet.report.similarity import similarity_svg
 from discreet.report.wording import (
     NOT_REVIEWED,
     epsilon_shown,

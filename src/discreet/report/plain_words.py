@@ -9,8 +9,8 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 import math
 
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.release.files.words import printable
 from discreet.release.record import Release
-from discreet.release.words import printable
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, words_origin
 

@@ -14,12 +14,12 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet.privacy.accounting import events
+from discreet.release.files.words import printable
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import is_flat
 from discreet.release.prevalence.shares import overall
-from discreet.release.words import printable
+from discreet.report.drawings.small_multiples import difference_chart, interval_chart, line_chart
 from discreet.report.pages import content_hash, part, template
-from discreet.report.small_multiples import difference_chart, interval_chart, line_chart
 from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 
 __all__ = ["prevalence_page", "table_csv"]

@@ -4,8 +4,8 @@ import math
 import unicodedata
 from collections.abc import Callable
 
+from discreet.release.files.words import printable
 from discreet.release.record import Release
-from discreet.release.words import printable
 
 __all__ = [
     "NOT_REVIEWED",

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet.corpus import Corpus, Tokenizer
-from discreet.corpus.counting import count_texts
 from discreet.corpus.owners import check_same_rows, index_of, number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.tokens.counting import count_texts
 from discreet.errors import CorpusError
 
 __all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.sharded_units import faults_of_shards
+from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.central.vocabulary.documents import is_writable
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.policy_gaussian import PolicyGaussian

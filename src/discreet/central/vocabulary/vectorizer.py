@@ -39,18 +39,18 @@ from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import rank_words, secret_order
 from discreet.central.word_counts import WordCounts
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
-from discreet.corpus.chosen_counts import choices_of
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.words.chosen_counts import choices_of
+from discreet.corpus.words.origin import WordOrigin
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.booked_choices import booked_choice
-from discreet.release.lost_choices import remember_choices
+from discreet.release.booking.booked_choices import booked_choice
+from discreet.release.booking.lost_choices import remember_choices
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 
 __all__ = ["PrivateCountVectorizer", "count_booked"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of
-from discreet.corpus.formats.records import Reading, Record, gather
+from discreet.corpus.formats.text.records import Reading, Record, gather
 from discreet.errors import CorpusError, Proposal
 
 __all__ = ["batches", "broken_table", "not_a_table", "open_parquet", "pyarrow", "read_columns"]

@@ -6,9 +6,9 @@ from typing import Any
 from discreet._progress import Callback
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import Problems
-from discreet.corpus.formats.records import Fields, Reading, Record, choose_fields, gather
-from discreet.corpus.tokenizer import Tokenizer, choose_tokenizer
-from discreet.corpus.vocabulary import WordList, load_vocabulary
+from discreet.corpus.formats.text.records import Fields, Reading, Record, choose_fields, gather
+from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 
 __all__ = ["from_frame"]
 

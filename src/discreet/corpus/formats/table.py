@@ -41,7 +41,7 @@ class Format(NamedTuple):
         As given for ``format=``.
     holds : "text" or "counts"
     module : str
-        In this room.
+        In the room of what it holds.
     read_as : tuple of str
         Endings of files that are taken for this format, in lower case.
     written_as : tuple of str or None
@@ -68,7 +68,7 @@ class Format(NamedTuple):
 
     def load(self) -> Any:
         """Return the module."""
-        return import_module(f"discreet.corpus.formats.{self.module}")
+        return import_module(f"discreet.corpus.formats.{self.holds}.{self.module}")
 
     def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
         """Whether a file of this name, without ``.gz`` and the like, is of this format by its ending or beginning."""

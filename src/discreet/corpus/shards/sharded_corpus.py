@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._sparse import Csr
-from discreet.corpus.chosen_counts import with_choices
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.manifest import Manifest, read_manifest
 from discreet.corpus.shards.shard_file import Shard
-from discreet.corpus.words import WordOrigin
+from discreet.corpus.words.chosen_counts import with_choices
+from discreet.corpus.words.origin import WordOrigin
 from discreet.errors import CorpusError
 
 __all__ = ["ShardedCorpus"]

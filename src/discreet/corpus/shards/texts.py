@@ -6,19 +6,19 @@ from typing import Any
 
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
-from discreet.corpus.counting import TextCounter
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
+from discreet.corpus.formats.text.records import Fields, Reading
 from discreet.corpus.shards.cut import NewFolder, ShardCutter
 from discreet.corpus.shards.manifest import Manifest, write_manifest
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import Spill
 from discreet.corpus.shards.write import SHARD_DOCUMENTS
-from discreet.corpus.tokenizer import choose_tokenizer
-from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.corpus.words import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.tokens.counting import TextCounter
+from discreet.corpus.tokens.tokenizer import choose_tokenizer
+from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_into_shards"]

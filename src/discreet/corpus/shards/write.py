@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.check import canonical_counts
-from discreet.corpus.chosen_counts import choices_of
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.cut import NewFolder, ShardCutter, take
@@ -17,8 +16,9 @@ from discreet.corpus.shards.manifest import Manifest, write_manifest
 from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import Spill
-from discreet.corpus.vocabulary import WordList, load_vocabulary
-from discreet.corpus.words import UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.words.chosen_counts import choices_of
+from discreet.corpus.words.origin import UNKNOWN, WordOrigin, refuse_public
+from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["SHARD_DOCUMENTS", "restrict_shards", "write_shards"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.local.collector.app import make_app
     from discreet.local.collector.serve import run_server
-    from discreet.local.collector.store import ReportStore
+    from discreet.local.collector.storage.store import ReportStore
 
 _HOMES: dict[str, str] = {
-    "ReportStore": "discreet.local.collector.store",
+    "ReportStore": "discreet.local.collector.storage.store",
     "make_app": "discreet.local.collector.app",
     "run_server": "discreet.local.collector.serve",
 }

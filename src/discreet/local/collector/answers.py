@@ -10,8 +10,8 @@ from typing import Any
 from discreet.errors import DiscreetError
 from discreet.lda.moments.moments import Moments
 from discreet.local.collector.outliers import Kept, set_aside
-from discreet.local.collector.store import ReportsLeftError, ReportStore
-from discreet.local.collector.sums import Blocks, Packed
+from discreet.local.collector.storage.store import ReportsLeftError, ReportStore
+from discreet.local.collector.storage.sums import Blocks, Packed
 from discreet.local.wire import vocabulary_digest
 
 __all__ = ["MOST_TOPICS", "Answers", "NotYetError"]

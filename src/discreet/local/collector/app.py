@@ -27,7 +27,7 @@ from discreet.local.collector.admission import Admission
 from discreet.local.collector.answers import MOST_TOPICS, Answers, NotYetError
 from discreet.local.collector.border import PLAIN, Border
 from discreet.local.collector.intake import Intake, later
-from discreet.local.collector.store import ReportStore, StoreFailedError
+from discreet.local.collector.storage.store import ReportStore, StoreFailedError
 
 __all__ = ["make_app"]
 

@@ -16,7 +16,7 @@ from discreet.errors import CorpusError
 from discreet.local.collector.admission import Admission, Pace
 from discreet.local.collector.border import PLAIN
 from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.store import (
+from discreet.local.collector.storage.store import (
     ConflictError,
     ReportStore,
     SpentError,

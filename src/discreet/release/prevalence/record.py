@@ -19,10 +19,10 @@ from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.booking.promised import NumbersRelease
 from discreet.release.prevalence.changes import Differences, Trend, differences, growth, sampling_error, trend
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
-from discreet.release.promised import NumbersRelease
 
 if TYPE_CHECKING:
     from discreet.release.record import Release

@@ -1,0 +1,1 @@
+"""What a round of training is made of: units, bounded statistics, integer sums, and how the budget is laid out."""

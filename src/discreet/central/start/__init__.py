@@ -1,0 +1,1 @@
+"""Where the topics start: noisy counts and co-occurrences, read through a denoiser and factorised."""

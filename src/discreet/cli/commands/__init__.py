@@ -1,0 +1,1 @@
+"""The sub-commands of `discreet`, one file each."""

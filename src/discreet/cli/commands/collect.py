@@ -1,0 +1,142 @@
+"""`discreet collect`: a service that takes randomised reports and fits topics to them."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.commands.perturb import Per, make_channel
+from discreet.errors import DiscreetError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.privacy import BitChannel
+
+__all__ = ["collect"]
+
+
+def collect(
+    vocabulary: Annotated[Path, typer.Option(help="The public words, one a line, as the writers have them.")],
+    store: Annotated[
+        str,
+        typer.Option(
+            help="SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database."
+        ),
+    ],
+    channel: Annotated[
+        str | None,
+        typer.Option(help="The writers' channel as 2^32 p,2^32 q[,limit], whole numbers; or give --epsilon."),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy loss, as for perturb. Positive.")] = None,
+    per: Annotated[Per, typer.Option(help="What epsilon is the loss of, as for perturb.")] = Per.REPLACEMENT,
+    words: Annotated[int | None, typer.Option(min=1, help="Words of a document, as for perturb.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; only this machine reaches the default.")
+    ] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
+    tokens: Annotated[
+        Path | None, typer.Option(help="File of tokens, one a line: who may send, any number of times.")
+    ] = None,
+    tickets: Annotated[
+        Path | None, typer.Option(help="File of one-time tickets, one a line: each admits one report.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Reports a second of one token or address at most; 0: no limit.")
+    ] = 10_000.0,
+    most_reports: Annotated[int, typer.Option(min=1, help="Reports in one request at most.")] = 10_000,
+    most_words: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Words of the vocabulary that no document has more of: reports with more ones than such a document "
+            "gives are refused.",
+        ),
+    ] = None,
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Days after which, at the latest, a report is deleted and topics are made without it."
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Web page origin whose scripts may send reports, such as https://example.org."),
+    ] = None,
+    server_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name that the service is reached by, such as collect.example.org; addresses always are good."
+        ),
+    ] = None,
+) -> None:
+    """Take reports over HTTP, keep each exactly once, and show topics.
+
+    A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics, /metrics and /healthz are
+    for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
+    Both files may be edited while the service runs.
+    """
+    from discreet.corpus import load_vocabulary
+
+    if tokens is not None and tickets is not None:
+        raise ParameterError("give --tokens or --tickets, not both.")
+    for page in origin or ():
+        if not re.fullmatch(r"https?://[^/\s]+", page):
+            raise ParameterError(
+                f"--origin must be scheme and host of a page, such as https://example.org, but is {page!r}."
+            )
+    names = (*(server_name or ()), *(() if re.fullmatch(r"[0-9.]*|.*:.*", host) else (host,)))
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+            raise ParameterError(
+                f"--server-name must be a name without scheme and port, such as collect.example.org, but is {name!r}."
+            )
+    known = tuple(load_vocabulary(vocabulary))
+    chosen = _channel(channel, epsilon, per, words, len(known))
+    try:
+        from discreet.local.collector.app import make_app
+        from discreet.local.collector.serve import run_server
+    except ImportError as error:
+        raise DiscreetError(
+            f"`discreet collect` needs {error.name}: pip install 'discreet[collector]'."
+        ) from None
+    from discreet.local.collector.admission import SecretsFile, Tickets, Tokens
+    from discreet.local.collector.storage.store import ReportStore
+
+    admission = None
+    if tokens is not None:
+        admission = SecretsFile(tokens, Tokens)
+    elif tickets is not None:
+        admission = SecretsFile(tickets, Tickets)
+    with ReportStore(store, known, chosen, keep_days=keep_days) as kept:
+        print(chosen.guarantees(len(known)).in_words(), flush=True)
+        app = make_app(
+            kept,
+            admission=admission,
+            rate=rate,
+            most_reports=most_reports,
+            most_words=most_words,
+            origins=tuple(origin or ()),
+            names=names,
+        )
+        run_server(app, host, port)
+
+
+def _channel(
+    channel: str | None, epsilon: float | None, per: Per, words: int | None, n_words: int
+) -> "BitChannel":
+    from discreet.privacy import BitChannel
+
+    if (channel is None) == (epsilon is None):
+        raise ParameterError(
+            "say how the writers randomise: --channel p,q[,limit] or --epsilon; one of them."
+        )
+    if channel is not None:
+        parts = channel.split(",")
+        if len(parts) not in (2, 3) or not all(part.strip().isdecimal() for part in parts):
+            raise ParameterError(
+                f"--channel must be two or three whole numbers, 2^32 p,2^32 q[,limit], but is {channel!r}."
+            )
+        numbers = [int(part) for part in parts]
+        return BitChannel(numbers[0], numbers[1], (numbers[2] or None) if len(numbers) == 3 else None)
+    assert epsilon is not None
+    return make_channel(epsilon, per, words, n_words)

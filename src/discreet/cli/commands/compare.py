@@ -1,0 +1,36 @@
+"""`discreet compare`: two releases side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Force, check_output_file
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of a saved release, the earlier one say.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another.")],
+    out: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
+    force: Force = False,
+) -> None:
+    """Match the topics of two releases; say what grew, what vanished, and what noise alone explains.
+
+    Computed from the releases alone, so it costs no privacy.
+    """
+    from rich.console import Console
+
+    from discreet.cli.display import print_comparison, whole_words
+    from discreet.release import Release
+    from discreet.report.compare.comparison import compare
+
+    if out is not None:
+        check_output_file(out, (".html",), force=force)
+    found = compare(Release.load(first), Release.load(second))
+    if out is not None:
+        found.to_html(out)
+    print_comparison(found, whole_words(Console(highlight=False)))
+    if out is not None:
+        typer.echo(f"wrote {out}")

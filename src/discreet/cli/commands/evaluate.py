@@ -1,0 +1,367 @@
+"""`discreet evaluate`: how good a release is, on documents that it has not seen.
+
+Without ``--epsilon`` every figure is an exact statistic of them; with it there is one, with noise, that may leave.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.options import (
+    Author,
+    Delimiter,
+    Delta,
+    Encoding,
+    FileFormat,
+    Model,
+    Quiet,
+    Text,
+    Threads,
+    WordVectorFile,
+    stop_word_list,
+)
+from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.corpus import Corpus
+    from discreet.release import Release
+
+__all__ = ["evaluate"]
+
+_PRIVATE = (
+    "These figures are exact statistics of the documents. If those are private, look at them and keep them: "
+    "no ledger covers them."
+)
+
+
+def evaluate(
+    model: Model,
+    corpus: Annotated[Path, typer.Option(help="Held-out documents: none that the model was trained on.")],
+    text: Text = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="The word of each column, one a line (counts).")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Label of each document, one a line.")] = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    stop_words: Annotated[
+        str | None,
+        typer.Option(help='Stop words: "english" (the default for raw text), "none", or a file.'),
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="Public corpus in which coherence is counted; read like --corpus.")
+    ] = None,
+    reference_is_public: Annotated[
+        bool, typer.Option("--reference-is-public", help="Say that the reference corpus is public.")
+    ] = False,
+    reference_name: Annotated[
+        str | None, typer.Option(help="What to call the reference; by default its file name.")
+    ] = None,
+    reference_format: Annotated[
+        str | None, typer.Option(help="Format of the reference; found from its name.")
+    ] = None,
+    reference_text: Annotated[
+        str | None, typer.Option(help="Field that holds its text (JSON Lines, CSV).")
+    ] = None,
+    reference_vocabulary: Annotated[
+        Path | None, typer.Option(help="The word of each of its columns, one a line (counts).")
+    ] = None,
+    word_vectors: WordVectorFile = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Measure privately: one noisy figure with its interval, which may leave."),
+    ] = None,
+    delta: Delta = 1e-6,
+    author: Author = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="With --epsilon: file that keeps the budget; that of the topics, say.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
+    top: Annotated[int, typer.Option(min=2, help="Words of each topic that coherence looks at.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
+    threads: Threads = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure a release on held-out documents: perplexity, diversity, coherence, labels.
+
+    These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
+    with noise, booked, for the report.
+    """
+    from discreet.cli.beside import check_release_file
+    from discreet.cli.display import console, progress
+    from discreet.release import Release
+
+    exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
+    if epsilon is not None:
+        _refuse_exact(exact)
+    elif ledger is not None or out is not None or author is not None:
+        raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
+    if out is not None:
+        check_release_file(out)
+    if reference is not None and not reference_is_public:
+        raise PrivacyError(
+            f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "
+            "take a public corpus and say --reference-is-public."
+        )
+    say = console(quiet=quiet)
+    release = Release.load(model)
+    pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
+    tokens: dict[str, Any] = {"token_pattern": pattern, "stop_words": stop_words}
+    with progress(quiet=quiet) as callback:
+        held_out = _read(
+            corpus,
+            file_format,
+            tokens,
+            text=text,
+            encoding=encoding,
+            delimiter=delimiter,
+            vocabulary=vocabulary,
+            label=label,
+            labels=labels,
+            author=author,
+            callback=callback,
+        )
+        public = None
+        if reference is not None:
+            public = _read(
+                reference,
+                reference_format,
+                tokens,
+                text=reference_text,
+                encoding=encoding,
+                delimiter=delimiter,
+                vocabulary=reference_vocabulary,
+                callback=callback,
+            )
+    if epsilon is not None:
+        book = (epsilon, delta, ledger)
+        _measure_privately(release, held_out, book, out, threads, as_json, say)
+        return
+    answer = _measure(release, held_out, seed, threads)
+    if word_vectors is not None:
+        answer["public_alone"] = _public_alone(release, held_out, word_vectors, seed, threads)
+    if public is not None:
+        answer["reference"] = _coherence(release, public, reference_name or str(reference), top)
+    if held_out.labels is not None:
+        answer["labels"] = _labels(release, held_out, seed, threads)
+    if as_json:
+        typer.echo(json.dumps(answer, ensure_ascii=False, indent=1))
+    else:
+        _show(answer)
+    say.print(_PRIVATE)
+
+
+def _refuse_exact(given: dict[str, Any]) -> None:
+    """Refuse what only exact figures have."""
+    asked = [option for option, value in given.items() if value is not None]
+    if asked:
+        raise ParameterError(
+            f"{', '.join(asked)} would need exact figures of the documents, and --epsilon books one noisy one; leave "
+            "them out, or leave --epsilon out and keep the figures."
+        )
+
+
+def _measure_privately(
+    release: "Release",
+    documents: "Corpus",
+    budget: tuple[float, float, Path | None],
+    out: Path | None,
+    threads: int,
+    as_json: bool,
+    say: "Console",
+) -> None:
+    """Release how good the model is, and say so."""
+    from discreet.central import PrivateFit
+    from discreet.cli.beside import save_with_card
+    from discreet.privacy import Ledger
+
+    epsilon, delta, ledger = budget
+    unit = "document" if documents.owners is None else "author"
+    book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
+    model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
+    made = model.fit(documents.restrict(release.vocabulary)).release_
+    if out is not None:
+        save_with_card(made, out)
+    if as_json:
+        low, high = made.interval()
+        figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}
+        typer.echo(json.dumps({"guarantee": made.guarantee, **figures, "n_units": made.n_units}, indent=1))
+    else:
+        typer.echo(made.in_words())
+    say.print(made.guarantee, markup=False)
+    if out is not None:
+        say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}", markup=False)
+
+
+def _read(path: Path, file_format: str | None, tokens: dict[str, Any], **options: Any) -> "Corpus":
+    """Read documents with all their words, so that those the model does not know can be counted."""
+    from discreet._word_order import column_words
+    from discreet.cli.commands.convert import load
+    from discreet.corpus import TEXT_FORMATS, find_format
+
+    known = file_format or find_format(path)
+    if known in TEXT_FORMATS:
+        words = options.pop("vocabulary")
+        if words is not None:
+            raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
+        choice = tokens["stop_words"] or "english"
+        options |= {"token_pattern": tokens["token_pattern"], "stop_words": stop_word_list(choice)}
+    documents, _ = load(path, known, **options)
+    if documents.vocabulary == column_words(documents.n_words):
+        raise CorpusError(
+            f"{path} does not say which word each column is; give --vocabulary, one word a line."
+        )
+    return documents
+
+
+def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpus, dict[str, int]]":
+    """Keep the model's words, in the model's order, and count what was dropped."""
+    matched = documents.restrict(release.vocabulary)
+    known, kept = set(release.vocabulary), matched.n_tokens
+    if kept == 0:
+        raise CorpusError(f"{path} holds none of the model's words; is it the right corpus?")
+    unknown = sum(word not in known for word in documents.vocabulary)
+    sizes = {
+        "documents": documents.n_documents,
+        "tokens": kept,
+        "tokens_dropped": documents.n_tokens - kept,
+        "words_unknown": unknown,
+    }
+    return matched, sizes
+
+
+def _measure(release: "Release", documents: "Corpus", seed: int, threads: int) -> dict[str, Any]:
+    from discreet.evaluate import completion_perplexity, diversity, transductive_perplexity, unigram
+
+    matched, sizes = _matched(release, documents, "--corpus")
+    prior = _prior(release)
+    common: dict[str, Any] = {"doc_topic_prior": prior, "n_jobs": threads}
+    lone: dict[str, Any] = {"random_state": seed, "n_jobs": threads}
+    answer: dict[str, Any] = {
+        "guarantee": release.guarantee,
+        "topics": len(release.topic_word),
+        "corpus": sizes,
+        "completion_perplexity": completion_perplexity(
+            release.topic_word, matched, random_state=seed, **common
+        ),
+    }
+    if release.topic_weight is not None:
+        one_topic = (release.topic_weight @ release.topic_word)[None]
+        answer["unigram_of_release"] = completion_perplexity(one_topic, matched, **lone)
+    answer["unigram_of_corpus"] = completion_perplexity(unigram(matched), matched, **lone)
+    answer["transductive_perplexity"] = transductive_perplexity(release.topic_word, matched, **common)
+    answer["diversity"] = diversity(release.topic_word)
+    return answer
+
+
+def _public_alone(
+    release: "Release", documents: "Corpus", vectors: Path, seed: int, threads: int
+) -> dict[str, Any]:
+    """Measure what the vectors and the release's word frequencies give without its topics."""
+    from discreet.evaluate import completion_perplexity, public_topics
+
+    if release.word_weight is None:
+        raise ReleaseError(
+            "this release does not say how frequent words are, so --word-vectors have no line here."
+        )
+    topics = public_topics(vectors, release.vocabulary, len(release.topic_word), release.word_weight)
+    matched, _ = _matched(release, documents, "--corpus")
+    perplexity = completion_perplexity(
+        topics, matched, doc_topic_prior=_prior(release), random_state=seed, n_jobs=threads
+    )
+    return {"completion_perplexity": perplexity, "word_vectors": vectors.name}
+
+
+def _prior(release: "Release") -> float:
+    value = release.configuration.get("doc_topic_prior", 0.1)
+    return float(value) if isinstance(value, int | float) and value > 0 else 0.1
+
+
+def _coherence(release: "Release", public: "Corpus", name: str, top: int) -> dict[str, Any]:
+    from discreet.evaluate import coherence_npmi, coherence_umass
+
+    matched, sizes = _matched(release, public, "--reference")
+    return {
+        "name": name,
+        **sizes,
+        "top": top,
+        "coherence_npmi": coherence_npmi(release.topic_word, matched, top=top),
+        "coherence_umass": coherence_umass(release.topic_word, matched, top=top),
+    }
+
+
+def _labels(release: "Release", documents: "Corpus", seed: int, threads: int) -> dict[str, Any]:
+    import dataclasses
+
+    from discreet.evaluate import classification_report
+
+    train, test = documents.restrict(release.vocabulary).split(0.5, seed=seed)
+    assert train.labels is not None
+    assert test.labels is not None
+    report = classification_report(
+        release.topic_word,
+        train,
+        train.labels,
+        test,
+        test.labels,
+        doc_topic_prior=_prior(release),
+        n_jobs=threads,
+    )
+    return {"documents_tested": test.n_documents, **dataclasses.asdict(report)}
+
+
+def _show(answer: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from discreet.cli.display import whole_words
+
+    out = whole_words(Console(highlight=False))
+    sizes = answer["corpus"]
+    dropped = sizes["tokens_dropped"]
+    out.print(
+        f"{sizes['documents']} documents, {sizes['tokens']} tokens of the model's words; {dropped} tokens of "
+        f"{sizes['words_unknown']} other words left out ({dropped / (dropped + sizes['tokens']):.1%})."
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    table.add_column("better")
+
+    def line(name: str, value: float, form: str, better: str) -> None:
+        table.add_row(escape(name), format(value, form), better)
+
+    line("perplexity, half of a document given the other", answer["completion_perplexity"], ".1f", "lower")
+    if "unigram_of_release" in answer:
+        line("  the release's word frequencies alone", answer["unigram_of_release"], ".1f", "to beat")
+    line("  this corpus' own word frequencies alone", answer["unigram_of_corpus"], ".1f", "to beat")
+    if "public_alone" in answer:
+        alone = answer["public_alone"]
+        line(
+            f"  topics of {alone['word_vectors']} alone, without the texts",
+            alone["completion_perplexity"],
+            ".1f",
+            "to beat",
+        )
+    line("transductive perplexity, for papers only", answer["transductive_perplexity"], ".1f", "lower")
+    line("diversity of top 25 words", answer["diversity"], ".3f", "higher")
+    if "reference" in answer:
+        public = answer["reference"]
+        where = f"top {public['top']}, in {public['name']}"
+        line(f"coherence NPMI, {where}", public["coherence_npmi"], ".3f", "higher")
+        line(f"coherence UMass, {where}", public["coherence_umass"], ".1f", "higher")
+    if "labels" in answer:
+        labels = answer["labels"]
+        line(f"accuracy of labels ({labels['n_labels']}) from topics", labels["accuracy"], ".3f", "higher")
+        line("  always the most frequent label", labels["baseline_accuracy"], ".3f", "to beat")
+        line("macro F1 of labels from topics", labels["macro_f1"], ".3f", "higher")
+    out.print(table)

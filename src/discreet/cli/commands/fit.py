@@ -1,0 +1,327 @@
+"""`discreet fit`: from private text to a release."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
+from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
+from discreet.cli.options import (
+    Author,
+    Delimiter,
+    Delta,
+    Encoding,
+    Epsilon,
+    FileFormat,
+    Force,
+    Quiet,
+    Seed,
+    SkipEmpty,
+    Text,
+    Threads,
+    Vocabulary,
+    VocabularyIsPublic,
+    VocabularyShare,
+    WordVectorFile,
+    ZeroBased,
+    check_output_file,
+    check_output_folder,
+    stop_word_list,
+)
+from discreet.errors import CorpusError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.corpus import Corpus
+    from discreet.privacy import Ledger
+
+__all__ = ["fit"]
+
+_SHOWN = 12
+
+
+def fit(
+    corpus: Annotated[Path, typer.Argument(help="File or folder that holds the documents.")],
+    out: Annotated[Path, typer.Option(help="New folder for the release.")],
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-6,
+    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
+    text: Text = None,
+    author: Author = None,
+    each_document: Annotated[
+        bool,
+        typer.Option(
+            "--each-document", help="Protect each document for itself, though it is known whose it is."
+        ),
+    ] = False,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_empty: SkipEmpty = False,
+    zero_based: ZeroBased = None,
+    vocabulary: Vocabulary = None,
+    vocabulary_is_public: VocabularyIsPublic = False,
+    max_words: Annotated[int, typer.Option(min=2, help="Most words to choose privately.")] = 2000,
+    vocabulary_share: VocabularyShare = 0.25,
+    vocabulary_method: Annotated[
+        str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")
+    ] = "weighted_gaussian",
+    stop_words: Annotated[
+        str | None,
+        typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),
+    ] = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="File that keeps the budget over several runs; made with this budget if absent."),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Epsilon of a new --ledger, for several runs; by default this run's.")
+    ] = None,
+    doc_topic_prior: Annotated[float, typer.Option(help="Dirichlet prior of topics in a document.")] = 0.1,
+    sampling_rate: Annotated[float, typer.Option(help="Below 1: Poisson-sampled rounds (DP-SVI).")] = 1.0,
+    rounds: Annotated[int | None, typer.Option(help="Rounds of training; by default chosen for you.")] = None,
+    word_vectors: WordVectorFile = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            help="Public: there are so many documents or persons. Refuses what cannot work, unpaid."
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    title: Title = None,
+    owner: Owner = None,
+    contact: Contact = None,
+    period: Period = None,
+    other_spending: OtherSpending = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Also release how much of each topic stands in each group: the field that names it."
+        ),
+    ] = None,
+    by_share: Annotated[float, typer.Option(help="Share of epsilon spent on that.")] = 0.2,
+    shares: Annotated[Path | None, typer.Option(help="New file for those shares: .json.")] = None,
+    groups: Groups = None,
+    every: Every = None,
+    start: Start = None,
+    end: End = None,
+    private_groups: PrivateGroups = False,
+    unlisted: Unlisted = None,
+    seed: Seed = None,
+    threads: Threads = -1,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: TlsFolder = None,
+    allow_unlearnable: Annotated[
+        bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
+    ] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a private topic model of CORPUS and write it to a folder that may be published.
+
+    Words are chosen privately, unless the list of words is public. Words and owners that counts have beside them, as
+    `discreet convert` writes them, are used.
+    """
+    from discreet.central import fit_topics
+    from discreet.central._fit_topics import estimators
+    from discreet.central.prevalence.estimator import check_labels
+    from discreet.cli.beside import check_release_file, save_with_card
+    from discreet.cli.commands.convert import declare_public, load, say_skipped
+    from discreet.cli.display import console, hand_over, progress
+    from discreet.cli.shards import open_shards
+    from discreet.corpus import TEXT_FORMATS, ShardedCorpus, find_format
+    from discreet.corpus.fields import field_names
+    from discreet.corpus.words.word_vectors import check_vector_file
+    from discreet.report.noisy_topics import forecast_told
+
+    say = console(quiet=quiet)
+    check_output_folder(out)
+    if report is not None:
+        check_output_file(report, option="--report", force=force)
+    settings: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "n_topics": topics,
+        "privacy_unit": "document" if author is None else "author",
+        "vocabulary_share": vocabulary_share,
+        "vocabulary_method": vocabulary_method,
+        "max_words": max_words,
+        "doc_topic_prior": doc_topic_prior,
+        "sampling_rate": sampling_rate,
+        "n_rounds": rounds,
+        "n_units_lower_bound": at_least,
+        "word_vectors": word_vectors,
+        "allow_unlearnable": allow_unlearnable,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    if each_document and author is not None:
+        raise ParameterError("--person protects persons, --each-document does not; say one of them.")
+    estimators(**settings)  # refuses what is out of range
+    if (by is None) != (shares is None):
+        raise ParameterError(
+            "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
+        )
+    idle = {
+        "--groups": groups,
+        "--every": every,
+        "--from": start,
+        "--to": end,
+        "--private-groups": private_groups or None,
+        "--unlisted": unlisted,
+    }
+    idle = [option for option, value in idle.items() if value is not None]
+    if by is None and idle:
+        raise ParameterError(
+            f"{', '.join(idle)}: groups need the field that names them, --by FIELD, and a new file, --shares FILE."
+        )
+    if not 0 < by_share < 1:
+        raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
+    prevalence = None
+    if shares is not None:
+        check_release_file(shares, option="--shares")
+        prevalence = shares_of(
+            None,
+            groups,
+            every,
+            private_groups,
+            epsilon=by_share * epsilon,
+            delta=delta,
+            privacy_unit=settings["privacy_unit"],
+            start=start,
+            end=end,
+            unlisted=unlisted,
+            random_state=seed,
+            n_jobs=threads,
+        )
+    if word_vectors is not None:
+        check_vector_file(word_vectors)
+    # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
+    say.print("reading ...")
+    known = file_format or find_format(corpus)
+    if by is not None:
+        check_field(corpus, known)
+    if known in TEXT_FORMATS and stop_words is None:
+        stop_words = "english"
+    options: dict[str, Any] = {
+        "text": text,
+        "author": author,
+        "label": by,
+        "vocabulary": vocabulary,
+        "token_pattern": token_pattern,
+        "encoding": encoding,
+        "stop_words": stop_word_list(stop_words),
+        "delimiter": delimiter,
+        "skip_empty": skip_empty or None,
+        "zero_based": zero_based,
+    }
+    read: Any = open_shards if known == "shards" else load
+    documents, beside = read(corpus, known, **options)
+    if known != "shards":
+        say_skipped(documents, say)
+    for file in beside:
+        say.print(f"used {file}", markup=False)
+    documents = documents.without_owners() if each_document else documents
+    if vocabulary_is_public:
+        documents = declare_public(documents, "fit", listed=vocabulary is not None)
+    _refuse_numbers_for_words(documents)
+    settings["privacy_unit"] = "document" if documents.owners is None else "author"
+    seen, n_others = field_names(corpus, known, encoding=encoding or "utf-8")
+    say.print(_promise(settings, seen, n_others, author), markup=False)
+    say.print(_words(documents, vocabulary, settings), markup=False)
+    if prevalence is not None:
+        check_labels(prevalence, documents.labels, documents.n_documents)
+    book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
+    sharded = isinstance(documents, ShardedCorpus)
+    with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
+        given = {} if prevalence is None else {"prevalence": prevalence, "by": documents.labels}
+        release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
+    if not documents.word_origin.is_public:
+        n_words = len(release.vocabulary)
+        say.print(
+            f"{n_words:,} word{'s were' if n_words != 1 else ' was'} chosen privately; the topics know no others."
+        )
+    forecast = forecast_told(release)
+    if forecast is not None:
+        say.print(forecast, markup=False)
+    if token_pattern is not None:  # `transform` must take new texts apart in the same way
+        release = release.with_settings(token_pattern=token_pattern)
+    release = with_details(
+        release,
+        title=title,
+        owner=owner,
+        contact=contact,
+        period=period,
+        date=today() if seed is None else None,  # a seeded run gives the same bytes on any day
+        other_spending=other_spending,
+    )
+    hand_over(release, out, report, say)
+    if prevalence is not None and shares is not None:
+        written = save_with_card(prevalence.release_, shares)
+        say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+
+
+def _promise(settings: dict[str, Any], seen: list[str], n_others: int, field: str | None) -> str:
+    """Say in one line whom this run protects, before it does anything."""
+    budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
+    shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
+    if n_others:  # not shown: they may be text of a file without a header
+        shown += f" and {n_others} with {'another name' if n_others == 1 else 'other names'}"
+    fields = f" Fields seen: {shown}." if seen else ""
+    if settings["privacy_unit"] == "author":
+        known_by = "the file's owners" if field is None else f"field {field!r}"
+        return f"Protecting each person ({known_by}), with all documents of one: {budget}.{fields}"
+    advice = (
+        "Use --person FIELD if one person may have written several documents."
+        if seen
+        else "If one person may have written several, say whose they are."
+    )
+    return f"Protecting each document: {budget}.{fields} {advice}"
+
+
+def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:
+    """Say where the words come from."""
+    origin = documents.word_origin
+    if origin.is_public:
+        return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
+    source = "of the words of the texts" if vocabulary is None else f"of the words of {vocabulary}"
+    flag = (
+        ""
+        if origin.kind == "from text"
+        else " (if they were not made from these texts: --vocabulary-is-public)"
+    )
+    return (
+        f"Words: some {source} are chosen privately, with {settings['vocabulary_share']:g} of epsilon{flag}."
+    )
+
+
+def _refuse_numbers_for_words(documents: "Corpus") -> None:
+    """Refuse counts whose columns have no words: budget would be spent on a choice of column numbers."""
+    if documents.word_origin.kind == "numbered":
+        raise CorpusError("these are counts without words; name the list of words, one a line: --vocabulary.")
+
+
+def _open_ledger(
+    path: Path | None, epsilon: float, delta: float, privacy_unit: str, budget: float | None
+) -> "Ledger | None":
+    """Return the ledger kept in a file, or None for one that lasts as long as this run.
+
+    A new file gets ``budget`` as its epsilon, or that of this run; one that exists keeps its own.
+    """
+    from discreet.privacy import Ledger
+
+    if path is None:
+        if budget is not None:
+            raise ParameterError(
+                f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
+            )
+        return None
+    ledger = Ledger.open(path, epsilon if budget is None else budget, delta, privacy_unit=privacy_unit)
+    if budget is not None and ledger.epsilon != budget:
+        raise ParameterError(
+            f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."
+        )
+    return ledger

@@ -1,0 +1,120 @@
+"""`discreet read`: the private documents behind a topic, for whoever holds them. Nothing of it may leave.
+
+Every line that is printed says that it is private. The documents are read twice, and only those that are shown are
+held. No file is written, no budget spent and no ledger asked: this is no release.
+"""
+
+import shutil
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from discreet.cli.commands.transform import read_for
+from discreet.cli.options import Delimiter, Encoding, FileFormat, Model, Text, Threads
+from discreet.errors import CorpusError, ReleaseError
+
+if TYPE_CHECKING:
+    from discreet.release import Release
+
+__all__ = ["read"]
+
+_MARK = "PRIVATE | "
+
+
+def read(
+    model: Model,
+    corpus: Annotated[Path, typer.Option(help="File or folder that holds the private documents.")],
+    topic: Annotated[int, typer.Option(min=0, help="Number of the topic.")],
+    documents: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents to show.")] = 5,
+    least_words: Annotated[
+        int, typer.Option(min=1, help="Leave out documents with fewer words of the model.")
+    ] = 10,
+    characters: Annotated[int, typer.Option(min=1, help="Most characters of each document.")] = 1500,
+    text: Text = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    threads: Threads = -1,
+) -> None:
+    """Print the documents in which a topic is strongest. Local only: this is private text, marked in every line.
+
+    No promise covers what is shown. Whoever names a topic or drops words after reading here has used the texts: the
+    release's promise does not cover that choice.
+    """
+    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.release import Release
+
+    release = Release.load(model)
+    n_topics = len(release.topic_word)
+    if topic >= n_topics:
+        raise ReleaseError(f"--topic must be from 0 to {n_topics - 1}, but is {topic}.")
+    if (file_format or find_format(corpus)) not in TEXT_FORMATS:
+        raise CorpusError(
+            "this file holds counts, no texts that could be read; name the file of texts: --corpus."
+        )
+    how: dict[str, Any] = {"text": text, "encoding": encoding, "delimiter": delimiter}
+    found = read_for(release, corpus, file_format, token_pattern=token_pattern, **how)
+    lengths = np.asarray(found.counts.sum(1)).ravel()
+    shares = release.transform(found.counts, n_jobs=threads)[:, topic]
+    order = np.argsort(-shares, kind="stable")
+    chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
+    texts = _texts(release, corpus, file_format, chosen, len(shares), characters, token_pattern, how)
+    _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
+    if not chosen:
+        _say(f"no document has {least_words} words of the model; try --least-words 1")
+    for number in chosen:
+        _say()
+        _say(
+            f"document {number}: {100 * shares[number]:.0f} % of its {lengths[number]:.0f} words of the model"
+        )
+        _say(texts[number])
+
+
+def _say(text: str = "") -> None:
+    """Print text, each line marked, with nothing in it that moves a terminal's cursor."""
+    from discreet.release.files.words import printable
+
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(_MARK), 20)
+    for paragraph in text.splitlines() or [""]:
+        for line in textwrap.wrap(printable(paragraph.replace("\t", " ")), width) or [""]:
+            typer.echo(_MARK + line)
+
+
+def _texts(
+    release: "Release",
+    corpus: Path,
+    file_format: str | None,
+    chosen: list[int],
+    n_documents: int,
+    characters: int,
+    token_pattern: str | None,
+    how: dict[str, Any],
+) -> dict[int, str]:
+    """Read the documents again, and keep the first characters of those that are to be shown."""
+    from discreet.corpus import Tokenizer
+
+    kept: dict[int, str] = {}
+    wanted = set(chosen)
+
+    class Keeping(Tokenizer):
+        """Sees every text, in the order of the documents."""
+
+        seen = 0
+
+        def split(self, text: str) -> Iterable[str]:
+            if self.seen in wanted:
+                kept[self.seen] = text if len(text) <= characters else text[:characters] + " \u2026"
+            self.seen += 1
+            return super().split(text)
+
+    pattern: Any = token_pattern or release.configuration.get("token_pattern")
+    keeping = Keeping() if pattern is None else Keeping(pattern)
+    read_for(release, corpus, file_format, tokenizer=keeping, **how)
+    if keeping.seen != n_documents:
+        raise CorpusError("the file was changed while it was read; try again.")
+    return kept

@@ -1,0 +1,228 @@
+"""`discreet review`: look at the words before a release leaves, and write the release as reviewed."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet._files import write_whole
+from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
+from discreet.cli.options import Model, Quiet, check_output_file, check_output_folder
+from discreet.errors import ReleaseError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.release import Release
+    from discreet.report.suspicion import Suspect
+
+__all__ = ["review"]
+
+_PAGE = 25
+_LARGEST_LIST = 2**24
+
+
+def review(
+    model: Model,
+    out: Annotated[Path | None, typer.Option(help="New folder for the reviewed release.")] = None,
+    edits: Annotated[
+        Path | None, typer.Option(help="File of edits, one a line; --write-edits makes one.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Remove this word. Say it again for others.")] = None,
+    write_edits: Annotated[
+        Path | None, typer.Option(help="Write the words by suspicion to this file, as edits to choose from.")
+    ] = None,
+    names: Annotated[
+        Path | None, typer.Option(help="Public list of names to look for, such as the staff list.")
+    ] = None,
+    language: Annotated[str, typer.Option(help="Language of the words (needs wordfreq).")] = "en",
+    by: Annotated[str | None, typer.Option(help="Who reviewed it: stands in card and report.")] = None,
+    note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
+    title: Title = None,
+    owner: Owner = None,
+    contact: Contact = None,
+    period: Period = None,
+    other_spending: OtherSpending = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Suspicious words to show.")] = _PAGE,
+    ask: Annotated[
+        bool | None,
+        typer.Option("--ask/--no-ask", help="Ask what to do; by default where nothing else says it."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the words as JSON and stop.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the words of a release by suspicion, remove or rename some, and write the reviewed release.
+
+    Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy.
+    """
+    from discreet.cli.display import console
+    from discreet.release import Release
+    from discreet.release.editing.edit_list import apply, parse
+    from discreet.release.files.words import to_line
+    from discreet.report.suspicion import suspicious_words
+
+    if out is not None:
+        check_output_folder(out)
+    for file, option in ((report, "--report"), (write_edits, "--write-edits")):
+        if file is not None:
+            check_output_file(file, option=option)
+    release = Release.load(model)
+    lines = [] if edits is None else _lines(edits, "--edits")
+    lines += [f"drop word {to_line(word)}" for word in drop or ()]
+    suspects = suspicious_words(
+        release, flagged=() if names is None else _lines(names, "--names"), language=language
+    )
+    if as_json:
+        typer.echo(json.dumps([suspect._asdict() for suspect in suspects], ensure_ascii=False, indent=1))
+        return
+    say = console(quiet=quiet)
+    if write_edits is not None:
+        write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
+        say.print(f"wrote {write_edits}: take the # away from the lines to be done", markup=False)
+        return
+    if ask is None:
+        ask = not lines and by is None and sys.stdin.isatty() and not quiet
+    if not lines or ask:
+        _show(suspects, words, say)
+    if ask:
+        lines += _questions(release, suspects, words, say)
+        by = by or typer.prompt("Who reviewed it (for the card)", err=True)
+        out = out or Path(typer.prompt("New folder for the reviewed release", err=True))
+        check_output_folder(out)
+    if out is None:
+        if lines or by is not None or note is not None:
+            raise ReleaseError("name a new folder for the reviewed release: --out reviewed.")
+        say.print(
+            f"to remove some: discreet review {model} --drop WORD --by YOU --out reviewed", markup=False
+        )
+        return
+    reviewed = apply(release, parse(lines))
+    reviewed = reviewed.with_review(
+        by or "somebody who gave no name", on=None if release.reproducible else today(), note=note
+    )
+    reviewed = with_details(
+        reviewed, title=title, owner=owner, contact=contact, period=period, other_spending=other_spending
+    )
+    reviewed.save(out)
+    if report is not None:
+        reviewed.to_html(report)
+    say.print(f"wrote {out}: {reviewed.review}", markup=False)
+    say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.", markup=False)
+
+
+def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:
+    """Print a page of the list, numbered."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from discreet.report.suspicion import knows_general_language
+    from discreet.report.wording import shown
+
+    if start == 0:
+        n = len(suspects)
+        found = (
+            f"{n} word{'s' * (n > 1)} to look at, the most suspicious first."
+            if n
+            else "No word looks suspicious."
+        )
+        say.print(found, markup=False)
+        if not knows_general_language():
+            say.print("Rare words are not told from usual ones: pip install 'discreet\\[review]' (wordfreq).")
+    if not suspects:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", justify="right")
+    table.add_column("word", overflow="fold")
+    table.add_column("why", overflow="fold")
+    table.add_column("first words of topic", overflow="fold")
+    for number, suspect in enumerate(suspects[start : start + n_words], start + 1):
+        topics = ", ".join(map(str, suspect.topics[:6])) + (" ..." if len(suspect.topics) > 6 else "")
+        table.add_row(str(number), escape(shown(suspect.word)), ", ".join(suspect.reasons), topics)
+    say.print(table)
+
+
+def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:
+    """Ask for words and topics, and return the answers as lines of an edit list."""
+    from discreet.cli.display import print_topics
+    from discreet.release.editing.edit_list import GRAMMAR, parse
+    from discreet.release.files.words import to_line
+
+    lines: list[str] = []
+    say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.", markup=False)
+    start = 0
+    while start < len(suspects):
+        answer = typer.prompt("remove", default="", show_default=False, err=True).strip()
+        if answer.lower() == "q":
+            break
+        if not answer:
+            start += n_words
+            if start < len(suspects):
+                _show(suspects, n_words, say, start)
+            continue
+        chosen = _numbers(answer, len(suspects))
+        if chosen is None:
+            say.print(f"not understood; numbers from 1 to {len(suspects)}, or q", markup=False)
+            continue
+        lines += [f"drop word {to_line(suspects[number - 1].word)}" for number in chosen]
+        say.print(f"{len(set(lines))} words will be removed", markup=False)
+    say.print()
+    print_topics(release, 10, say)
+    say.print(f"Any of these, one a line; Enter when done: {GRAMMAR}", markup=False)
+    while line := typer.prompt("edit", default="", show_default=False, err=True).strip():
+        try:
+            parse([line])
+        except ReleaseError:
+            say.print("not understood", markup=False)
+        else:
+            lines.append(line)
+    return list(dict.fromkeys(lines))
+
+
+def _numbers(answer: str, most: int) -> list[int] | None:
+    """Return the numbers in "1 3 5-7", or None where it is something else."""
+    numbers: list[int] = []
+    for part in re.split(r"[\s,]+", answer):
+        found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part)
+        if found is None:
+            return None
+        low, high = int(found[1]), int(found[2] or found[1])
+        if not 1 <= low <= high <= most:
+            return None
+        numbers += range(low, high + 1)
+    return numbers
+
+
+def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
+    """Return a list of edits in which nothing is done yet."""
+    from discreet.release.editing.edit_list import GRAMMAR
+    from discreet.release.files.words import printable, to_line
+
+    lines = [
+        "# Take the # away from the lines to be done, add your own, and then:",
+        "# discreet review model/ --edits THIS_FILE --by YOU --out reviewed/",
+        f"# A line says one of: {GRAMMAR}",
+        "",
+        f"# {len(suspects)} words to look at, the most suspicious first",
+    ]
+    for suspect in suspects:
+        where = f" (topic {', '.join(map(str, suspect.topics[:6]))})" if suspect.topics else ""
+        lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {to_line(suspect.word)}"]
+    lines += ["", "# topics, by their first words"]
+    for topic, top in enumerate(release.top_words(6)):
+        lines.append(f"# name topic {topic} = {printable(', '.join(top))}")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(path: Path, option: str) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST_LIST + 1)
+        if len(raw) > _LARGEST_LIST:
+            raise ReleaseError(f"{option} {path} is too large for a list; name another file.")
+        return raw.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{option} {path} must be UTF-8 text, one entry a line.") from None

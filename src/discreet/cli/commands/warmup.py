@@ -1,0 +1,159 @@
+"""`discreet warmup`: compile every kernel once and keep it on disk, so that the first real call does not wait.
+
+Each task is a tiny job through a public name, on made-up counts. What it computes is thrown away.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import Quiet
+from discreet.errors import ParameterError
+
+__all__ = ["TOPICS", "cache_folders", "tasks", "warmup"]
+
+#: Numbers of topics for which the exact sampler's kernel is compiled: each block of 16 has its own.
+TOPICS = "20,50,100,200"
+
+
+def warmup(
+    topics: Annotated[
+        str, typer.Option(help="Numbers of topics, with commas, to compile GibbsLDA's exact sampler for.")
+    ] = TOPICS,
+    quiet: Quiet = False,
+) -> None:
+    """Compile all kernels and keep them on disk; afterwards nothing waits for a compiler."""
+    from discreet.cli.commands.choose_topics import numbers_of_topics
+    from discreet.cli.display import console, progress
+
+    work = tasks(numbers_of_topics(topics))
+    start = time.process_time(), time.perf_counter()
+    with progress(quiet=quiet) as callback:
+        for done, job in enumerate(work, 1):
+            job()
+            callback("compiling", done, len(work))
+    cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
+    folders = cache_folders()
+    say = console(quiet=quiet)
+    if not folders:
+        raise ParameterError("nothing was compiled: NUMBA_DISABLE_JIT is set; unset it and try again.")
+    say.print(f"{len(work)} tasks in {wall:.1f} s ({cpu:.1f} s of CPU time). The machine code is in")
+    for folder in folders:
+        say.print(f"  {folder}", markup=False)
+    say.print("and is compiled anew when discreet, numba or the processor changes.")
+
+
+def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
+    """Return what to run: together these reach every kernel of the package."""
+    import numpy as np
+
+    from discreet.central import (
+        CountNoiseLDA,
+        HybridGibbsLDA,
+        PrivateCountVectorizer,
+        PrivateLDA,
+        PrivateSVILDA,
+    )
+    from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
+    from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS
+    from discreet.lda.moments.bits import add_pair_counts
+    from discreet.local.informed_gibbs import count_topics_of
+    from discreet.privacy import Bound
+
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.6, (48, 40))
+    counts[:, 0] += 1
+    weights = counts + 0.5
+    topic_word = rng.dirichlet(np.ones(40), 4)
+    words = [f"w{i}" for i in range(40)]
+    texts = [" ".join(np.repeat(words, row)) for row in counts]
+    owners = np.arange(48) // 2
+    private: dict[str, Any] = {"epsilon": 50.0, "random_state": 0}
+
+    def gibbs(sampler: Any, k: int, n_jobs: int) -> None:
+        model = GibbsLDA(k, n_sweeps=2, sampler=sampler, random_state=0, n_jobs=n_jobs).fit(counts)
+        model.set_params(init="fast").partial_fit(counts)
+
+    def variational() -> None:
+        for size in (None, 16):
+            model = VariationalLDA(4, max_iter=2, batch_size=size, random_state=0, n_jobs=2).fit(counts)
+            model.transform(counts)
+            model.score(counts)
+
+    def fold() -> None:
+        fold_in(topic_word, counts)
+        fold_in(topic_word, weights)
+        for method in ("maximum_likelihood", "variational"):
+            fold_in(topic_word, counts, method=method)
+        query_statistic(topic_word, counts)
+        query_statistic(np.stack([topic_word, topic_word]), counts)
+
+    def private_lda() -> None:
+        for unit in ("document", "author"):
+            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(
+                counts, owners=owners, vocabulary=words
+            )
+            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(
+                counts, owners=owners, vocabulary=words
+            )
+
+    def vocabulary() -> None:
+        for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):
+            PrivateCountVectorizer(epsilon=50.0, method=method, random_state=0).fit(texts)
+
+    def hybrid() -> None:
+        for noise in ("laplace", "gaussian"):
+            HybridGibbsLDA(4, epsilon=50.0, n_sweeps=2, noise=noise, random_state=0).fit(
+                counts, vocabulary=words
+            )
+
+    def noisy_counts() -> None:
+        for when in ("first", "every", "last"):
+            CountNoiseLDA(4, when=when, epsilon=50.0, n_sweeps=2, random_state=0).fit(
+                counts, vocabulary=words
+            )
+
+    def informed() -> None:
+        count_topics_of(counts, np.ones((528, 40)), 0.1, n_sweeps=1, seed=0)
+
+    def bounds() -> None:
+        for norm in ("l1", "l2"):
+            Bound(norm=norm).place(topic_word[0])
+
+    def bit_counts() -> None:
+        rows = (counts > 0).astype(np.uint8)
+        add_pair_counts(rows, np.zeros((40, 40), np.int64))
+
+    blocks = {-(-k // 16): k for k in n_topics if k <= MOST_TABLE_TOPICS}
+    return [
+        private_lda,
+        vocabulary,
+        fold,
+        variational,
+        *((lambda k=k: gibbs("frozen", k, 2)) for k in [*blocks.values(), MOST_TABLE_TOPICS + 1]),
+        informed,
+        lambda: gibbs("mh", 4, 2),
+        lambda: gibbs("live", 4, 1),
+        bounds,
+        bit_counts,
+        hybrid,
+        noisy_counts,
+    ]
+
+
+def cache_folders() -> list[Path]:
+    """Return where the machine code of the kernels that were loaded is kept."""
+    import sys
+
+    found: set[Path] = set()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("discreet."):
+            for value in vars(module).values():
+                stats = getattr(value, "stats", None)
+                path = getattr(stats, "cache_path", None)
+                if path is not None and getattr(value, "signatures", None):
+                    found.add(Path(path))
+    return sorted(found)

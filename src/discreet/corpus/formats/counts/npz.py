@@ -1,0 +1,105 @@
+"""``.npz``: a scipy sparse matrix, with vocabulary, owners and labels where :func:`write_corpus` put them.
+
+scipy's ``load_npz`` reads these files too; it ignores what it does not know. Nothing is unpickled.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike, refuse_emptiness_of
+from discreet.corpus.formats.counts.counted import Counted, CountReading
+from discreet.corpus.words.origin import WordOrigin
+from discreet.corpus.words.vocabulary import check_words
+from discreet.errors import CorpusError
+
+__all__ = ["read", "write"]
+
+#: Members of the archive beside scipy's own: words, where they come from, and labels are UTF-8 JSON as bytes, owners
+#: an array.
+VOCABULARY = "discreet.vocabulary"
+OWNERS = "discreet.owners"
+LABELS = "discreet.labels"
+ORIGIN = "discreet.word_origin"
+
+
+def read(path: PathLike, told: CountReading) -> Counted:
+    """Read a sparse matrix, and the extras if there are any.
+
+    Parameters
+    ----------
+    path : path
+        A file of ``scipy.sparse.save_npz`` or :func:`write_corpus`.
+    told : CountReading
+        Nothing of it is used.
+
+    Returns
+    -------
+    Counted
+
+    Raises
+    ------
+    CorpusError
+        Where it is not such a file.
+    """
+    del told
+    name = os.fspath(path)
+    fault: str | None = None
+    refuse_emptiness_of(path, "a sparse matrix of scipy.sparse.save_npz")
+    try:
+        with Path(path).open("rb") as raw:  # ours to close: numpy leaves it open where the archive is damaged
+            with np.load(raw, allow_pickle=False) as file:
+                extras: dict[str, Any] = {}
+                for member in (VOCABULARY, LABELS):
+                    if member in file:
+                        extras[member.removeprefix("discreet.")] = _list(file[member])
+                if OWNERS in file:
+                    extras["owners"] = file[OWNERS]
+                if ORIGIN in file and "vocabulary" in extras:
+                    words = check_words(extras["vocabulary"], "word")
+                    extras["vocabulary"] = words
+                    extras["word_origin"] = WordOrigin.from_json(json.loads(file[ORIGIN].tobytes()), words)
+            raw.seek(0)
+            return Counted(sp.load_npz(raw), **extras)
+    except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json
+        fault = type(error).__name__
+    raise CorpusError(
+        f"{name} is not a sparse matrix of scipy.sparse.save_npz ({fault}); write it with that."
+    )
+
+
+def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+    """Write everything that a corpus is."""
+    del target
+    counts = corpus.counts
+    arrays: dict[str, Any] = {
+        "indices": counts.indices,
+        "indptr": counts.indptr,
+        "format": np.array(b"csr"),
+        "shape": np.array(counts.shape),
+        "data": counts.data,
+        VOCABULARY: _json(corpus.vocabulary),
+        ORIGIN: _json(corpus.word_origin.to_json(corpus.vocabulary)),
+    }
+    if corpus.owners is not None:
+        arrays[OWNERS] = corpus.owners
+    if corpus.labels is not None:
+        arrays[LABELS] = _json(corpus.labels.tolist())
+    np.savez_compressed(file, **arrays)
+
+
+def _list(member: Any) -> list[Any]:
+    value = json.loads(member.tobytes())
+    if not isinstance(value, list):
+        raise TypeError
+    return list[Any](value)
+
+
+def _json(value: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), np.uint8)

@@ -1,0 +1,1 @@
+"""Formats that hold text: one module a format."""

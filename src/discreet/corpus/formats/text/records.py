@@ -1,0 +1,311 @@
+"""What all readers of raw text share: a record, its checks, and the loop that counts.
+
+A reader yields one :class:`Record` a document. Nothing is kept of it but counts, the number of its owner and
+its label, so memory grows with the number of different words in each document and not with the text.
+"""
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from discreet._progress import Callback, tell
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import Problems, first_few
+from discreet.corpus.owners import owner_key, why_nobody
+from discreet.corpus.tokens.counting import TextCounter, check_tokens
+from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.corpus.words.origin import FROM_TEXT
+from discreet.errors import CorpusError, Proposal
+
+__all__ = [
+    "Fields",
+    "Reading",
+    "Record",
+    "Sink",
+    "choose_fields",
+    "gather",
+    "records_of_objects",
+    "show_fields",
+]
+
+_TELL_EVERY = 1000
+_SINK_EVERY = 1 << 21
+#: Names that say nothing about a person, whatever file they stand in.
+_COMMON_NAMES = """
+abstract age answer article author authors body caption case category cell channel city class code
+comment comments content contents conversation corpus count country customer data date datetime day
+department description dialogue doc docid document document_id email employee event feedback field file
+filename folder gender group header headline hospital html id index item key label labels lang language
+letter line link location mail message message_id messages n name note note_id notes number object
+opinion organisation owner page paper paragraph patient patient_id person phone post post_id price
+product project question rating reason record reply report response review row score section sender
+sentence series sex site source speaker split staff statement status subject subject_id subreddit
+summary survey tag tags target test text texts ticket time timestamp title token tokens topic tweet type
+updated url user user_id username value version ward who word words writer year zip
+"""
+
+
+class Record(NamedTuple):
+    """One document as a reader finds it; owner and label are unchecked."""
+
+    where: int
+    text: object
+    owner: object = None
+    label: object = None
+
+
+class Fields(NamedTuple):
+    """Names of the fields to use; None where a field is not wanted."""
+
+    text: str
+    owner: str | None
+    label: str | None
+
+
+class Sink(Protocol):
+    """Where documents go that are too many to be held."""
+
+    counter: TextCounter | None
+    """What counts them, for all files of a stream; made for the first."""
+
+    def put(self, counter: TextCounter, owners: list[str] | None) -> None:
+        """Take from the counter what was counted since the last call, and whose it is; and keep the counter."""
+        ...
+
+
+class Reading(NamedTuple):
+    """Everything a reader of raw text is told."""
+
+    fields: Fields
+    tokenizer: Tokenizer
+    vocabulary: tuple[str, ...] | None
+    encoding: str
+    delimiter: str | None
+    callback: Callback | None
+    skip_empty: bool = False
+    sink: Sink | None = None
+
+
+def gather(
+    records: Iterable[Record],
+    reading: Reading,
+    problems: Problems,
+    *,
+    place: Callable[[int], str] = "line {}".format,
+    progress: Callable[[], tuple[int, int]] | None = None,
+) -> Corpus:
+    """Count the words of all records.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Read once. The reader notes in ``problems`` what it could not make a record of.
+    reading : Reading
+        Fields, tokenizer and vocabulary.
+    problems : Problems
+        Where mistakes are noted; raised together at the end.
+    place : callable
+        Turns ``Record.where`` into words for an error.
+    progress : callable, optional
+        Returns steps done and steps in all.
+
+    Returns
+    -------
+    Corpus
+        Empty where there is a sink, which then has the documents.
+    """
+    sink, keys = reading.sink, list[str]()
+    documents = _Documents(reading)
+    fields = reading.fields
+    number_of_owner: dict[str, int] = {}
+    owners = array("q")
+    labels: list[int | str] = []
+    label_seen: dict[str, str] = {}
+    n_records = n_skipped = 0
+    for record in records:
+        n_records += 1
+        if reading.skip_empty and _says_nothing(record.text):
+            n_skipped += 1
+            continue
+        fault = documents.add(record.text, only_check=bool(problems.found))
+        if fault is not None:
+            problems.add(place(record.where), fault)
+            if _is_missing(record.text):
+                problems.advise("; ", Proposal("skip_empty", True), " leaves out documents without text")
+        if fields.owner is not None:
+            owner = owner_key(record.owner)
+            if owner is None:
+                problems.add(
+                    place(record.where),
+                    f"field {fields.owner!r} must name the author, found {why_nobody(record.owner)}",
+                )
+            elif sink is not None:
+                keys.append(owner)
+            else:
+                owners.append(number_of_owner.setdefault(owner, len(number_of_owner)))
+        if fields.label is not None:
+            label = record.label
+            if isinstance(label, str):
+                labels.append(label_seen.setdefault(label, label))
+            elif isinstance(label, int):
+                labels.append(int(label))
+            else:
+                problems.add(
+                    place(record.where), f"field {fields.label!r} must be str or int, found {_kind(label)}"
+                )
+        if progress is not None and n_records % _TELL_EVERY == 0:
+            tell(reading.callback, "reading", *progress())
+        if sink is not None and documents.counter.n_entries > _SINK_EVERY and not problems.found:
+            sink.put(documents.counter, keys if fields.owner is not None else None)
+            keys.clear()
+    problems.check()
+    if n_records == n_skipped:
+        raise CorpusError(f"{problems.name} is empty: expected at least one document.")
+    if progress is not None:
+        total = progress()[1]
+        tell(reading.callback, "reading", total, total)
+    if sink is not None:
+        sink.put(documents.counter, keys if fields.owner is not None else None)
+        return Corpus(np.zeros((0, 0)), ())
+    counts, words = documents.counter.finish()
+    if not words:
+        raise CorpusError(
+            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at "
+            "token_pattern."
+        )
+    if any(isinstance(label, str) for label in labels):
+        labels = [str(label) for label in labels]
+    corpus = Corpus(
+        counts,
+        words,
+        np.frombuffer(owners, np.int64) if fields.owner is not None else None,
+        labels if fields.label is not None else None,
+    )
+    corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
+    return corpus.with_skipped(n_skipped)
+
+
+class _Documents:
+    """Counts documents that are texts, or lists of tokens; all of a file are of one kind."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._made: TextCounter | None = None if reading.sink is None else reading.sink.counter
+
+    @property
+    def counter(self) -> TextCounter:
+        return self._made or TextCounter(self._reading.tokenizer, self._reading.vocabulary)
+
+    def add(self, document: Any, *, only_check: bool) -> str | None:
+        """Count a document, or say what is wrong; after the first mistake in a file the rest is only checked."""
+        field, listed = self._reading.fields.text, _is_list(document)
+        if not listed and not isinstance(document, str):
+            return f"field {field!r} must be text, found {_kind(document)}"
+        tokens = check_tokens(document) if listed else None
+        if isinstance(tokens, str):
+            return f"field {field!r}: {tokens}"
+        if self._made is None:
+            words = self._reading.tokenizer
+            if listed and (words.token_pattern != DEFAULT_TOKEN_PATTERN or not words.lowercase):
+                return f"field {field!r} holds tokens: leave out token_pattern= and lowercase="
+            self._made = TextCounter(words, self._reading.vocabulary, split_already=listed)
+        if listed != self._made.split_already:
+            kinds = ("text", "a list of tokens")
+            return f"field {field!r} holds {kinds[listed]}, but {kinds[not listed]} before"
+        if only_check:
+            return None
+        if tokens is None:
+            self._made.add(document)
+        else:
+            self._made.add_tokens(tokens)
+        return None
+
+
+def _is_list(document: Any) -> bool:
+    return isinstance(document, list | tuple | np.ndarray)
+
+
+def _is_missing(text: Any) -> bool:
+    return text is None or (isinstance(text, float) and math.isnan(text))
+
+
+def _says_nothing(text: Any) -> bool:
+    """Whether a document has no text: missing, blank, or an empty list of tokens."""
+    if _is_list(text):
+        return len(text) == 0
+    return _is_missing(text) or (isinstance(text, str) and not text.strip())
+
+
+def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
+    """Check that the fields wanted are there; the error says which fields exist."""
+    names = list(found)
+    option = {"text": reading.fields.text, "author": reading.fields.owner, "label": reading.fields.label}
+    absent = [
+        Proposal(name, field) for name, field in option.items() if field is not None and field not in names
+    ]
+    if absent:
+        listed = [part for field in absent for part in (", ", field)][1:]
+        raise CorpusError(f"{file} has no field for ", *listed, f"; its fields are {show_fields(names)}.")
+    twice = sorted({field for field in option.values() if field is not None and names.count(field) > 1})
+    if twice:
+        raise CorpusError(
+            f"{file} has more than one column named {', '.join(map(repr, twice))}; rename them."
+        )
+
+
+def records_of_objects(
+    values: Iterable[tuple[int, dict[str, Any], str | None]], reading: Reading, problems: Problems
+) -> Iterator[Record]:
+    """Yield a record of each JSON object; ``values`` says on which line it is, and what is wrong with it."""
+    text, owner, label = reading.fields
+    first = True
+    for number, value, fault in values:
+        if fault is not None:
+            problems.add(f"line {number}", fault)
+            continue
+        if first:
+            choose_fields(reading, value, f"{problems.name}, line {number},")
+            first = False
+        missing = [field for field in (text, owner, label) if field is not None and field not in value]
+        if reading.skip_empty and missing == [text]:
+            value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
+        elif missing:
+            problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
+            continue
+        yield Record(
+            number,
+            value[text],
+            None if owner is None else value[owner],
+            None if label is None else value[label],
+        )
+
+
+def show_fields(names: list[str]) -> str:
+    """List names of fields for an error: those that are names of fields anywhere. Others are only counted.
+
+    A CSV file without a header has a document where names should be, and the fields of a JSON object may be words.
+    """
+    if not names:
+        return "none"
+    known = [name for name in names if name.casefold() in _COMMON_NAMES.split()]
+    others = len(names) - len(known)
+    if not known:
+        return f"{others} with other names (not shown, because they may be text: is there a header?)"
+    return first_few(map(repr, known), 20) + (
+        f" and {others} with other names (not shown, because they may be text)" if others else ""
+    )
+
+
+def _kind(value: Any) -> str:
+    """Name what was found, never show it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return "empty text" if not value else "text"
+    if isinstance(value, float) and math.isnan(value):
+        return "nothing (NaN)"
+    names = {bool: "true or false", int: "a number", float: "a number", dict: "an object", list: "a list"}
+    return names.get(type(value), type(value).__name__)

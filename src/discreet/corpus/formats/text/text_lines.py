@@ -1,0 +1,30 @@
+"""A text file with one document a line."""
+
+import os
+
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import PathLike, Problems, decoded, open_source
+from discreet.corpus.formats.text.records import Reading, Record, choose_fields, gather
+
+__all__ = ["read"]
+
+
+def read(path: PathLike, reading: Reading) -> Corpus:
+    """Read a text file with one document a line; a blank line is an empty document.
+
+    Parameters
+    ----------
+    path : path
+        The file; gzip too.
+    reading : Reading
+        The only field is ``text``.
+
+    Returns
+    -------
+    Corpus
+    """
+    choose_fields(reading, ["text"], os.fspath(path))
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
+        records = (Record(number, line) for number, line in enumerate(lines, 1))
+        return gather(records, reading, problems, progress=source.progress)

@@ -1,0 +1,1 @@
+"""From text to tokens, and from tokens to counts."""

@@ -1,0 +1,200 @@
+"""Counting words of a stream of texts in bounded memory.
+
+A token becomes a number at once; of the text nothing is kept. Numbers of about a million tokens are gathered,
+summed by document, and put away as compressed rows: 8 bytes for each different word of each document.
+Numbers are given in order of first appearance and replaced at the end, so that the words stand in sorted
+order and a corpus does not depend on the order in which its words were met.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import count, repeat
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.corpus.buffers import Int32Buffer
+from discreet.corpus.check import Csr
+from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.errors import CorpusError
+
+__all__ = ["RowChunks", "TextCounter", "check_tokens", "count_texts", "count_tokens"]
+
+_CHUNK_TOKENS = 1 << 20
+_MOST_WORDS = 2**31 - 1
+
+
+class RowChunks:
+    """Rows of counts, appended piece by piece."""
+
+    def __init__(self) -> None:
+        self._data = Int32Buffer()
+        self._indices = Int32Buffer()
+        self._sizes: list[NDArray[np.int64]] = []
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def add(self, data: NDArray[Any], indices: NDArray[Any], sizes: NDArray[Any]) -> None:
+        """Append rows: counts, columns, and the number of stored entries of each row."""
+        self._data.append(data)
+        self._indices.append(indices)
+        self._sizes.append(sizes.astype(np.int64, copy=False))
+
+    def matrix(self, n_words: int) -> Csr:
+        """Return all rows, and start anew."""
+        indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *self._sizes]))
+        self._sizes.clear()
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        indices = self._indices.take().astype(kind, copy=False)
+        shape = (len(indptr) - 1, n_words)
+        return sp.csr_matrix((self._data.take(), indices, indptr.astype(kind)), shape=shape)
+
+
+class TextCounter:
+    """Counts the tokens of one text after another.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer
+        How a text becomes tokens.
+    vocabulary : tuple of str or None
+        Public words: others are not counted, and columns are in this order. None: every word met.
+    split_already : bool, default False
+        Whether documents come as tokens: then of the tokenizer only stop words and n-grams are used.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None = None, *, split_already: bool = False
+    ) -> None:
+        self.split_already = split_already
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        # A word that does not count has number -1 and is dropped in bulk: the loop over tokens stays in C.
+        self._number: dict[str, int] = {}
+        if vocabulary is None:
+            self._number = defaultdict(count().__next__)
+        else:
+            self._number.update((word, column) for column, word in enumerate(vocabulary))
+        self._single = tokenizer.ngram_range == (1, 1)
+        if self._single:
+            self._number.update(
+                dict.fromkeys(tokenizer.stop_words if split_already else tokenizer.ignored, -1)
+            )
+        self._tokens = array("i")
+        self._lengths = array("q")
+        self._chunks = RowChunks()
+
+    def add(self, text: str) -> None:
+        """Count one document."""
+        self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
+
+    def add_tokens(self, tokens: Sequence[str]) -> None:
+        """Count one document that was split into tokens already."""
+        if not self._single:
+            stop_words = self._tokenizer.stop_words
+            tokens = list(self._tokenizer.runs([token for token in tokens if token not in stop_words]))
+        self._count(tokens)
+
+    def _count(self, words: Iterable[str]) -> None:
+        before = len(self._tokens)
+        if self._vocabulary is None:
+            self._tokens.extend(map(self._number.__getitem__, words))
+        else:
+            self._tokens.extend(map(self._number.get, words, repeat(-1)))
+        self._lengths.append(len(self._tokens) - before)
+        if len(self._tokens) >= _CHUNK_TOKENS:
+            self._put_away()
+
+    def finish(self) -> tuple[Csr, tuple[str, ...]]:
+        """Return the counts (n_documents, n_words), rows sorted by column, and the words."""
+        self._put_away()
+        if self._vocabulary is not None:
+            return self._chunks.matrix(len(self._vocabulary)), self._vocabulary
+        words, column = self.columns()
+        counts = self._chunks.matrix(len(words))
+        for start in range(0, len(counts.indices), _CHUNK_TOKENS):
+            part = slice(start, start + _CHUNK_TOKENS)
+            counts.indices[part] = column[counts.indices[part]]
+        counts.has_sorted_indices = False
+        counts.sort_indices()
+        return counts, words
+
+    @property
+    def n_entries(self) -> int:
+        """How much is held: different words of each document, of texts that are put away."""
+        return len(self._chunks)
+
+    def take(self) -> Csr:
+        """Return the counts of the texts since the last call, by the numbers that words have now."""
+        self._put_away()
+        return self._chunks.matrix(len(self._number) if self._vocabulary is None else len(self._vocabulary))
+
+    def columns(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+        """Return all words met in sorted order, and the column of each number; nothing can be counted after that."""
+        words = [word for word, number in self._number.items() if number >= 0]
+        if len(words) > _MOST_WORDS:
+            raise CorpusError(
+                f"{len(words)} different words were found, at most {_MOST_WORDS} can be counted."
+            )
+        self._number.clear()
+        order = sorted(range(len(words)), key=words.__getitem__)  # words[i] has number i
+        column = np.empty(len(words), np.int32)
+        column[order] = np.arange(len(words), dtype=np.int32)
+        return tuple(words[i] for i in order), column
+
+    def _put_away(self) -> None:
+        tokens = np.frombuffer(self._tokens, np.int32) if len(self._tokens) else np.zeros(0, np.int32)
+        lengths = np.frombuffer(self._lengths, np.int64) if len(self._lengths) else np.zeros(0, np.int64)
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths]))
+        kept = tokens >= 0
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)])[ends]
+        tokens = tokens[kept]
+        width = int(tokens.max()) + 1 if len(tokens) else 1
+        rows = sp.csr_matrix(
+            (np.ones(len(tokens), np.int32), tokens, ends.astype(np.int32)), shape=(len(lengths), width)
+        )
+        rows.sum_duplicates()
+        self._chunks.add(rows.data, rows.indices, np.diff(rows.indptr))
+        self._tokens, self._lengths = array("i"), array("q")
+
+
+def count_texts(
+    texts: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Count texts held in memory: see :meth:`Corpus.from_texts`."""
+    counter = TextCounter(tokenizer, vocabulary)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise CorpusError(f"text {number}: expected str, found {type(text).__name__}; decode or drop it.")
+        counter.add(text)
+    return counter.finish()
+
+
+def count_tokens(
+    documents: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
+) -> tuple[Csr, tuple[str, ...]]:
+    """Count documents that were split into tokens already: see :meth:`Corpus.from_tokens`."""
+    counter = TextCounter(tokenizer, vocabulary, split_already=True)
+    for number, document in enumerate(documents):
+        tokens = check_tokens(document)
+        if isinstance(tokens, str):
+            raise CorpusError(f"document {number}: {tokens}.")
+        counter.add_tokens(tokens)
+    return counter.finish()
+
+
+def check_tokens(document: Any) -> list[str] | str:
+    """Return the tokens of a document as a list, or say what is wrong with them; never shows one."""
+    if isinstance(document, str | bytes) or not isinstance(document, Iterable):
+        return f"expected a list of tokens, found {type(document).__name__}"
+    tokens: list[Any] = list(document)
+    for place, token in enumerate(tokens):
+        if not isinstance(token, str):
+            return f"token {place} is no text but {type(token).__name__}"
+        if not token or len(f"{token}.".splitlines()) != 1:
+            return f"token {place} is empty or holds a line break"
+    return tokens

@@ -1,0 +1,319 @@
+"""Where words come from: who says that they are public, and which private choices their columns went through.
+
+A list of words made from private texts tells what stands in them: a word that one document holds is in the list, or it
+is not. So words are public only where somebody says so, by ``words_are_public=True`` in one of the calls that words
+go through, and who said it, where, goes with the words into the release. Words that ``PrivateCountVectorizer`` chose
+carry the booking of that choice. All others are refused where a promise is made.
+
+These are two facts. Names are dropped, never guessed, where columns may have changed; and somebody may lay counts on
+another list, which is public. The choices stay all the same (:mod:`discreet.corpus.words.column_choice`): what is
+released of such counts is booked where they are, or refused.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from discreet._word_order import carried, column_words
+from discreet.corpus.words.column_choice import ColumnChoice, joined
+from discreet.corpus.words.vocabulary import check_words
+from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
+
+__all__ = [
+    "FROM_TEXT",
+    "NUMBERED",
+    "UNKNOWN",
+    "GivenWords",
+    "WordOrigin",
+    "carried",
+    "faults_of_words",
+    "given_words",
+    "refuse_chosen_columns",
+    "refuse_public",
+]
+
+_KINDS = ("public", "chosen", "numbered", "from text", "unknown")
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class WordOrigin:
+    """Where the words of some counts come from.
+
+    Parameters
+    ----------
+    kind : {"public", "chosen", "numbered", "from text", "unknown"}
+        Public; chosen privately; no words, the columns have numbers; counted from the texts themselves; not known.
+    declared_by : str, default ""
+        The call, option or file by which somebody said that they are public.
+    choices : tuple of ColumnChoice, default ()
+        The private choices that the columns went through, whatever their names are now.
+    """
+
+    kind: str
+    declared_by: str = ""
+    choices: tuple[ColumnChoice, ...] = ()
+
+    def __post_init__(self) -> None:
+        texts = (self.kind, self.declared_by)
+        plain = all(
+            isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isprintable() for text in texts
+        )
+        listed = isinstance(self.choices, tuple) and all(isinstance(c, ColumnChoice) for c in self.choices)
+        if not plain or self.kind not in _KINDS or not listed:
+            raise CorpusError("this does not say where words come from: it was changed or is damaged.")
+        if (self.kind == "public") != bool(self.declared_by) or (self.kind == "chosen" and not self.choices):
+            raise CorpusError(
+                "words are public where somebody is named who says so, and chosen where the choice is named."
+            )
+
+    @classmethod
+    def public(cls, declared_by: str) -> "WordOrigin":
+        """Words that somebody says are public."""
+        return cls("public", declared_by)
+
+    @classmethod
+    def chosen(cls, *choices: ColumnChoice) -> "WordOrigin":
+        """Words that came out of private choices, the last of which found them."""
+        return cls("chosen", choices=joined(choices))
+
+    @property
+    def is_public(self) -> bool:
+        """Whether somebody said that these words are the same whatever the texts say."""
+        return self.kind == "public"
+
+    @property
+    def seeded(self) -> bool:
+        """Whether one of the choices was made with a seed."""
+        return any(choice.seeded for choice in self.choices)
+
+    @property
+    def ledger(self) -> Any:
+        """The ledger on which all the choices are booked; None where there are none, or it is not at hand."""
+        books = [choice.book for choice in self.choices]
+        one = books and all(book is not None and book.identity == books[0].identity for book in books)
+        return books[0] if one else None
+
+    def after(self, choices: Iterable[ColumnChoice]) -> "WordOrigin":
+        """Return this of columns that went through these choices, too, before its own."""
+        return replace(self, choices=joined(choices, self.choices))
+
+    def public_by(self, declared_by: str) -> "WordOrigin":
+        """Return this where somebody says that the words are public. The choices stay."""
+        return WordOrigin("public", declared_by, self.choices)
+
+    def settings(self) -> dict[str, str]:
+        """Return what a release says of its words."""
+        told = {"words": self.kind} | ({"words_declared_by": self.declared_by} if self.declared_by else {})
+        return told | ({"columns": "chosen privately"} if self.choices and self.kind != "chosen" else {})
+
+    def check_words(self, words: Sequence[str]) -> None:
+        """Raise ``CorpusError`` where this says that columns are numbered, and they have words."""
+        if self.kind == "numbered" and tuple(words) != column_words(len(words)):
+            raise CorpusError(
+                "these columns have words, so they are not numbered; say where the words come from: "
+                "WordOrigin.public(...) or words_are_public=True where they are public."
+            )
+
+    def to_json(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return this as JSON values, bound to the words it is about."""
+        return {
+            "kind": self.kind,
+            "declared_by": self.declared_by,
+            "choices": [choice.to_json() for choice in self.choices],
+            "words_sha256": _digest(words),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any, words: Sequence[str], *, other_words: bool = False) -> "WordOrigin":
+        """Return what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        value : JSON values
+        words : sequence of str
+            What it must be about.
+        other_words : bool, default False
+            Whether somebody calls the columns otherwise by now: then where those words come from is not known, and the
+            choices stay.
+
+        Raises
+        ------
+        CorpusError
+            Where it is damaged, or is about other words and must not be.
+        """
+        names = {"kind", "declared_by", "choices", "words_sha256"}
+        if not isinstance(value, dict) or set(value) != names:
+            raise CorpusError("this does not say where words come from: it was changed or is damaged.")
+        origin = cls(value["kind"], value["declared_by"], ColumnChoice.all_from_json(value["choices"]))
+        if value["words_sha256"] == _digest(words):
+            origin.check_words(words)
+            return origin
+        if other_words:
+            return UNKNOWN.after(origin.choices)
+        raise CorpusError("this says where other words come from than those that it lies beside.")
+
+
+#: There are no words: the columns have numbers, and how many there are is the caller's to vouch for.
+NUMBERED = WordOrigin("numbered")
+#: All words of the private texts.
+FROM_TEXT = WordOrigin("from text")
+UNKNOWN = WordOrigin("unknown")
+
+
+class GivenWords(NamedTuple):
+    """The words that come with X or beside it (None: its columns have no words), and where they come from."""
+
+    words: tuple[str, ...] | None
+    origin: WordOrigin
+
+
+def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> GivenWords:
+    """Return the words of counts, and where they come from. Asks for what X carries, and reads none of its counts.
+
+    Parameters
+    ----------
+    X : Corpus, WordCounts, data frame, matrix or array-like
+        What declares words as a part of its class carries them; the names of a frame's columns are words.
+    vocabulary : sequence of str, optional
+        Words of a matrix that carries none.
+    words_are_public : bool
+        Whether the caller says that the words were not made from these texts.
+    where : str
+        The call, as the release will name it: ``"PrivateLDA.fit"``.
+
+    Raises
+    ------
+    CorpusError
+        Where ``vocabulary`` is no list of distinct words, or others than X carries.
+    PrivacyError
+        Where words are said to be public that are not there, or known to be chosen from the texts or counted from them
+        without a list.
+    """
+    if not isinstance(words_are_public, bool):
+        raise PrivacyError(
+            f"words_are_public must be True or False, but is a {type(words_are_public).__name__}."
+        )
+    words, origin = _carried_words(X)
+    if vocabulary is not None:
+        if isinstance(vocabulary, str | bytes):
+            raise CorpusError(
+                "the vocabulary must be a sequence of words, one for each column, got one text."
+            )
+        named = check_words(vocabulary, "vocabulary: word")
+        if words is not None and named != words:
+            raise CorpusError(
+                "X carries words of its own, and the vocabulary has others, or in another order: leave ",
+                Proposal("vocabulary"),
+                " out, or pass the bare matrix.",
+            )
+        words, origin = named, UNKNOWN.after(origin.choices) if words is None else origin
+    if not words_are_public:
+        return GivenWords(words, origin)
+    refuse_public(origin, listed=vocabulary is not None)
+    return GivenWords(
+        words, origin if origin.is_public else origin.public_by(f"words_are_public=True in {where}")
+    )
+
+
+def refuse_public(origin: WordOrigin, *, listed: bool = False) -> None:
+    """Raise ``PrivacyError`` where nobody can say that the words are public: they are not there, or known not to be.
+
+    All words that were counted in the texts, or chosen among them, are no public list, whoever says so; a list that is
+    given (``listed``) may hold the same words, and is the caller's to vouch for. The choices that the columns went
+    through stay with them, whatever is said of their names.
+    """
+    leave_it_out = (Proposal("words_are_public", True), " out")
+    if origin.kind == "numbered":
+        raise PrivacyError(
+            "the words are said to be public, but the counts have none; give ",
+            Proposal("vocabulary"),
+            ", or leave ",
+            *leave_it_out,
+            ".",
+        )
+    if origin.kind == "chosen" and not listed:
+        raise PrivacyError(
+            "these words were chosen from the texts, so they are not public; leave ",
+            *leave_it_out,
+            ": what the choice cost stands in their ledger.",
+        )
+    if origin.kind == "from text" and not listed:
+        raise PrivacyError(
+            "these words were counted from the texts themselves, so they are not public: a word of one document is "
+            "among them. Count the texts with the public list, ",
+            Proposal("vocabulary"),
+            ", or leave ",
+            *leave_it_out,
+            ": then some of the words are chosen privately.",
+        )
+
+
+def refuse_chosen_columns(X: Any) -> None:
+    """Raise ``PrivacyError`` where columns went through a private choice that cannot be booked with what is made."""
+    origin: WordOrigin | None = carried(X, "word_origin")
+    if origin is not None and origin.choices:
+        raise PrivacyError(
+            "the columns of these counts were chosen from the texts, at a cost that cannot be told here: count the "
+            "texts themselves with a public ",
+            Proposal("vocabulary"),
+            ".",
+        )
+
+
+def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) -> list[DiscreetError]:
+    """Say where words come without anybody's word for them, and both ways to mend it."""
+    if origin.kind not in ("from text", "unknown"):
+        return []
+    what = (
+        "the words of this corpus were read from the private texts themselves, so they would leak"
+        if origin.kind == "from text"
+        else "nobody says where these words come from, and words made from private texts would leak"
+    )
+    if choice_can_be_booked:
+        from_text = (
+            "If they come from the texts, let some be chosen privately, on the same ledger: "
+            "PrivateCountVectorizer(epsilon=...).fit_transform(texts or corpus)."
+        )
+    else:
+        from_text = (
+            "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or authors, "
+            "this model single words, and one ledger cannot hold both. Take PrivateLDA for them."
+        )
+    return [
+        PrivacyError(
+            f"{what}. If they are public, a list that was not made from these texts, ",
+            *(("give the list, ", Proposal("vocabulary"), ", and ") if origin.kind == "from text" else ()),
+            "say ",
+            Proposal("words_are_public", True),
+            f". {from_text}",
+        )
+    ]
+
+
+def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
+    words, known = carried(X, "vocabulary"), carried(X, "word_origin")
+    if words is not None:
+        return tuple(words), known or UNKNOWN
+    if known is not None:  # words were dropped, and choices are known
+        return None, NUMBERED.after(known.choices)
+    columns = carried(X, "column_names")  # of pyarrow, whose ``columns`` are the columns themselves
+    columns = carried(X, "columns") if columns is None else columns
+    if columns is None:
+        return None, NUMBERED
+    names = list(columns)
+    kinds = {isinstance(name, str) for name in names}
+    if kinds == {True}:
+        return check_words(names, "columns of X: column"), UNKNOWN
+    if True in kinds:
+        raise CorpusError(
+            "the columns of X must all be named by words, or all be numbered; some are, some are not."
+        )
+    return None, NUMBERED
+
+
+def _digest(words: Sequence[str]) -> str:
+    # As JSON, because a word may hold whatever words could be joined by.
+    return sha256(json.dumps(list(words)).encode()).hexdigest()

@@ -1,0 +1,381 @@
+"""Reports kept exactly once, on the disk before anyone is told so, with their moments beside them.
+
+One thread writes. It takes every batch that waits, writes all of them in one transaction that is on the disk when it
+ends, and only then answers each: the cost of a commit is shared, and no answer is given for what a crash could lose.
+A number that is there already is acknowledged and not counted; other bits under the same number are refused, with all
+of their batch.
+
+A second thread keeps house twice a second: it brings the moments up to date
+(see :mod:`discreet.local.collector.storage.sums`), takes withdrawn and old reports away,
+and looks whether the store is still there.
+"""
+
+import logging
+import math
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet._validate import shown
+from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import packed_width
+from discreet.local.collector.storage.open_tables import open_tables
+from discreet.local.collector.storage.sums import TOGETHER, Blocks, ReportsLeftError, Sums
+from discreet.local.collector.storage.tables import (
+    ConflictError,
+    Receipt,
+    SpentError,
+    StoreFailedError,
+    Withdrawal,
+)
+from discreet.privacy.bit_channel import BitChannel
+
+__all__ = [
+    "ConflictError",
+    "Receipt",
+    "ReportStore",
+    "ReportsLeftError",
+    "SpentError",
+    "StoreBusyError",
+    "StoreFailedError",
+    "Withdrawal",
+]
+
+_log = logging.getLogger(__name__)
+
+_NUMBER = 16
+_DAY = 86_400
+#: 2025-01-01, in days since 1970: no clock that is right says less.
+_FIRST_DAY = 20_089
+#: Requests to withdraw that may wait.
+_MOST_FAREWELLS = 1_000
+#: Seconds between two rounds of keeping house: a withdrawal writes all moments, so many share one round. With many
+#: words that takes long, and nobody can write meanwhile: withdrawals get that share of the time at most.
+_ROUND, _SHARE = 0.5, 0.1
+#: Seconds between two looks at the store, and at the calendar.
+_LOOK, _CALENDAR = 2.0, 60.0
+#: Seconds for which a failure to write is told to health checks; then only whoever sends can find out.
+_REMEMBERED = 15.0
+#: Seconds without a look after which something is wrong: each takes its deadline at most, and moments their time.
+_STUCK = 120.0
+
+
+class StoreBusyError(DiscreetError):
+    """Too many reports wait to be written: try again."""
+
+
+@dataclass
+class _Batch:
+    rows: list[tuple[bytes, bytes]]
+    ticket: bytes | None
+    answer: "Future[Receipt]" = field(default_factory=Future)
+
+
+@dataclass
+class _Farewell:
+    numbers: list[bytes]
+    answer: "Future[Withdrawal]" = field(default_factory=Future)
+
+
+class ReportStore:
+    """Reports of one channel and one vocabulary.
+
+    Parameters
+    ----------
+    where : path or str
+        A SQLite file, made where it does not exist, or the URL of a PostgreSQL database.
+    words : sequence of str
+        The vocabulary.
+    channel : BitChannel
+    most_waiting : int, default 100,000
+        Reports that may wait to be written; beyond, :meth:`add` raises :class:`StoreBusyError`.
+    save_every : int, default 200,000
+        Reports after which the moments are written again (they also are on :meth:`close`).
+    keep_days : int, optional
+        Days after which, at the latest, a report is deleted and taken out of the moments; by default never.
+    """
+
+    def __init__(
+        self,
+        where: str | Path,
+        words: Sequence[str],
+        channel: BitChannel,
+        *,
+        most_waiting: int = 100_000,
+        save_every: int = 200_000,
+        keep_days: int | None = None,
+    ) -> None:
+        if keep_days is not None and keep_days < 1:
+            raise ParameterError(
+                f"keep_days must be a number of days from 1, or None, but is {shown(keep_days)}."
+            )
+        self.words, self.channel = tuple(words), channel
+        self._most_waiting, self._save_every = most_waiting, save_every
+        self._keep_days, self._expired = keep_days, 0
+        self._width = packed_width(len(self.words))
+        moments = Moments(len(self.words), channel=channel)
+        self._tables = open_tables(where, self.words, channel)
+        # One at a time on the connection that writes: batches, or the moments.
+        self._using = threading.Lock()
+        try:
+            self._sums = Sums(self._tables, moments, self._using)
+            self.n_reports = self._tables.count()
+        except BaseException:
+            self._tables.close()
+            raise
+        self._recount = False
+        #: What is wrong with the store, in words, or None; and when reports could not be written last.
+        self._trouble: str | None = None
+        self._failed = -math.inf
+        self._looked = time.monotonic()
+        self._look_due = self._calendar_due = self._farewell_due = 0.0
+        self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
+        self._farewells: queue.SimpleQueue[_Farewell] = queue.SimpleQueue()
+        self._waiting, self._closed = 0, False
+        self._counting = threading.Lock()
+        self._stop = threading.Event()
+        self._writer = threading.Thread(target=self._write, name="discreet-writer", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_house, name="discreet-keeper", daemon=True)
+        self._writer.start()
+        self._keeper.start()
+
+    @property
+    def waiting(self) -> int:
+        """Reports that wait to be written."""
+        return self._waiting
+
+    @property
+    def trouble(self) -> str | None:
+        """Why reports cannot be kept at present, or None: what a health check asks."""
+        if self._closed or not self._writer.is_alive():
+            return "the store is closed"
+        if time.monotonic() - self._looked > _STUCK:
+            return "the store does not answer"
+        if time.monotonic() - self._failed < _REMEMBERED:
+            return "reports could not be written"
+        return self._trouble
+
+    def add(self, rows: list[tuple[bytes, bytes]], *, ticket: bytes | None = None) -> "Future[Receipt]":
+        """Queue reports; the future is done once they are on the disk.
+
+        Parameters
+        ----------
+        rows : list of (number, packed bits)
+        ticket : bytes, optional
+            Digest of the one-time ticket that admits the one report.
+
+        Raises
+        ------
+        StoreBusyError
+            Now, where too many wait. The future raises ``ConflictError`` or ``SpentError`` where the batch is
+            refused, and ``StoreFailedError`` where the database fails: then send the same reports again.
+        """
+        if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
+            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
+        batch = _Batch(rows, ticket)
+        with self._counting:
+            if self._closed:
+                raise StoreBusyError("the store is closing; try again later.")
+            if self._waiting and self._waiting + len(rows) > self._most_waiting:
+                raise StoreBusyError(f"{self._waiting} reports wait to be written; try again in a second.")
+            self._waiting += len(rows)
+            self._batches.put(batch)
+        return batch.answer
+
+    def withdraw(self, numbers: list[bytes]) -> "Future[Withdrawal]":
+        """Queue the withdrawal of reports; the future is done once their bits are gone and the moments without them.
+
+        Parameters
+        ----------
+        numbers : list of bytes
+            Of the reports; a number that is not here is told as unknown, and may still come.
+
+        Raises
+        ------
+        StoreBusyError
+            Now, where too many wait. The future raises ``StoreFailedError`` where the database fails: then ask again.
+        """
+        if not numbers or any(len(number) != _NUMBER for number in numbers):
+            raise CorpusError(f"expected numbers of {_NUMBER} bytes.")
+        farewell = _Farewell(numbers)
+        with self._counting:
+            if self._closed or self._farewells.qsize() >= _MOST_FAREWELLS:
+                raise StoreBusyError("too many withdrawals wait; try again later.")
+            self._farewells.put(farewell)
+        return farewell.answer
+
+    def moments(self) -> Moments:
+        """Return the moments of all reports that were committed before the call (a copy)."""
+        with self._sums.lock:
+            try:
+                self._sums.fold()
+            except self._tables.failures as error:
+                raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
+            return self._sums.moments.copy()
+
+    def moments_and_reports(self) -> tuple[Moments, Blocks]:
+        """Return the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
+
+        While it does, it raises :class:`ReportsLeftError` where reports were taken away meanwhile: begin again.
+        """
+        try:
+            return self._sums.snapshot()
+        except self._tables.failures as error:
+            raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
+
+    def close(self) -> None:
+        """Write what waits and the moments, and stop."""
+        with self._counting:
+            if self._closed:
+                return
+            self._closed = True
+        self._batches.put(None)
+        self._writer.join()
+        self._stop.set()
+        self._keeper.join()
+        try:
+            while self._farewells.qsize():
+                self._see_off()
+            with self._sums.lock:
+                self._sums.fold()
+                self._sums.save()
+        except self._tables.failures as error:
+            raise StoreFailedError(
+                f"the moments could not be written ({type(error).__name__}); they are made again from the reports."
+            ) from None
+        finally:
+            self._tables.close()
+
+    def __enter__(self) -> "ReportStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        more = True
+        while more:
+            batches, n = [self._batches.get()], 0
+            while batches[-1] is not None and n < TOGETHER:
+                n += len(batches[-1].rows)
+                try:
+                    batches.append(self._batches.get_nowait())
+                except queue.Empty:
+                    break
+            more = batches[-1] is not None
+            self._commit([batch for batch in batches if batch is not None])
+
+    def _commit(self, batches: list[_Batch]) -> None:
+        results: list[Receipt | DiscreetError] = []
+        tables, total = self._tables, None
+        with self._using:
+            try:
+                tables.begin()
+                results = [tables.insert(batch.rows, batch.ticket) for batch in batches]
+                total = tables.count(writing=True) if self._recount else None
+                tables.commit()
+                self._recount = False
+            except tables.failures as error:
+                tables.rollback()
+                _log.warning("reports could not be written: %s", type(error).__name__)
+                results = [StoreFailedError("the store failed; send the same reports again.")] * len(batches)
+                # A commit may have succeeded whose answer never came.
+                self._recount, self._failed = True, time.monotonic()
+            else:
+                self._failed = -math.inf
+        with self._counting:
+            self._waiting -= sum(len(batch.rows) for batch in batches)
+            counted = sum(result.counted for result in results if isinstance(result, Receipt))
+            self.n_reports = self.n_reports + counted if total is None else total
+        for batch, result in zip(batches, results, strict=True):
+            if not batch.answer.set_running_or_notify_cancel():
+                continue  # whoever asked went away; the reports are kept
+            if isinstance(result, Receipt):
+                batch.answer.set_result(result)
+            else:
+                batch.answer.set_exception(result)
+
+    def _keep_house(self) -> None:
+        while not self._stop.wait(_ROUND):
+            try:
+                self._see_off()
+                self._bring_up_to_date()
+                self._look()
+                self._let_go()
+                self._trouble, self._looked = None, time.monotonic()
+            except (*self._tables.failures, CorpusError) as error:  # nothing is lost: it is tried again
+                if self._trouble is None:
+                    _log.warning("the store is in trouble: %s", type(error).__name__)
+                self._trouble = "the store cannot be used; it may have been moved, or the database stopped"
+                self._looked = time.monotonic()
+
+    def _bring_up_to_date(self) -> None:
+        sums = self._sums
+        if self.n_reports - sums.moments.n >= TOGETHER or sums.last - sums.saved >= self._save_every:
+            with sums.lock:
+                sums.fold(once=True)
+                if sums.last - sums.saved >= self._save_every:
+                    sums.save()
+
+    def _look(self) -> None:
+        if time.monotonic() >= self._look_due or self._trouble:
+            with self._sums.lock:
+                self._tables.check()
+            self._look_due = time.monotonic() + _LOOK
+
+    def _see_off(self) -> None:
+        """Take away what was withdrawn, all that waits in one transaction; not sooner than its share of time allows."""
+        if time.monotonic() < self._farewell_due and not self._closed:
+            return
+        leaving: list[_Farewell] = []
+        while sum(len(farewell.numbers) for farewell in leaving) < TOGETHER:
+            try:
+                leaving.append(self._farewells.get_nowait())
+            except queue.Empty:
+                break
+        if not leaving:
+            return
+        began = time.monotonic()
+        try:
+            told = self._sums.withdraw([farewell.numbers for farewell in leaving])
+        except BaseException as error:
+            for farewell in leaving:
+                if farewell.answer.set_running_or_notify_cancel():
+                    farewell.answer.set_exception(
+                        StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again.")
+                    )
+            raise
+        finally:
+            self._farewell_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
+        self._fewer(sum(found.withdrawn for found in told))
+        for farewell, found in zip(leaving, told, strict=True):
+            if farewell.answer.set_running_or_notify_cancel():
+                farewell.answer.set_result(found)
+
+    def _let_go(self) -> None:
+        """Delete what is older than reports are kept."""
+        if self._keep_days is None or time.monotonic() < self._calendar_due:
+            return
+        today = self._today()
+        if today < _FIRST_DAY:  # a machine that does not know the time yet
+            raise CorpusError("the machine's clock is wrong; no report is deleted by it.")
+        last = self._sums.last_by(today - self._keep_days, today)
+        more = last > self._expired
+        while more and not self._stop.is_set():
+            gone, more = self._sums.expire(last)
+            self._fewer(gone)
+        if not more:
+            self._expired = max(last, self._expired)
+            self._calendar_due = time.monotonic() + _CALENDAR
+
+    def _today(self) -> int:
+        return int(time.time() // _DAY)
+
+    def _fewer(self, n: int) -> None:
+        with self._counting:
+            self.n_reports -= n

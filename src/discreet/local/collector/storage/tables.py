@@ -1,0 +1,293 @@
+"""The tables of a collector's store, whatever database they lie in.
+
+``reports`` holds each report's number (unique) and packed bits, numbered in the order they were committed; a report
+that was withdrawn keeps its number, so that it cannot come again, and loses its bits. ``spent`` holds the digests of
+used tickets, without any order, so that a ticket cannot be told to belong to a report; ``moments`` one row: the
+moments of all reports up to ``last_id``, in one piece with that number. Whatever a crash leaves, adding the reports
+after ``last_id`` to the moments beside it gives the moments of all reports. ``days`` says which row was the last
+of a day, where reports are kept for a number of days only; no report has a time of its own. The
+``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
+moments it has in memory are of the past.
+
+What the databases have in common is here; :mod:`discreet.local.collector.storage.sqlite_tables` and
+:mod:`discreet.local.collector.storage.postgres_tables` add their connections and their dialect.
+"""
+
+import json
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.errors import CorpusError, DiscreetError
+from discreet.lda.moments.moments import Moments
+from discreet.lda.moments.packed import packed_width
+from discreet.local.wire import vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
+
+__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "Withdrawal"]
+
+_VERSION = "2"
+#: Stores of these versions become of the present one when they are opened: they lack tables that are made then.
+_OLDER = ("1",)
+
+
+class ConflictError(CorpusError):
+    """A report's number is there already with other bits."""
+
+
+class SpentError(CorpusError):
+    """The ticket was used before, for another report."""
+
+
+class StoreFailedError(DiscreetError):
+    """The database failed."""
+
+
+class Withdrawal(NamedTuple):
+    """What became of a withdrawal: reports taken away now, ones that had been before, and ones that are not here."""
+
+    withdrawn: int
+    withdrawn_before: int
+    unknown: int
+
+
+class Receipt(NamedTuple):
+    """What became of a batch: reports counted now, and ones that had been counted before."""
+
+    counted: int
+    repeated: int
+
+
+class Tables(ABC):
+    """Two connections to a store, one that writes and one that reads; each is used by one thread at a time.
+
+    Parameters
+    ----------
+    where : str
+        As messages name the store; no password.
+    words : sequence of str
+    channel : BitChannel
+    """
+
+    #: What the driver raises.
+    failures: tuple[type[Exception], ...] = ()
+    #: How the dialect marks a parameter, begins to write, and takes apart reports that come as one value.
+    _mark, _begin, _insert_all, _prefix = "%s", "", "", ""
+    _writing: Any
+    _reading: Any
+
+    def __init__(self, where: str, words: Sequence[str], channel: BitChannel) -> None:
+        self.where, self.width = where, packed_width(len(words))
+        wanted = {
+            "version": _VERSION,
+            "vocabulary": vocabulary_digest(words).hex(),
+            "words": json.dumps(list(words), ensure_ascii=False),
+            "channel": f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}",
+        }
+        try:
+            self._writing = self._reading = None
+            self._writing = self._connect()
+            self.begin()
+            self._make()
+            found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
+            if not found:
+                for pair in wanted.items():
+                    self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
+                found = wanted
+            same = all(found.get(name) == wanted[name] for name in ("channel", "vocabulary"))
+            if same and found.get("version") in _OLDER:
+                self._run(
+                    self._writing, "UPDATE {}settings SET value = ? WHERE name = 'version'", (_VERSION,)
+                )
+                found["version"] = _VERSION
+            self.commit()
+            self._reading = self._connect()
+        except self.failures as error:
+            self.close()
+            raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
+        for name, what in (
+            ("channel", "channel"),
+            ("vocabulary", "vocabulary"),
+            ("version", "version of the store"),
+        ):
+            if found.get(name) != wanted[name]:
+                self.close()
+                raise CorpusError(
+                    f"{where} keeps reports of another {what}; give the one it was made with, or another --store."
+                )
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Open a connection."""
+
+    @abstractmethod
+    def _make(self) -> None:
+        """Make the tables where they are missing."""
+
+    @abstractmethod
+    def _in_transaction(self) -> bool:
+        """Whether the writing connection is inside a transaction."""
+
+    def _run(self, connection: Any, statement: str, values: tuple[Any, ...] = ()) -> Any:
+        return connection.execute(statement.replace("?", self._mark).replace("{}", self._prefix), values)
+
+    def begin(self) -> None:
+        """Begin to write, once nobody else does: row numbers are given in the order of commits."""
+        for statement in self._begin.split("; "):
+            self._writing.execute(statement)
+
+    def commit(self) -> None:
+        """Return when what was written since :meth:`begin` is on the disk."""
+        self._writing.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo what was written since :meth:`begin`, if anything; never fails."""
+        try:
+            if self._in_transaction():
+                self._writing.execute("ROLLBACK")
+        except self.failures:
+            self._writing.close()  # the database then undoes it
+
+    def insert(self, rows: list[tuple[bytes, bytes]], ticket: bytes | None) -> Receipt | CorpusError:
+        """Write a batch, all of it or nothing, and say what became of it; between begin and commit."""
+        run = self._writing
+        run.execute("SAVEPOINT batch")
+        # One statement for all of them: Python's lock is given back once for a batch, not once for a report.
+        counted = run.execute(self._insert_all, self._parts(b"".join(chain.from_iterable(rows)))).rowcount
+        refused: CorpusError | None = None
+        if counted < len(rows):
+            for i, (number, bits) in enumerate(rows):
+                there = self._run(run, "SELECT bits FROM {}reports WHERE number = ?", (number,)).fetchone()
+                if there[0] and there[0] != bits:  # without bits it was withdrawn, and is not counted again
+                    refused = ConflictError(
+                        f"report {i + 1} of {len(rows)}, number {number.hex()}, came before with other bits, and "
+                        "nothing of this batch was counted; leave it out, and make a new report with a new number."
+                    )
+                    break
+        # A repeated report needs no ticket of its own: its first answer may have been lost on the way.
+        if refused is None and ticket is not None and counted:
+            statement = "INSERT INTO {}spent VALUES (?) ON CONFLICT DO NOTHING"
+            if not self._run(run, statement, (ticket,)).rowcount:
+                refused = SpentError("this ticket was used before; ask for another one.")
+        if refused is not None:
+            run.execute("ROLLBACK TO SAVEPOINT batch")
+        run.execute("RELEASE SAVEPOINT batch")
+        return refused or Receipt(counted, len(rows) - counted)
+
+    @abstractmethod
+    def _parts(self, joined: bytes) -> Any:
+        """Return what the dialect takes many reports as."""
+
+    def count(self, *, writing: bool = False) -> int:
+        """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
+        connection = self._writing if writing else self._reading
+        kept, withdrawn = (
+            "SELECT count(*) FROM {}reports",
+            "SELECT count(*) FROM {}reports WHERE length(bits) = 0",
+        )
+        return int(self._run(connection, kept).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0])
+
+    def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
+        """Return row number and bits of the next committed reports, in order."""
+        statement = "SELECT id, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+        return self._run(self._reading, statement, (last_id, most)).fetchall()
+
+    def withdraw(self, numbers: Sequence[bytes]) -> tuple[list[bytes], Withdrawal]:
+        """Take the bits of these reports away, and return them; between begin and commit."""
+        taken, before, unknown = list[bytes](), 0, 0
+        for number in numbers:
+            found = self._run(
+                self._writing, "SELECT id, bits FROM {}reports WHERE number = ?", (number,)
+            ).fetchone()
+            if found is None:
+                unknown += 1
+            elif not found[1]:
+                before += 1
+            else:
+                self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id = ?", (b"", found[0]))
+                taken.append(found[1])
+        return taken, Withdrawal(len(taken), before, unknown)
+
+    def expire(self, last_id: int, most: int) -> tuple[list[bytes], bool]:
+        """Delete some of the reports up to a row; return their bits, and whether there are more.
+
+        The last row of all only loses its bits: SQLite gives the number of a last row that is deleted to the next
+        one, and whoever had read up to it would never see that.
+        """
+        statement = "SELECT id, bits FROM {}reports WHERE id <= ? ORDER BY id LIMIT ?"
+        rows = self._run(self._writing, statement, (last_id, most)).fetchall()
+        if rows:
+            end = (rows[-1][0],)
+            newest = "(SELECT max(id) FROM {}reports)"
+            self._run(self._writing, "DELETE FROM {}reports WHERE id <= ? AND id < " + newest, end)
+            self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id <= ?", (b"", *end))
+        return [bits for _, bits in rows if bits], len(rows) == most
+
+    def mark_day(self, day: int) -> None:
+        """Note that the rows up to the last one came by this day; between begin and commit.
+
+        Days after this one were noted by a clock that has been put back since: what they say is noted for this day.
+        """
+        run, newest = self._writing, "SELECT coalesce(max(id), 0) FROM {}reports"
+        last = self._run(run, newest).fetchone()[0]
+        self._run(run, "DELETE FROM {}days WHERE day > ?", (day,))
+        if self._run(run, "SELECT coalesce(max(last_id), -1) FROM {}days").fetchone()[0] < last:
+            self._run(run, "DELETE FROM {}days WHERE day = ?", (day,))
+            self._run(run, "INSERT INTO {}days VALUES (?, ?)", (day, last))
+
+    def last_by(self, day: int) -> int:
+        """Return the last row that is known to have come by this day (0: none)."""
+        found = self._run(self._writing, "SELECT max(last_id) FROM {}days WHERE day <= ?", (day,)).fetchone()
+        return int(found[0] or 0)
+
+    def generation(self) -> int:
+        """Return how often reports were taken away."""
+        statement = "SELECT value FROM {}settings WHERE name = 'generation'"
+        found = self._run(self._reading, statement).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def save(self, moments: Moments, last_id: int, generation: int) -> None:
+        """Write the moments of the reports up to ``last_id``; between begin and commit."""
+        upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
+        self._run(self._writing, "DELETE FROM {}moments")
+        self._run(
+            self._writing,
+            "INSERT INTO {}moments VALUES (1, ?, ?, ?)",
+            (last_id, moments.n, zlib.compress(upper.tobytes(), 1)),
+        )
+        self._run(self._writing, "DELETE FROM {}settings WHERE name = 'generation'")
+        self._run(self._writing, "INSERT INTO {}settings VALUES ('generation', ?)", (str(generation),))
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise one of ``failures`` where what was opened is not there any more."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Leave no copy of what was deleted, as far as this process can reach; outside a transaction."""
+
+    def restore(self, moments: Moments) -> int:
+        """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
+        row = self._run(self._reading, "SELECT last_id, n, counts FROM {}moments").fetchone()
+        if row is None:
+            return 0
+        last_id, n, counts = row
+        second = np.zeros((moments.n_words, moments.n_words), np.int64)
+        try:
+            second[np.triu_indices(moments.n_words)] = np.frombuffer(zlib.decompress(counts), "<i8")
+        except (zlib.error, ValueError):
+            raise CorpusError(
+                "the moments in the store are damaged; delete its row, and they are counted again."
+            ) from None
+        moments.restore(n, second)
+        return int(last_id)
+
+    def close(self) -> None:
+        """Close both connections."""
+        for connection in (self._reading, self._writing):
+            if connection is not None:
+                connection.close()

@@ -1,0 +1,130 @@
+"""What people write on a release: what it is about, what its topics are called, and who reviewed it.
+
+All of it stands among the public settings, under names of three kinds (``about.``, ``review.`` and ``topic_name.``), so
+it is saved, digested and checked as they are. Whatever a file says there is shown as text, and nothing rests on it.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ReleaseError
+from discreet.release.files.words import printable
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
+
+__all__ = [
+    "ABOUT",
+    "DETAILS",
+    "REVIEW",
+    "TOPIC_NAME",
+    "checked_text",
+    "details",
+    "is_detail",
+    "named_topics",
+    "review",
+    "topic_names",
+    "with_details",
+    "with_review",
+]
+
+ABOUT, REVIEW, TOPIC_NAME = "about.", "review.", "topic_name."
+#: What :func:`with_details` takes, in the order it is shown, and what it is called there.
+DETAILS = {
+    "title": "title",
+    "owner": "owner",
+    "contact": "contact",
+    "period": "period",
+    "date": "made on",
+    "other_spending": "also spent on these texts",
+}
+_LONGEST = 2_000
+#: What is counted of a review, in the order it is told, for one and for several.
+_DONE = {
+    "words_removed": ("word removed", "words removed"),
+    "words_renamed": ("word renamed", "words renamed"),
+    "topics_removed": ("topic removed", "topics removed"),
+    "topics_merged": ("topic merged with others", "topics merged with others"),
+}
+
+
+def with_details(release: "Release", **details: str) -> "Release":
+    """Return the release with words about it. They are public, and stand in card and report.
+
+    Parameters
+    ----------
+    title, owner, contact, period, date : str, optional
+        What it is; who answers for it, and where; from when the texts are; when it was made.
+    other_spending : str, optional
+        What else was spent on these texts, outside this release's ledger.
+
+    Raises
+    ------
+    ReleaseError
+        Where a detail has another name, or is no short text.
+    """
+    if set(details) - set(DETAILS):
+        raise ReleaseError(f"the details of a release are {', '.join(DETAILS)}; name no others.")
+    return release.with_settings(**{ABOUT + name: checked_text(name, text) for name, text in details.items()})
+
+
+def with_review(release: "Release", by: str, *, on: str | None = None, note: str | None = None) -> "Release":
+    """Return the release with a line that says who reviewed it, when, and how.
+
+    Parameters
+    ----------
+    by : str
+    on, note : str, optional
+    """
+    given = {"by": by, "on": on, "note": note}
+    told = {REVIEW + name: checked_text(name, text) for name, text in given.items() if text is not None}
+    return release.with_settings(**told)
+
+
+def details(release: "Release") -> dict[str, str]:
+    """Return what was said by :func:`with_details`, in the order of ``DETAILS``."""
+    given = release.configuration
+    return {name: printable(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}
+
+
+def topic_names(release: "Release") -> tuple[str | None, ...]:
+    """Return the name that a person gave each topic, or None."""
+    return named_topics(release.configuration, len(release.topic_word))
+
+
+def named_topics(configuration: Mapping[str, Any], n_topics: int) -> tuple[str | None, ...]:
+    """Return the names of topics that stand among these settings."""
+    names = [configuration.get(f"{TOPIC_NAME}{topic}") for topic in range(n_topics)]
+    return tuple(name if isinstance(name, str) and name.strip() else None for name in names)
+
+
+def review(release: "Release") -> str | None:
+    """Say in a sentence who reviewed a release and what was changed; None where nobody did anything."""
+    told = {
+        name.removeprefix(REVIEW): value
+        for name, value in release.configuration.items()
+        if name.startswith(REVIEW)
+    }
+    named = sum(name is not None for name in topic_names(release))
+    counted = [(told.get(name), words) for name, words in _DONE.items()]
+    done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
+    if named:
+        done.append(f"{named} topic{'s' if named != 1 else ''} named")
+    if not told and not done:
+        return None
+    who = f"reviewed by {printable(str(told['by']))}" if "by" in told else "edited, nobody says by whom"
+    when = f" on {printable(str(told['on']))}" if "on" in told else ""
+    note = f". {printable(str(told['note']))}" if "note" in told else ""
+    return f"{who}{when}: {', '.join(done) if done else 'nothing changed'}{note}"
+
+
+def is_detail(name: str) -> bool:
+    """Tell whether a setting is one that people wrote, and is shown elsewhere than among the settings."""
+    return name.startswith((ABOUT, REVIEW, TOPIC_NAME))
+
+
+def checked_text(name: str, value: Any) -> str:
+    """Return what people wrote; ``ReleaseError`` unless it is a little text."""
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST:
+        raise ReleaseError(f"{name} must be a text of 1 to {_LONGEST} characters.")
+    return value.strip()

@@ -1,0 +1,109 @@
+"""A reviewer's edits as a plain text file: one a line, topics by the numbers of the release that was reviewed.
+
+``drop word WORD``, ``rename word OLD = NEW``, ``name topic 3 = NAME``, ``merge topics 2 5``, ``drop topic 7``. Empty
+lines and lines that begin with # say nothing. A word that cannot stand in a line as it is, stands there as in
+``vocabulary.txt``.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from discreet.errors import ReleaseError
+from discreet.release.files.words import from_line
+from discreet.release.record import Release
+
+__all__ = ["GRAMMAR", "EditList", "apply", "parse"]
+
+GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"
+_LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGNORECASE)
+
+
+@dataclass
+class EditList:
+    """What a reviewer wants done.
+
+    Attributes
+    ----------
+    words : list of str
+        To be removed.
+    renamed : dict
+        Old word to new.
+    named : dict
+        Topic to name.
+    merged : list of lists of int
+    topics : list of int
+        To be removed.
+    """
+
+    words: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    named: dict[int, str] = field(default_factory=dict)
+    merged: list[list[int]] = field(default_factory=list)
+    topics: list[int] = field(default_factory=list)
+
+
+def parse(lines: Iterable[str]) -> EditList:
+    """Read a list of edits; ``ReleaseError`` with the numbers of all lines that say nothing known."""
+    edits = EditList()
+    wrong: list[int] = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            try:
+                _read(text, edits)
+            except (ValueError, ReleaseError):
+                wrong.append(number)
+    if wrong:
+        shown = ", ".join(map(str, wrong[:10])) + (" ..." if len(wrong) > 10 else "")
+        raise ReleaseError(f"edits not understood in line {shown}; a line says one of: {GRAMMAR}.")
+    return edits
+
+
+def apply(release: Release, edits: EditList) -> Release:
+    """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
+    if edits.named:
+        release = release.with_topic_names(edits.named)
+    place = list(range(len(release.topic_word)))
+    merged = {topic for group in edits.merged for topic in group}
+    if both := sorted(merged & set(edits.topics)):
+        raise ReleaseError(f"topic {both[0]} is to be merged and removed; say one of them.")
+    if edits.merged:
+        release = release.merge_topics(*edits.merged)
+        heads = merged - {min(group) for group in edits.merged}
+        place = [topic - sum(other < topic for other in heads) for topic in place]
+    if edits.topics:
+        unknown = [topic for topic in edits.topics if not 0 <= topic < len(place)]
+        release = release.without_topics(unknown or [place[topic] for topic in edits.topics])
+    if edits.words:
+        release = release.without_words(edits.words)
+    if edits.renamed:
+        release = release.with_word_names(edits.renamed)
+    return release
+
+
+def _read(text: str, edits: EditList) -> None:
+    found = _LINE.fullmatch(text)
+    if found is None:
+        raise ValueError
+    verb, thing, rest = found[1].lower(), found[2].lower().rstrip("s"), found[3].strip()
+    if (verb, thing) == ("drop", "word"):
+        edits.words.append(from_line(rest))
+    elif (verb, thing) == ("drop", "topic"):
+        edits.topics += _numbers(rest)
+    elif (verb, thing) == ("merge", "topic"):
+        edits.merged.append(_numbers(rest))
+    else:
+        old, equals, new = rest.partition(" = ")
+        if not equals or not new.strip():
+            raise ValueError
+        if (verb, thing) == ("rename", "word"):
+            edits.renamed[from_line(old.strip())] = from_line(new.strip())
+        elif (verb, thing) == ("name", "topic"):
+            edits.named[int(old)] = new.strip()
+        else:
+            raise ValueError
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.split(r"[\s,]+", text)]

@@ -1,0 +1,217 @@
+r"""What a reviewer changes before a release leaves: words go or are renamed, topics are named, merged or go.
+
+*Guarantee*: that of the release, at no further cost, where the reviewer decides from the release and from what he knows
+without these texts. Proof: let M be the mechanism that made the release, f an edit chosen so, S any set of results.
+For neighbouring texts x and x', :math:`P[f(M(x)) \in S] = P[M(x) \in f^{-1}(S)]
+\le e^\epsilon P[M(x') \in f^{-1}(S)] + \delta = e^\epsilon P[f(M(x')) \in S] + \delta` (post-processing; a
+reviewer who tosses coins is a mixture of such f). The ledger stays as it is. Who chooses the words by reading the texts
+makes f depend on x, and the proof does not hold: edit from the list, not from the notes.
+
+Removed words are removed: their number is written down, they are not. The release that was reviewed still holds them.
+
+References
+----------
+Dwork, Roth, "The algorithmic foundations of differential privacy" (2014), proposition 2.1.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ReleaseError
+from discreet.release.editing.details import REVIEW, TOPIC_NAME, checked_text, named_topics
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
+
+__all__ = ["merge_topics", "with_topic_names", "with_word_names", "without_topics", "without_words"]
+
+Floats = NDArray[np.float64]
+#: A topic must keep this share of itself, or what is left of it means nothing.
+_LEAST_KEPT = 1e-9
+
+
+def without_words(release: "Release", words: Iterable[str]) -> "Release":
+    """Return the release without these words; what is left of each topic sums to 1 again.
+
+    Topics weigh what is left of them, so that ``word_weight`` stays what topics and weights amount to. A name that was
+    given to a topic goes, too, where it holds one of the words.
+    """
+    gone = _known_words(release, words)
+    keep = np.array([word not in gone for word in release.vocabulary])
+    kept = release.topic_word[:, keep].sum(1) if keep.any() else np.zeros(len(release.topic_word))
+    empty = np.flatnonzero(kept < _LEAST_KEPT)
+    if empty.size:
+        raise ReleaseError(
+            f"topic {', '.join(map(str, empty[:5].tolist()))} would hold no word any more; remove the topic first."
+        )
+    word_weight = None if release.word_weight is None else release.word_weight[keep]
+    if word_weight is not None and word_weight.sum() <= 0:
+        raise ReleaseError("no word that the texts use would be left; remove fewer words.")
+    noise = release.topic_word_noise
+    return replace(
+        release,
+        topic_word=release.topic_word[:, keep] / kept[:, None],
+        vocabulary=tuple(word for word in release.vocabulary if word not in gone),
+        topic_weight=None if release.topic_weight is None else _shares(release.topic_weight * kept),
+        word_weight=None if word_weight is None else _shares(word_weight),
+        topic_word_noise=None if noise is None else noise[:, keep] / kept[:, None],
+        configuration=_unnamed(_counted(release, words_removed=len(gone)), gone),
+    )
+
+
+def with_word_names(release: "Release", names: Mapping[str, str]) -> "Release":
+    """Return the release with words renamed; words that get one name, or the name of another, are added up.
+
+    The noise told for such a sum is that of its parts added up: no less than it is, however they depend on each other.
+    """
+    names = _mapping(names, "a mapping of words to their new names")
+    _known_words(release, names)
+    given = {old: checked_text("the new name of a word", new) for old, new in names.items()}
+    renamed = [given.get(word, word) for word in release.vocabulary]
+    vocabulary = tuple(dict.fromkeys(renamed))
+    column = {word: number for number, word in enumerate(vocabulary)}
+    target = np.array([column[word] for word in renamed])
+
+    def added(array: Floats | None) -> Floats | None:
+        if array is None:
+            return None
+        total = np.zeros((*array.shape[:-1], len(vocabulary)))
+        np.add.at(total.T, target, array.T)
+        return total
+
+    return replace(
+        release,
+        topic_word=added(release.topic_word),
+        vocabulary=vocabulary,
+        word_weight=added(release.word_weight),
+        topic_word_noise=added(release.topic_word_noise),
+        configuration=_counted(release, words_renamed=len(given)),
+    )
+
+
+def with_topic_names(release: "Release", names: Mapping[int, str]) -> "Release":
+    """Return the release with names for some topics; those that have one and get none keep theirs."""
+    names = _mapping(names, "a mapping of topic numbers to names")
+    known = _known_topics(release, names)
+    given = {
+        f"{TOPIC_NAME}{topic}": checked_text("the name of a topic", name)
+        for topic, name in zip(known, names.values(), strict=True)
+    }
+    return replace(release, configuration={**release.configuration, **given})
+
+
+def merge_topics(release: "Release", *groups: Sequence[int]) -> "Release":
+    """Return the release with each group of topics as one: their mean by weight, in the place of the first.
+
+    Other topics keep their order and close up. The noise told for a merged topic is the mean of its parts': no less
+    than it is, however they depend on each other. The merged topic has the first name among its parts.
+    """
+    parts = [sorted(set(_known_topics(release, group))) for group in groups]
+    flat = [topic for group in parts for topic in group]
+    if not parts or any(len(group) < 2 for group in parts) or len(set(flat)) != len(flat):
+        raise ReleaseError(
+            "merge_topics takes groups of two or more topics, each topic in one of them: merge_topics([1, 4], [2, 7])."
+        )
+    group_of = {topic: group for group in parts for topic in group}
+    rows: list[list[int]] = []
+    for topic in range(len(release.topic_word)):
+        group = group_of.get(topic, [topic])
+        if group[0] == topic:
+            rows.append(group)
+    return _with_rows(release, rows, _counted(release, topics_merged=len(flat)))
+
+
+def without_topics(release: "Release", topics: Iterable[int]) -> "Release":
+    """Return the release without these topics; the others close up, and their weights sum to 1 again."""
+    gone = set(_known_topics(release, topics))
+    rows = [[topic] for topic in range(len(release.topic_word)) if topic not in gone]
+    if not rows:
+        raise ReleaseError("no topic would be left; remove fewer.")
+    return _with_rows(release, rows, _counted(release, topics_removed=len(gone)))
+
+
+def _with_rows(release: "Release", rows: list[list[int]], configuration: dict[str, Any]) -> "Release":
+    """Return the release whose topics are these groups of the old ones."""
+    weight = release.topic_weight
+    mixing = np.zeros((len(rows), len(release.topic_word)))
+    for row, group in enumerate(rows):
+        share = np.ones(len(group)) if weight is None else weight[group]
+        mixing[row, group] = share / share.sum() if share.sum() > 0 else 1 / len(group)
+    topic_word = mixing @ release.topic_word
+    left = None if weight is None else np.array([weight[group].sum() for group in rows])
+    if left is not None and left.sum() <= 0:
+        raise ReleaseError("no topic that the texts use would be left; remove fewer.")
+    new_weight = None if left is None else _shares(left)
+    word_weight = release.word_weight
+    if word_weight is not None and new_weight is not None and sum(map(len, rows)) < len(release.topic_word):
+        word_weight = _shares(new_weight @ topic_word)
+    noise = release.topic_word_noise
+    old_names = named_topics(release.configuration, len(release.topic_word))
+    settings = {name: value for name, value in configuration.items() if not name.startswith(TOPIC_NAME)}
+    for row, group in enumerate(rows):
+        name = next((old_names[topic] for topic in group if old_names[topic] is not None), None)
+        if name is not None:
+            settings[f"{TOPIC_NAME}{row}"] = name
+    return replace(
+        release,
+        topic_word=topic_word,
+        topic_weight=new_weight,
+        word_weight=word_weight,
+        topic_word_noise=None if noise is None else mixing @ noise,
+        configuration=settings,
+    )
+
+
+def _counted(release: "Release", **done: int) -> dict[str, Any]:
+    """Return the settings with what was done added to what was done before."""
+    settings: dict[str, Any] = dict(release.configuration)
+    for name, count in done.items():
+        before = settings.get(REVIEW + name, 0)
+        settings[REVIEW + name] = (before if type(before) is int and before > 0 else 0) + count
+    return settings
+
+
+def _unnamed(settings: dict[str, Any], gone: Iterable[str]) -> dict[str, Any]:
+    """Return the settings without the topics' names that hold one of these words, in whatever case."""
+    words = {word.casefold() for word in gone}
+    return {
+        name: value
+        for name, value in settings.items()
+        if not name.startswith(TOPIC_NAME) or words.isdisjoint(re.findall(r"\w+", str(value).casefold()))
+    }
+
+
+def _shares(values: Floats) -> Floats:
+    return values / values.sum()
+
+
+def _mapping(value: Any, what: str) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping) or not value:
+        raise ReleaseError(f"expected {what}, but got a {type(value).__name__}.")
+    return value
+
+
+def _known_words(release: "Release", words: Iterable[str]) -> set[str]:
+    given = None if isinstance(words, str | bytes) else list(words) if isinstance(words, Iterable) else None
+    if not given or not all(isinstance(word, str) for word in given):
+        raise ReleaseError('expected a list of words, such as ["okafor", "4271"].')
+    unknown = set(given) - set(release.vocabulary)
+    if unknown:
+        raise ReleaseError(
+            f"{len(unknown)} of {len(set(given))} words are not in this release; look at release.vocabulary."
+        )
+    return set(given)
+
+
+def _known_topics(release: "Release", topics: Iterable[int]) -> list[int]:
+    n_topics = len(release.topic_word)
+    given = list(topics) if isinstance(topics, Iterable) and not isinstance(topics, str | bytes) else []
+    whole = [int(one) for one in given if isinstance(one, int | np.integer) and not isinstance(one, bool)]
+    if not given or len(whole) != len(given) or not all(0 <= topic < n_topics for topic in whole):
+        raise ReleaseError(f"topics are named by whole numbers from 0 to {n_topics - 1}.")
+    return whole

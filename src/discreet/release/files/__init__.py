@@ -1,0 +1,1 @@
+"""A release on disk: its folder, its arrays and its words, read defensively."""

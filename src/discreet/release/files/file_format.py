@@ -1,0 +1,339 @@
+"""What the files of a release hold: a release to bytes, and hostile bytes to a release or an error.
+
+``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
+schema's name, the settings, the ledger, the guarantee, the determinism label, and the SHA-256 of the vocabulary file.
+
+There is one way to write a release. Whatever is read is taken as hostile: it is checked, built, written again in
+memory, and refused where that does not give the same metadata and words. The one exception is the guarantee: it is
+computed anew from the ledger, and what the file says may lie above that (an older accountant), or below it by
+rounding, but may name no other unit, relation or delta.
+"""
+
+import json
+import math
+import re
+import struct
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DiscreetError, ReleaseError
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.units import round_up
+from discreet.release.booking.ledger_limits import check_ledger
+from discreet.release.files.words import VOCABULARY, printable, vocabulary_bytes
+
+if TYPE_CHECKING:
+    from discreet.release.record import Release
+
+__all__ = [
+    "LARGEST_HEADER",
+    "LARGEST_MODEL",
+    "MODEL",
+    "SCHEMA",
+    "Header",
+    "build",
+    "header_length",
+    "model_bytes",
+    "read_header",
+]
+
+_NAME = "discreet.release/"
+SCHEMA = _NAME + "1"
+MODEL = "model.safetensors"
+#: Bounds in bytes, checked before anything is parsed; the same when writing, so that what is written can be read.
+LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
+_DIMENSIONS = {"topic_word": 2, "topic_weight": 1, "word_weight": 1, "topic_word_noise": 2}
+_ENTRY = {"dtype", "shape", "data_offsets"}
+_RESTORE = "restore it from a copy"
+#: How much smaller the written epsilon may be than the one that the ledger proves now: rounding, or a
+#: correction of an accountant too small to matter.
+_SLACK = 0.01
+
+
+class Header(NamedTuple):
+    """The start of a model file, checked as far as it can be without the rest.
+
+    Attributes
+    ----------
+    metadata : JSON object
+    text : str
+        The same, as it was written.
+    n_topics : int
+    """
+
+    metadata: dict[str, Any]
+    text: str
+    n_topics: int
+
+
+def model_bytes(release: "Release", words: bytes) -> bytes:
+    """Return the model file of a release whose vocabulary file is ``words``. The same release gives the same bytes."""
+    from safetensors.numpy import save
+
+    text = _metadata(release, words, _guarantee(release))
+    if len(text) > LARGEST_HEADER // 2:
+        raise ReleaseError(
+            f"settings and ledger would take more than {LARGEST_HEADER >> 21} MiB; book repetitions as one event "
+            "(discreet.privacy.accounting.events.composed)."
+        )
+    check_ledger(release.ledger)
+    arrays = {name: getattr(release, name) for name in _DIMENSIONS if getattr(release, name) is not None}
+    if sum(array.nbytes for array in arrays.values()) > LARGEST_MODEL - LARGEST_HEADER:
+        raise ReleaseError(
+            f"the arrays would take more than {LARGEST_MODEL >> 30} GiB; use fewer topics or words."
+        )
+    return save(arrays, {"discreet": text})
+
+
+def header_length(start: bytes, size: int) -> int:
+    """Return the length of the header of a model file of ``size`` bytes that begins with these 8."""
+    length = struct.unpack("<Q", start)[0] if len(start) == 8 else LARGEST_HEADER
+    if length >= LARGEST_HEADER or length > size - 8:
+        raise ReleaseError(f"{MODEL} is no safetensors file of discreet, or it is cut off; {_RESTORE}.")
+    return length
+
+
+def read_header(raw: bytes, n_data: int, n_words: int) -> Header:
+    """Check the header of a model file before its ``n_data`` bytes of numbers are read.
+
+    Parameters
+    ----------
+    raw : bytes
+        The header, without the 8 bytes of its length.
+    n_data : int
+        Number of bytes that follow it.
+    n_words : int
+        Number of words in the vocabulary file.
+    """
+    entries = _json(raw)
+    about = entries.pop("__metadata__", None)
+    if not isinstance(about, dict) or set(about) != {"discreet"} or not isinstance(about["discreet"], str):
+        raise ReleaseError(
+            f"{MODEL} was not written by discreet: it lacks the metadata key 'discreet', or has others; "
+            "give a folder that Release.save made."
+        )
+    metadata = _json(about["discreet"])
+    _check_schema(metadata.get("schema"))
+    if "topic_word" not in entries or not set(entries) <= set(_DIMENSIONS):
+        raise ReleaseError(
+            f"{MODEL} must hold topic_word and no arrays but {', '.join(_DIMENSIONS)}; {_RESTORE}."
+        )
+    expected, n_topics = 0, 0
+    for name, entry in sorted(entries.items(), key=lambda item: item[0] != "topic_word"):
+        shape = entry.get("shape") if isinstance(entry, dict) and set(entry) == _ENTRY else None
+        if not isinstance(shape, list) or not all(type(n) is int and 0 < n <= n_data for n in shape):
+            raise ReleaseError(f"{name} in {MODEL} has no shape, or an impossible one; {_RESTORE}.")
+        if name == "topic_word":
+            n_topics = shape[0] if shape else 0
+        wanted = {"topic_weight": [n_topics], "word_weight": [n_words]}.get(name, [n_topics, n_words])
+        if entry.get("dtype") != "F64" or shape != wanted:
+            raise ReleaseError(
+                f"{name} in {MODEL} must be float64 of shape {wanted}, as {VOCABULARY} has {n_words} words, but is "
+                f"{_told(entry.get('dtype'), 20)} of shape {_told(shape, 40)}; {_RESTORE}."
+            )
+        expected += 8 * math.prod(shape)
+    if expected != n_data:
+        raise ReleaseError(
+            f"{MODEL} should hold {expected} bytes of numbers, but holds {n_data}: it was cut off or changed; "
+            f"{_RESTORE}."
+        )
+    return Header(metadata, about["discreet"], n_topics)
+
+
+def build(
+    raw: bytes, header: Header, words: tuple[str, ...], words_digest: str, kind: "type[Release]"
+) -> "Release":
+    """Return the release in a whole model file whose header and vocabulary were checked."""
+    metadata = header.metadata
+    if metadata.get("vocabulary_sha256") != words_digest:
+        raise ReleaseError(
+            f"{VOCABULARY} is not the one that belongs to {MODEL}; restore both from one copy."
+        )
+    ledger = _ledger(metadata.get("ledger"))
+    arrays = _arrays(raw)
+    label = metadata.get("determinism")
+    release = kind(
+        vocabulary=words,
+        ledger=ledger,
+        configuration=_settings(metadata.get("configuration")),
+        reproducible=label == kind.REPRODUCIBLE,
+        n_units_noisy=metadata.get("n_units_noisy"),
+        topic_word=arrays["topic_word"],
+        topic_weight=arrays.get("topic_weight"),
+        word_weight=arrays.get("word_weight"),
+        topic_word_noise=arrays.get("topic_word_noise"),
+    )
+    stated = metadata.get("guarantee")
+    _check_guarantee(stated, release)
+    if _metadata(release, vocabulary_bytes(words), stated) != header.text:
+        raise ReleaseError(
+            f"{MODEL} does not say what its own content amounts to (numbers, settings, ledger, determinism): it was "
+            f"changed or is damaged; {_RESTORE}."
+        )
+    return release
+
+
+def _arrays(raw: bytes) -> dict[str, NDArray[np.float64]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return load(raw)
+    except (SafetensorError, ValueError, TypeError, OverflowError, KeyError) as error:
+        raise ReleaseError(f"{MODEL} cannot be read ({_told(error, 200)}); {_RESTORE}.") from None
+
+
+def _content_digest(release: "Release", configuration: dict[str, Any]) -> str:
+    """Return a SHA-256 over what no other field accounts for: the arrays, the settings and the number of units."""
+    digest = sha256()
+    for name in sorted(_DIMENSIONS):
+        array = getattr(release, name)
+        if array is not None:
+            digest.update(f"{name} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array, "<f8").data)
+    told = [configuration, release.n_units_noisy]
+    digest.update(json.dumps(told, sort_keys=True, ensure_ascii=True, allow_nan=False).encode())
+    return digest.hexdigest()
+
+
+def _metadata(release: "Release", words: bytes, guarantee: Any) -> str:
+    configuration = {name: _number_out(value) for name, value in release.configuration.items()}
+    metadata = {
+        "schema": SCHEMA,
+        "configuration": configuration,
+        "content_sha256": _content_digest(release, configuration),
+        "ledger": release.ledger.to_json(),
+        "determinism": release.determinism,
+        "guarantee": guarantee,
+        "n_units_noisy": release.n_units_noisy,
+        "vocabulary_sha256": sha256(words).hexdigest(),
+    }
+    return json.dumps(metadata, sort_keys=True, ensure_ascii=True, allow_nan=False)
+
+
+def _guarantee(release: "Release") -> dict[str, Any]:
+    found = release.promise
+    return {
+        "words": release.guarantee,
+        "epsilon": _number_out(found.epsilon),
+        "delta": found.delta,
+        "privacy_unit": found.privacy_unit,
+        "neighboring": found.neighboring,
+        "accountant": found.accountant,
+    }
+
+
+def _check_guarantee(stated: Any, release: "Release") -> None:
+    try:
+        with np.errstate(all="ignore"):  # absurd events overflow; infinity is then the right answer
+            proved = _guarantee(release)
+    except (DiscreetError, ArithmeticError, ValueError, MemoryError) as error:
+        raise ReleaseError(f"the ledger in {MODEL} cannot be accounted for: {_told(error, 200)}") from None
+    if not isinstance(stated, dict) or set(stated) != set(proved):
+        raise ReleaseError(f"{MODEL} must state its guarantee; {_RESTORE}.")
+    for name in ("words", "accountant"):
+        if not isinstance(stated[name], str):
+            raise ReleaseError(f"the guarantee in {MODEL} must say its {name} as text; {_RESTORE}.")
+    claimed, found = _number_in(stated["epsilon"]), _number_in(proved["epsilon"])
+    different = [name for name in ("delta", "privacy_unit", "neighboring") if stated[name] != proved[name]]
+    if different or type(claimed) is not float or not claimed >= found * (1 - _SLACK):
+        raise ReleaseError(
+            f"{MODEL} states a guarantee (epsilon = {_told(stated['epsilon'], 20)}, "
+            f"delta = {_told(stated['delta'], 20)}, "
+            f"{_told(stated['privacy_unit'], 20)}) that its ledger does not prove (epsilon = {proved['epsilon']}, "
+            f"delta = {proved['delta']}, {proved['privacy_unit']}): do not rely on it; ask whoever published it."
+        )
+    # Another version may word its promise otherwise, but a sentence may claim no other figures than the fields do.
+    figures = {
+        "epsilon = ": round_up(claimed),
+        "delta = ": f"{stated['delta']:g}",
+        "unit: ": stated["privacy_unit"],
+    }
+    for name, figure in figures.items() if math.isfinite(claimed) else ():
+        told = re.findall(rf"{name}(\S*?)[,.]?(?=\s|$)", stated["words"])
+        if not told or set(told) != {figure}:
+            raise ReleaseError(
+                f"the sentence of the guarantee in {MODEL} does not say {name}{figure}, as its fields do: do not "
+                "rely on it; ask whoever published it."
+            )
+
+
+def _check_schema(schema: Any) -> None:
+    if schema == SCHEMA:
+        return
+    if isinstance(schema, str) and schema.startswith(_NAME):
+        advice = "upgrade discreet (pip install --upgrade discreet), or use the version that wrote it"
+    else:
+        advice = "give a folder that Release.save made"
+    raise ReleaseError(
+        f"this version of discreet understands releases of schema {SCHEMA}, but {MODEL} says {str(schema)[:40]!r}; "
+        f"{advice}."
+    )
+
+
+def _ledger(value: Any) -> Ledger:
+    try:
+        ledger = Ledger.from_json(value).snapshot()
+        check_ledger(ledger)
+    except ReleaseError:
+        raise
+    except (DiscreetError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        raise ReleaseError(f"the ledger in {MODEL} cannot be read: {_told(error, 200)}") from None
+    return ledger
+
+
+def _settings(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ReleaseError(f"the settings in {MODEL} must be a JSON object; {_RESTORE}.")
+    return {name: _number_in(entry) if isinstance(entry, dict) else entry for name, entry in value.items()}
+
+
+def _number_out(value: Any) -> Any:
+    """Write infinities, which JSON has no number for, as objects, so that they cannot be mistaken for text."""
+    return {"float": str(value)} if isinstance(value, float) and math.isinf(value) else value
+
+
+def _number_in(value: Any) -> Any:
+    return (
+        {"inf": math.inf, "-inf": -math.inf}.get(str(value.get("float")))
+        if isinstance(value, dict)
+        else value
+    )
+
+
+def _told(value: Any, limit: int) -> str:
+    """Return what a file says, fit for a message: short, on one line, with nothing that moves a terminal's cursor."""
+    return printable(str(value))[:limit]
+
+
+def _json(raw: bytes | str) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ReleaseError(
+                f"{MODEL} repeats a name in its JSON: it was changed or is damaged; {_RESTORE}."
+            )
+        return found
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        return (
+            number if math.isfinite(number) else _refuse_constant(_told(digits, 20))
+        )  # 1e999 is read as infinity
+
+    try:
+        value = json.loads(raw, object_pairs_hook=unique, parse_constant=_refuse_constant, parse_float=finite)
+    except ReleaseError:
+        raise
+    except (ValueError, RecursionError):
+        raise ReleaseError(f"{MODEL} holds JSON that cannot be read; {_RESTORE}.") from None
+    if not isinstance(value, dict):
+        raise ReleaseError(f"{MODEL} must hold a JSON object; {_RESTORE}.")
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ReleaseError(f"{MODEL} holds {name} in its JSON, which is no number; {_RESTORE}.")

@@ -1,0 +1,1 @@
+"""Drawings in SVG: the map of topics, lines and bands, similarity."""
