@@ -15,7 +15,6 @@ __all__ = [
     "CorpusError",
     "DiscreetError",
     "EngineError",
-    "LargeDeltaWarning",
     "LostChoiceWarning",
     "Parameter",
     "ParameterError",
@@ -101,10 +100,6 @@ class ReleaseError(DiscreetError):
 
 class LostChoiceWarning(UserWarning):
     """A fit on columns that were chosen privately, which no longer say so: its release does not tell that cost."""
-
-
-class LargeDeltaWarning(UserWarning):
-    """A fit whose delta is above 1 over the number of its units: the promise allows to publish some as they are."""
 
 
 class SeparateBudgetsWarning(UserWarning):

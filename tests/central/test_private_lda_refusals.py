@@ -8,17 +8,19 @@ import scipy.sparse as sp
 from tests.naive.central_checks import random_counts
 from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 
-from discreet import Corpus, Ledger, PrivateLDA
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
+from discreet.central import PrivateMomentLDA
 from discreet.central import private_lda as module
 from discreet.corpus.words.origin import FROM_TEXT
-from discreet.errors import CorpusError, LargeDeltaWarning, ParameterError, PrivacyError
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.privacy.units import large_delta
 
 # ---- refusals
 
 
 def fails(error, match, X=COUNTS, *, how=None, **changes):
     if "ledger" not in changes:
-        changes["ledger"] = Ledger(100, 0.01, privacy_unit=changes.get("privacy_unit", "document"))
+        changes["ledger"] = Ledger(100, 1e-5, privacy_unit=changes.get("privacy_unit", "document"))
     ledger = changes.pop("ledger")
     with pytest.raises(error, match=match):
         make(ledger=ledger, **changes).fit(X, **(how or {}))
@@ -152,13 +154,55 @@ def test_a_hopeless_fit_is_refused_before_booking_where_a_bound_is_public():
     assert "mostly noise" in model.release_.configuration["forecast"]
 
 
-def test_a_delta_above_one_over_the_units_is_warned_about():
-    corpus = random_counts(3000, 40, 3)
-    with pytest.warns(
-        LargeDeltaWarning, match=r"delta = 0.01 is too large: there are about [23],\d\d\d documents"
+TOO_LARGE = (
+    r"delta = 0.01 is too large: there are about [23],\d\d\d documents.* but the cost stays booked; allow_"
+)
+
+
+@pytest.mark.parametrize("kind", [PrivateLDA, PrivateMomentLDA])
+def test_a_delta_above_one_over_the_units_is_refused_before_topics_are_trained(kind):
+    corpus, stages = random_counts(3000, 40, 3), []
+
+    def fit(of_ledger, **settings):
+        ledger = Ledger(4.0, of_ledger)
+        settings = {"epsilon": 2.0, "delta": of_ledger, "random_state": 0} | settings
+        model = kind(
+            2, ledger=ledger, allow_unlearnable=True, callback=lambda *s: stages.append(s[0]), **settings
+        )
+        return model, ledger
+
+    model, ledger = fit(0.01)
+    with pytest.raises(PrivacyError, match=TOO_LARGE):
+        model.fit(corpus)
+    assert len(ledger.entries) == 1
+    assert not hasattr(model, "release_")
+    assert not {"training rounds", "starting topics", "fitting topics"} & set(stages)
+    model, ledger = fit(0.01, delta=1e-6)
+    with pytest.raises(
+        PrivacyError, match=r"It is that of the ledger, not this fit's 1e-06\. Nothing was trained"
     ):
-        make(n_topics=2, epsilon=2.0, delta=0.01).fit(corpus)
-    make(n_topics=2, epsilon=2.0, delta=1e-6).fit(corpus)  # warnings are errors here
+        model.fit(corpus)
+    assert "0.01 is too large" in fit(0.01, allow_large_delta=True)[0].fit(corpus).release_.card()
+    fit(1e-6)[0].fit(corpus)
+    fit(1e-6)[0].fit(corpus[:10])
+    fit(0.01, epsilon=math.inf)[0].set_params(ledger=None).fit(corpus)
+
+
+def test_a_delta_too_large_is_refused_without_a_limit_on_the_ledger_and_with_a_public_bound():
+    texts = [f"w{i % 7} w{i % 5} w{i % 3}" for i in range(3000)]
+    words = PrivateCountVectorizer(epsilon=2.0, delta=0.01, random_state=0)
+    counts = words.fit_transform(texts)  # its own ledger has no limit
+    with pytest.raises(PrivacyError, match=r"delta = 0.02 is too large.*that of the ledger"):
+        make(n_topics=2, epsilon=2.0, delta=0.01).fit(counts)
+    corpus = random_counts(3000, 40, 3)
+    with pytest.raises(PrivacyError, match="1/3000"):
+        make(n_units_lower_bound=3000, delta=0.01).fit(corpus)
+    make(n_units_lower_bound=3000, delta=0.01, allow_large_delta=True).fit(corpus)
+
+
+def test_the_delta_proposed_is_below_one_over_the_units():
+    assert "such as 1e-06." in large_delta(0.01, 3000, "document")
+    assert "such as 1e-08." in large_delta(1e-6, 2e6, "document")
 
 
 def test_the_limit_of_the_refusal_is_thirty():

@@ -96,3 +96,16 @@ def test_a_missing_field_is_called_as_its_option(capsys, notes, tmp_path):
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body", "--person", "who")
     assert code == 2
     assert "no field for --person who;" in said
+
+
+def test_a_delta_too_large_is_refused_with_the_option_that_goes_on(capsys, notes, tmp_path):
+    code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--delta", "0.01")
+    assert code == 2
+    assert "--delta = 0.01 is too large: there are about " in said
+    assert "stays booked; --allow-large-delta goes on" in said
+    assert not (tmp_path / "m").exists()
+    page = tmp_path / "page.html"
+    more = ("--delta", "0.01", "--allow-large-delta", "--report", page)
+    assert fit(capsys, notes, tmp_path / "m", "--text", "body", *more)[0] == 0
+    assert "1 over the number of documents is about 0.0011" in page.read_text()
+    assert "Delta = 0.01 is too large" in page.read_text()

@@ -80,6 +80,7 @@ def fit_topics(
     word_vectors: Any = None,
     n_units_lower_bound: int | None = None,
     allow_unlearnable: bool = False,
+    allow_large_delta: bool = False,
     random_state: int | None = None,
     n_jobs: int | None = None,
     engine: Engine | None = None,
@@ -115,7 +116,8 @@ def fit_topics(
         Most words to choose privately.
     stop_words, token_pattern
         As for :class:`~discreet.corpus.Tokenizer`; without effect on a Corpus.
-    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, allow_unlearnable, n_jobs, engine, callback
+    doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, n_jobs, engine, callback
+    allow_unlearnable, allow_large_delta
         As for :class:`~discreet.PrivateLDA`.
     sampling_rate : float, default 1.0
         Below 1: :class:`~discreet.PrivateSVILDA` instead.
@@ -174,6 +176,7 @@ def fit_topics(
         word_vectors=word_vectors,
         n_units_lower_bound=n_units_lower_bound,
         allow_unlearnable=allow_unlearnable,
+        allow_large_delta=allow_large_delta,
         random_state=random_state,
         n_jobs=n_jobs,
         engine=engine,
@@ -190,10 +193,10 @@ def fit_topics(
         ]
     )
     theirs = ledger_of_choices(texts_or_corpus)
-    book = ledger or theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit)
-    topics.ledger = book
-    given = bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
-    known = vocabulary is None and given
+    topics.ledger = book = ledger or theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit)
+    known = vocabulary is None and (
+        bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
+    )
     chosen = [] if known or vocabulary is not None else [words]
     where = [] if prevalence is None else [prevalence]
     if chosen or where:
@@ -265,9 +268,8 @@ def estimators(
         },
         _OWN,
     )
-    both_known = is_number(epsilon) and is_number(vocabulary_share)
     words = PrivateCountVectorizer(
-        epsilon=vocabulary_share * epsilon if both_known else epsilon,
+        epsilon=vocabulary_share * epsilon if is_number(epsilon) and is_number(vocabulary_share) else epsilon,
         delta=_DELTA_OF_WORDS * delta if is_number(delta) else delta,
         method=vocabulary_method,
         vocabulary=vocabulary,
@@ -345,14 +347,12 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
 
 def _faults_of_prevalence(prevalence: Any, by: Any, privacy_unit: str, epsilon: float) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
+    if prevalence is None and by is None:
+        return []
     if prevalence is None:
-        given = (
-            Parameter("by"),
-            " names groups, of which nothing is released without ",
-            Proposal("prevalence"),
-            ".",
-        )
-        return [] if by is None else [ParameterError(*given)]
+        return [
+            ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
+        ]
     if not isinstance(prevalence, TopicPrevalence):
         kind = type(prevalence).__name__
         return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]

@@ -1,7 +1,6 @@
 """What the central topic models share: fit books, reads, trains and releases, in this order and in this place only."""
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -15,8 +14,7 @@ from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import NUMBERED, GivenWords, faults_of_words, given_words
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, LargeDeltaWarning
-from discreet.privacy.ledger.ledger import Reservation
+from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -133,10 +131,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         data = Data(*check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards), public)
         # Whoever chose words knows the text, and on which ledger.
         self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
-        fitted = self._train(data, plan, booking.reservation)
-        weak = large_delta(booking.ledger.delta, fitted.n_units_noisy, self.privacy_unit)
-        if weak is not None and math.isfinite(booking.ledger.epsilon):
-            warnings.warn(weak, LargeDeltaWarning, stacklevel=3)
+        fitted = self._train(data, booking)
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
         self.n_features_in_ = len(data.words)
@@ -159,8 +154,22 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         return tags
 
     @abstractmethod
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+    def _train(self, data: Data, booking: Booking) -> Fitted:
         """Find topics; what is released is paid for by the reservation."""
+
+    def _check_delta(self, n_units: float, booking: Booking) -> None:
+        """Refuse to train where delta is above 1 over the noisy number of units, just released, unless it may be."""
+        delta = booking.ledger.delta
+        weak = large_delta(delta, n_units, self.privacy_unit)
+        if weak is None or self.allow_large_delta or math.isinf(self._promised(booking.plan)[0]):
+            return
+        whose = "" if delta == self.delta else f" It is that of the ledger, not this fit's {self.delta:g}."
+        raise PrivacyError(
+            Parameter("delta"),
+            f" {weak}{whose} Nothing was trained, but the cost stays booked; ",
+            Proposal("allow_large_delta", True),
+            " goes on all the same.",
+        )
 
     def _configuration(self, plan: Plan, fitted: Fitted) -> dict[str, Any]:
         """Return the public settings of a run."""

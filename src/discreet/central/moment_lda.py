@@ -15,10 +15,10 @@ from discreet.errors import ParameterError
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import SharedGaussian
-from discreet.release.private_estimator import Plan
+from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["PrivateMomentLDA"]
 
@@ -43,6 +43,8 @@ class PrivateMomentLDA(PrivateTopicModel):
         For ``transform``.
     allow_unlearnable : bool, default False
         Fit even where only the words' frequencies stand above the noise.
+    allow_large_delta : bool, default False
+        Train even where delta is above 1 over the noisy number of units, so that some might be published as they are.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
@@ -82,6 +84,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         n_topics=whole(),
         doc_topic_prior=number(above=0),
         allow_unlearnable=FLAG,
+        allow_large_delta=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -97,6 +100,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         privacy_unit: str = "document",
         doc_topic_prior: float = 0.1,
         allow_unlearnable: bool = False,
+        allow_large_delta: bool = False,
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
@@ -109,6 +113,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         self.privacy_unit = privacy_unit
         self.doc_topic_prior = doc_topic_prior
         self.allow_unlearnable = allow_unlearnable
+        self.allow_large_delta = allow_large_delta
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.ledger = ledger
@@ -124,7 +129,7 @@ class PrivateMomentLDA(PrivateTopicModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "moments for topics", [f"{self.n_topics} topics"]
 
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+    def _train(self, data: Data, booking: Booking) -> Fitted:
         needed = 16 * len(data.words) ** 2
         if needed > _LARGEST_TABLE:
             raise ParameterError(
@@ -132,11 +137,12 @@ class PrivateMomentLDA(PrivateTopicModel):
                 f"{_LARGEST_TABLE:,}: take fewer words, or PrivateLDA."
             )
         stream = SecureStream(self.random_state).spawn("moments")
-        gate = SharedGaussian(reservation, plan.how, self.privacy_unit, stream, self.n_jobs)
+        gate = SharedGaussian(booking.reservation, booking.plan.how, self.privacy_unit, stream, self.n_jobs)
         tell(self.callback, "releasing moments", 0, 1)
         with units_of(data.counts, data.authors, self.engine, self.n_jobs, presence_only=True) as units:
             moments = release_moments(units, gate)
         tell(self.callback, "releasing moments", 1, 1)
+        self._check_delta(moments.n_documents, booking)
         topics = learn_topics(
             moments,
             self.n_topics,

@@ -30,10 +30,10 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import HOPELESS, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
-from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import SharedGaussian
-from discreet.release.private_estimator import Plan
+from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["PrivateLDA"]
 
@@ -64,6 +64,8 @@ class PrivateLDA(PrivateTopicModel):
         too large, be refused before anything is spent.
     allow_unlearnable : bool, default False
         Train even where topics will be mostly noise.
+    allow_large_delta : bool, default False
+        Train even where delta is above 1 over the noisy number of units, so that some might be published as they are.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
@@ -120,6 +122,7 @@ class PrivateLDA(PrivateTopicModel):
         n_rounds=optional(whole()),
         n_units_lower_bound=optional(whole()),
         allow_unlearnable=FLAG,
+        allow_large_delta=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -147,6 +150,7 @@ class PrivateLDA(PrivateTopicModel):
         word_vectors: Any = None,
         n_units_lower_bound: int | None = None,
         allow_unlearnable: bool = False,
+        allow_large_delta: bool = False,
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
@@ -162,6 +166,7 @@ class PrivateLDA(PrivateTopicModel):
         self.word_vectors = word_vectors
         self.n_units_lower_bound = n_units_lower_bound
         self.allow_unlearnable = allow_unlearnable
+        self.allow_large_delta = allow_large_delta
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.ledger = ledger
@@ -206,17 +211,17 @@ class PrivateLDA(PrivateTopicModel):
             )
         return match_vectors(self.word_vectors, words)
 
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+    def _train(self, data: Data, booking: Booking) -> Fitted:
         with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
-            return self._train_on(units, data.public, plan, reservation)
+            return self._train_on(units, data.public, booking)
 
-    def _train_on(
-        self, units: Units | ShardedUnits, found: WordVectors | None, plan: Plan, reservation: Reservation
-    ) -> Fitted:
+    def _train_on(self, units: Units | ShardedUnits, found: WordVectors | None, booking: Booking) -> Fitted:
         stream = SecureStream(self.random_state).spawn("topics")
-        gate = SharedGaussian(reservation, plan.how, self.privacy_unit, stream, self.n_jobs)
+        noise = booking.plan.how
+        gate = SharedGaussian(booking.reservation, noise, self.privacy_unit, stream, self.n_jobs)
         mu = gdp_mu(self.epsilon, self.delta)
         n_units = full_batch.count_units(units, gate)
+        self._check_delta(n_units, booking)
         forecast = learnability(units.n_words, self.n_topics, n_units, mu)
         if forecast.difficulty > HOPELESS and not self.allow_unlearnable:
             raise ParameterError(

@@ -7,15 +7,15 @@ import math
 from typing import Any
 
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, SEED, THREADS, choice, number, optional, rules, whole
+from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, number, optional, rules, whole
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.rounds.units import group_units
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
-from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.private_estimator import Plan
+from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["PrivateSVILDA"]
 
@@ -51,6 +51,8 @@ class PrivateSVILDA(PrivateTopicModel):
         How noisy sums are read; "zero" replaces negative ones by 0.
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or authors): lets a delta that is too large be refused.
+    allow_large_delta : bool, default False
+        Train even where delta is above 1 over that bound.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
@@ -106,6 +108,7 @@ class PrivateSVILDA(PrivateTopicModel):
         learning_decay=number(above=0),
         denoise=choice("empirical_bayes", "zero"),
         n_units_lower_bound=optional(whole()),
+        allow_large_delta=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -127,6 +130,7 @@ class PrivateSVILDA(PrivateTopicModel):
         learning_decay: float = 0.7,
         denoise: str = "empirical_bayes",
         n_units_lower_bound: int | None = None,
+        allow_large_delta: bool = False,
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
@@ -145,6 +149,7 @@ class PrivateSVILDA(PrivateTopicModel):
         self.learning_decay = learning_decay
         self.denoise = denoise
         self.n_units_lower_bound = n_units_lower_bound
+        self.allow_large_delta = allow_large_delta
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.ledger = ledger
@@ -194,7 +199,7 @@ class PrivateSVILDA(PrivateTopicModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "topics", [f"{self.n_topics} topics"]
 
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+    def _train(self, data: Data, booking: Booking) -> Fitted:
         units = group_units(data.counts, data.authors)
         stream = SecureStream(self.random_state).spawn("topics")
         settings = dp_svi.Settings(
@@ -203,7 +208,7 @@ class PrivateSVILDA(PrivateTopicModel):
             1 / self.n_topics if self.topic_word_prior is None else self.topic_word_prior,
             self.sampling_rate,
             self.contribution_bound,
-            plan.how,
+            booking.plan.how,
             self.learning_offset,
             self.learning_decay,
             self.denoise,
@@ -213,7 +218,7 @@ class PrivateSVILDA(PrivateTopicModel):
         total = self._total_rounds()
         for done in range(total):
             tell(self.callback, "training rounds", done, total)
-            state = dp_svi.step(state, units, settings, stream, reservation, self.n_jobs)
+            state = dp_svi.step(state, units, settings, stream, booking.reservation, self.n_jobs)
         tell(self.callback, "training rounds", total, total)
         return Fitted(
             topic_word=rows_of(state.topics),

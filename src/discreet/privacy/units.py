@@ -80,7 +80,9 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
 
 
 def large_delta(delta: float, n_units: float | None, privacy_unit: str) -> str | None:
-    """Say so where delta is above 1 over a released number of units: then it promises hardly anything.
+    """Say what is wrong with a delta above 1 over a released number of units, which promises hardly anything; or None.
+
+    What is returned follows the name of the parameter.
 
     Parameters
     ----------
@@ -91,10 +93,11 @@ def large_delta(delta: float, n_units: float | None, privacy_unit: str) -> str |
     """
     if n_units is None or delta * n_units <= 1:
         return None
+    usual = min(1e-6, 10.0 ** -(math.ceil(math.log10(n_units)) + 1))
     return (
-        f"delta = {delta:g} is too large: there are about {n_units:,.0f} {privacy_unit}s, and to publish about "
-        f"{delta * n_units:,.0f} of them as they are would keep to it. Take a delta "
-        f"far below 1/{n_units:.0f}, such as 1e-6."
+        f"= {delta:g} is too large: there are about {n_units:,.0f} {privacy_unit}s, and to publish about "
+        f"{max(delta * n_units, 1):,.0f} of them as they are would keep to it. Take a delta far below "
+        f"1/{n_units:,.0f}, such as {usual:g}."
     )
 
 

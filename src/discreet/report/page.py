@@ -17,6 +17,7 @@ from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.units import large_delta
 from discreet.release.editing import details
 from discreet.release.files.words import printable
 from discreet.release.fit import FitRelease
@@ -206,6 +207,8 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "determinism": release.determinism,
         "words": words_origin(release),
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
+        "one_over_units": _one_over(release.n_units_noisy),
+        "large_delta": large_delta(guarantee.delta, release.n_units_noisy, guarantee.privacy_unit),
         "reports": reports_counted(release),
         "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
@@ -220,6 +223,11 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "review": release.review,
         "not_reviewed": NOT_REVIEWED,
     }
+
+
+def _one_over(n_units: float | None) -> str | None:
+    """Write the delta that would allow to publish one unit as it is, rounded down; None where it is not known."""
+    return None if n_units is None or n_units < 1 else f"{1 / n_units:.2g}"
 
 
 def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:

@@ -43,10 +43,10 @@ from discreet.central.word_level.cost import DEFAULT_PRIOR, table_mechanism
 from discreet.central.word_level.integer_draws import draw_topics, integer_prior, integer_table
 from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, count_topics
 from discreet.privacy.accounting import events
-from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.private_estimator import Plan
+from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["CountNoiseLDA"]
 
@@ -135,7 +135,7 @@ class CountNoiseLDA(WordLevelModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "topics with noise on counts only", [f"{self.when}; covers {_COVERED[self.when]}"]
 
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
+    def _train(self, data: Data, booking: Booking) -> Fitted:
         table = self._noisy_counts(data.counts, SecureStream(self.random_state).spawn("noisy counts"))
         smooth = table + self.topic_word_prior
         n_tables = {"first": 1, "every": self.n_sweeps + 1, "last": math.inf}[self.when]

@@ -15,10 +15,10 @@ from discreet.central.word_level.base import WordLevelModel
 from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
 from discreet.errors import DiscreetError, Parameter, PrivacyError
 from discreet.lda.gibbs.state import MOST_TOPICS
-from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_delta, check_epsilon
-from discreet.release.private_estimator import Plan
+from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["HybridGibbsLDA"]
 
@@ -166,8 +166,8 @@ class HybridGibbsLDA(WordLevelModel):
         covered = "and all topic assignments" if self.publish_assignments else "without topic assignments"
         return "topics by Gibbs sampling", [f"{self.n_sweeps} sweeps", covered]
 
-    def _train(self, data: Data, plan: Plan, reservation: Reservation) -> Fitted:
-        run: Run = plan.how
+    def _train(self, data: Data, booking: Booking) -> Fitted:
+        run, reservation = booking.plan.how, booking.reservation
         settings = hybrid_gibbs.Settings(
             self.n_topics,
             float(self.doc_topic_prior),

@@ -117,6 +117,12 @@ def fit(
     allow_unlearnable: Annotated[
         bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
     ] = False,
+    allow_large_delta: Annotated[
+        bool,
+        typer.Option(
+            "--allow-large-delta", help="Train even where delta is above 1 over the number of units."
+        ),
+    ] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -155,6 +161,7 @@ def fit(
         "n_units_lower_bound": at_least,
         "word_vectors": word_vectors,
         "allow_unlearnable": allow_unlearnable,
+        "allow_large_delta": allow_large_delta,
         "random_state": seed,
         "n_jobs": threads,
     }

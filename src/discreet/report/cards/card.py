@@ -103,7 +103,7 @@ def _large_delta(release: Release) -> list[tuple[str, str]]:
     """Warn where delta allows to publish units as they are."""
     promise = release.promise
     said = large_delta(promise.delta, release.n_units_noisy, promise.privacy_unit)
-    return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**{said}**")]
+    return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**delta {said}**")]
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:
