@@ -167,11 +167,13 @@ def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
     )
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.LargeDeltaWarning")  # a crowd of twelve, on purpose
 @pytest.mark.slow
 def test_whole_fits_are_within_their_promise(monkeypatch):
     assert not audit_whole_fits(monkeypatch, 2000).exceeds(2.0)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.LargeDeltaWarning")  # a crowd of twelve, on purpose
 def test_whole_fits_with_a_hundredth_of_the_noise_are_flagged(monkeypatch):
     assert audit_whole_fits(monkeypatch, 200, divisor=100.0).exceeds(2.0)
 
