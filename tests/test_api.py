@@ -3,8 +3,10 @@
 ``python -m tests.test_api`` prints the table anew, for a change that is meant.
 """
 
+import importlib
 import inspect
 import json
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,15 @@ CLASSES = {
 TOPIC_MODELS = [name for name in CLASSES if name.endswith("LDA")]
 #: The last parameters of every class that has them, in this order; all are None by default.
 LAST = ["random_state", "n_jobs", "ledger", "callback", "engine"]
+#: No ledger of the curator's: nothing is promised, or whoever holds the text has spent before.
+NO_LEDGER = {
+    "FederatedLDA": "each silo books on a ledger of its own",
+    "GibbsLDA": "promises nothing",
+    "LocalLDA": "reports are randomised before they come",
+    "StreamingLocalLDA": "reports are randomised before they come",
+    "VariationalLDA": "promises nothing",
+}
+ROOMS = [room for room in pkgutil.iter_modules(discreet.__path__) if room.ispkg and room.name != "cli"]
 ITERATIONS = {
     "n_sweeps": ("Gibbs", "CountNoise", "Local"),
     "max_iter": ("Variational",),
@@ -67,18 +78,36 @@ def test_what_every_class_has_comes_last_and_is_none_by_default(name):
     found = {one.name: one.default for one in parameters(name)}
     last = [one for one in LAST if one in found]
     assert list(found)[-len(last) :] == last
-    assert {"random_state", "n_jobs"} <= set(last)
+    assert {"random_state", "n_jobs", "callback"} <= set(last)
+    assert ("ledger" in last) == (name not in NO_LEDGER)
     assert [found[one] for one in last] == [None] * len(last)
 
 
+def test_every_public_class_that_fits_is_in_the_table():
+    rooms = [discreet, *(importlib.import_module(f"discreet.{room.name}") for room in ROOMS)]
+    found = {name for room in rooms for name in room.__all__ if hasattr(getattr(room, name), "fit")}
+    assert found == set(CLASSES)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_progress_is_told_by_the_constructor_alone(name):
+    for fit in ("fit", "partial_fit", "fit_transform", "transform"):
+        if hasattr(CLASSES[name], fit):
+            assert "callback" not in inspect.signature(getattr(CLASSES[name], fit)).parameters
+
+
+def test_functions_tell_of_progress_under_the_same_name():
+    for room in ROOMS:
+        module = importlib.import_module(f"discreet.{room.name}")
+        for function in filter(inspect.isfunction, (getattr(module, name) for name in module.__all__)):
+            assert not inspect.signature(function).parameters.keys() & {"progress", "verbose", "on_progress"}
+
+
 @pytest.mark.parametrize("name", TOPIC_MODELS)
-def test_topic_models_begin_with_twenty_topics_and_tell_of_progress(name):
+def test_topic_models_begin_with_twenty_topics(name):
     first, *others = parameters(name)
     assert (first.name, first.default) == ("n_topics", 20)
     assert all(one.kind is one.KEYWORD_ONLY for one in others)
-    assert [one.name for one in others if one.name != "engine"][-1] == "callback"
-    for fit in ("fit", "partial_fit"):
-        assert "callback" not in inspect.signature(getattr(CLASSES[name], fit, CLASSES[name].fit)).parameters
 
 
 @pytest.mark.parametrize("name", TOPIC_MODELS)

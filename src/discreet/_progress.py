@@ -5,9 +5,14 @@ Where nobody gives a callback, a bar is drawn in a notebook or at an interactive
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from typing import TypeVar
 
-__all__ = ["Callback", "show_progress", "tell"]
+__all__ = ["Callback", "show_progress", "steps", "tell", "telling", "watched"]
+
+Item = TypeVar("Item")
+_EVERY = 1000
 
 #: ``callback(stage, done, total)``: the name of the stage, steps done, steps in all.
 Callback = Callable[[str, int, int], None]
@@ -54,6 +59,33 @@ def tell(callback: Callback | None, stage: str, done: int, total: int) -> None:
             shown(stage, done, total)
     except Exception:  # a display must not cost a budget that is already spent
         return
+
+
+def steps(callback: Callback | None, stage: str, total: int) -> Iterator[int]:
+    """Count from 0 to below ``total``; progress is told before each step and at the end."""
+    for done in range(total):
+        tell(callback, stage, done, total)
+        yield done
+    tell(callback, stage, total, total)
+
+
+@contextmanager
+def telling(callback: Callback | None, stage: str) -> Generator[None]:
+    """Tell that a stage of one step begins, and that it is done where nothing is raised."""
+    tell(callback, stage, 0, 1)
+    yield
+    tell(callback, stage, 1, 1)
+
+
+def watched(callback: Callback | None, stage: str, items: Iterable[Item]) -> Iterator[Item]:
+    """Go through items; progress is told now and then, with a total of 0 where it is not known."""
+    total = len(items) if isinstance(items, Sized) else 0
+    done = 0
+    for done, item in enumerate(items, 1):
+        yield item
+        if done % _EVERY == 0:
+            tell(callback, stage, done, total)
+    tell(callback, stage, done, done)
 
 
 def _is_interactive() -> bool:

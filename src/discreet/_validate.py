@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import wraps
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ClassVar, ParamSpec, TypeGuard
+from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ __all__ = [
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
 Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -226,18 +227,18 @@ def check(**arguments: tuple[Any, Rule]) -> None:
     )
 
 
-def formerly(**names: str) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
-    """Make a constructor take parameters by the names that they had before, too: ``formerly(old="new")``."""
+def formerly(**names: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Make a function take parameters by the names that they had before, too: ``formerly(old="new")``."""
 
-    def decorate(init: Callable[Given, None]) -> Callable[Given, None]:
-        @wraps(init)
-        def checked(*args: Given.args, **kwargs: Given.kwargs) -> None:
+    def decorate(call: Callable[Given, Result]) -> Callable[Given, Result]:
+        @wraps(call)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> Result:
             for old, new in names.items():
                 if old in kwargs and new in kwargs:
                     raise ParameterError(Parameter(new), f" was called {old} before: give one of the two.")
                 if old in kwargs:
                     kwargs[new] = kwargs.pop(old)
-            init(*args, **kwargs)
+            return call(*args, **kwargs)
 
         return checked
 

@@ -93,7 +93,7 @@ def test_a_folder_tells_things_apart_and_mends(tmp_path):
 
 def test_progress_counts_all_models():
     told = []
-    run(n_jobs=2, progress=lambda *step: told.append(step))
+    run(n_jobs=2, callback=lambda *step: told.append(step))
     assert told == [("shadows", done, 4) for done in range(5)]
 
 

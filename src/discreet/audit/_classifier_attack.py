@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_labels
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
-from discreet._validate import shown
+from discreet._validate import formerly, shown
 from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport
 from discreet.corpus import check_counts
@@ -69,6 +69,7 @@ class ClassifierAttackReport:
     outside_accuracy: float
 
 
+@formerly(progress="callback")
 def classifier_attack(
     train: Callable[[Any, int], ArrayLike],
     corpus: Any,
@@ -83,7 +84,7 @@ def classifier_attack(
     seen: Callable[[Any, int], Any] | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
 ) -> ClassifierAttackReport:
     """Attack a classifier that was trained on topic proportions.
 
@@ -111,8 +112,8 @@ def classifier_attack(
     random_state : int, optional
     n_jobs : int, optional
         Pipelines trained at a time; results do not depend on it.
-    progress : callable, optional
-        ``progress("shadows", done, total)``.
+    callback : callable, optional
+        ``callback("shadows", done, total)``.
 
     Returns
     -------
@@ -147,7 +148,7 @@ def classifier_attack(
     plans += [(theirs, _half(len(theirs), rng)) for _ in range(n_shadows)]
     seeds_of = seeds.spawn(len(plans))
     done, lock = 0, threading.Lock()
-    tell(progress, "shadows", 0, n_shadows)
+    tell(callback, "shadows", 0, n_shadows)
 
     def run(index: int) -> Floats:
         nonlocal done
@@ -157,7 +158,7 @@ def classifier_attack(
         if index > 0:
             with lock:
                 done += 1
-                tell(progress, "shadows", done, n_shadows)
+                tell(callback, "shadows", done, n_shadows)
         return found
 
     found = share_out(run, range(len(plans)), min(len(plans), count_threads(n_jobs)))

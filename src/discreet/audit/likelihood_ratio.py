@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array, as_numbers
 from discreet._progress import Callback
-from discreet._validate import shown
+from discreet._validate import formerly, shown
 from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
@@ -120,6 +120,7 @@ def _normal(
     return mean, np.sqrt(shrink_variances(variance, n - 1) if spread == "shrunk" else variance)
 
 
+@formerly(progress="callback")
 def lira(
     train: Train,
     corpus: Any,
@@ -135,7 +136,7 @@ def lira(
     delta: float | None = None,
     folder: str | Path | None = None,
     settings: str | None = None,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
 
@@ -162,8 +163,8 @@ def lira(
         The promise of ``train`` for one document, for the report.
     folder, settings : optional
         Keep finished models there, see :func:`discreet.audit.shadows.train_statistics`; needs ``random_state``.
-    progress : callable, optional
-        ``progress(stage, done, total)``, stages "shadows" and "targets".
+    callback : callable, optional
+        ``callback(stage, done, total)``, stages "shadows" and "targets".
 
     Returns
     -------
@@ -203,7 +204,7 @@ def lira(
             "n_jobs": n_jobs,
             "folder": folder,
             "settings": settings,
-            "progress": progress,
+            "callback": callback,
             "stage": stage,
         }
         return train_statistics(train, counts, members, drawn, **more)

@@ -27,6 +27,7 @@ from discreet._files import write_file
 from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
+from discreet._validate import formerly
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError
 from discreet.lda import query_statistic
@@ -72,6 +73,7 @@ def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> N
     return members
 
 
+@formerly(progress="callback")
 def train_statistics(
     train: Train,
     corpus: Any,
@@ -81,7 +83,7 @@ def train_statistics(
     n_jobs: int | None = None,
     folder: str | Path | None = None,
     settings: str | None = None,
-    progress: Callback | None = None,
+    callback: Callback | None = None,
     stage: str = "shadows",
 ) -> NDArray[np.float64]:
     """Train one model on each row of members; return what all documents say to it.
@@ -101,8 +103,8 @@ def train_statistics(
         half and how each document fits: guard them as you do the text.
     settings : str, optional
         Names the trainer and all that it was set to; needed with ``folder``, to tell its files apart.
-    progress : callable, optional
-        ``progress(stage, done, total)``.
+    callback : callable, optional
+        ``callback(stage, done, total)``.
 
     Returns
     -------
@@ -121,7 +123,7 @@ def train_statistics(
         )
     store = None if folder is None else _Store(Path(folder), counts, settings)
     done, lock, total = 0, threading.Lock(), len(seeds)
-    tell(progress, stage, 0, total)
+    tell(callback, stage, 0, total)
 
     def one(index: int) -> NDArray[np.float64]:
         nonlocal done
@@ -132,7 +134,7 @@ def train_statistics(
                 store.write(members[index], seeds[index], values)
         with lock:
             done += 1
-            tell(progress, stage, done, total)
+            tell(callback, stage, done, total)
         return values
 
     return np.array(share_out(one, range(total), min(total, count_threads(n_jobs))))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback
 from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
 from discreet.central.prevalence.estimator import (
@@ -217,9 +217,7 @@ def fit_topics(
             check_labels(prevalence, by, len(by))
         counts: Any = texts_or_corpus
         if chosen:
-            tell(callback, "choosing words", 0, 1)
             counts = count_booked(words, booked[0], texts_or_corpus, owners)
-            tell(callback, "choosing words", 1, 1)
             public = read_public(topics, counts.vocabulary)
         elif not known:
             counts = words.transform(texts_or_corpus, owners=owners)
@@ -250,6 +248,7 @@ def estimators(
     random_state: Any,
     word_vectors: Any = None,
     engine: Any = None,
+    callback: Any = None,
     **of_topics: Any,
 ) -> tuple[PrivateCountVectorizer, PrivateTopicModel]:
     """Return what :func:`fit_topics` would run, its settings checked; they know of no data.
@@ -268,6 +267,7 @@ def estimators(
         },
         _OWN,
     )
+    both: dict[str, Any] = {"privacy_unit": privacy_unit, "random_state": random_state, "callback": callback}
     words = PrivateCountVectorizer(
         epsilon=vocabulary_share * epsilon if is_number(epsilon) and is_number(vocabulary_share) else epsilon,
         delta=_DELTA_OF_WORDS * delta if is_number(delta) else delta,
@@ -275,18 +275,12 @@ def estimators(
         vocabulary=vocabulary,
         words_are_public=words_are_public,
         max_words=max_words,
-        privacy_unit=privacy_unit,
         stop_words=stop_words,
         token_pattern=token_pattern,
-        random_state=random_state,
         engine=engine,
+        **both,
     )
-    of_topics |= {
-        "epsilon": epsilon,
-        "delta": delta,
-        "privacy_unit": privacy_unit,
-        "random_state": random_state,
-    }
+    of_topics |= {"epsilon": epsilon, "delta": delta, **both}
     if sampling_rate == 1 or not _OWN["sampling_rate"].holds(sampling_rate):
         of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors, "engine": engine}
         topics = PrivateLDA(n_topics, **of_topics)

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, steps
 from discreet._validate import faults_of, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
 from discreet.central.check_data import check_data
@@ -210,10 +210,8 @@ def choose_n_topics_privately(
         )
     learnt, writers = counts[~held_out], None if authors is None else authors[~held_out]
     releases: list[Release] = []
-    for done, (model, booking, read) in enumerate(zip(models, booked, public, strict=True)):
-        tell(callback, "training candidates", done, len(models))
-        releases.append(fit_booked(model, booking, learnt, writers, read, words))
-    tell(callback, "training candidates", len(models), len(models))
+    for one in steps(callback, "training candidates", len(models)):
+        releases.append(fit_booked(models[one], booked[one], learnt, writers, public[one], words))
     scores = _scores(releases, counts[held_out], bound, n_jobs)
     rows = _by_unit(scores, None if authors is None else authors[held_out])
     stream = SecureStream(random_state).spawn("number of topics")

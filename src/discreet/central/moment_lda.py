@@ -5,7 +5,7 @@ The guarantee and its proof stand in :mod:`discreet.central.moment_release`.
 
 import math
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, telling
 from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
@@ -138,10 +138,9 @@ class PrivateMomentLDA(PrivateTopicModel):
             )
         stream = SecureStream(self.random_state).spawn("moments")
         gate = SharedGaussian(booking.reservation, booking.plan.how, self.privacy_unit, stream, self.n_jobs)
-        tell(self.callback, "releasing moments", 0, 1)
-        with units_of(data.counts, data.authors, self.engine, self.n_jobs, presence_only=True) as units:
+        units_in = units_of(data.counts, data.authors, self.engine, self.n_jobs, presence_only=True)
+        with telling(self.callback, "releasing moments"), units_in as units:
             moments = release_moments(units, gate)
-        tell(self.callback, "releasing moments", 1, 1)
         self._check_delta(moments.n_documents, booking)
         topics = learn_topics(
             moments,

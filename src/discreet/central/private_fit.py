@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._validate import SEED, THREADS, Rule, number, rules
+from discreet._progress import Callback, telling
+from discreet._validate import CALLBACK, SEED, THREADS, Rule, number, rules
 from discreet._word_order import in_order
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
@@ -63,6 +64,8 @@ class PrivateFit(PrivateEstimator):
     n_jobs : int, optional
     ledger : Ledger, optional
         Where the cost is booked; give the one that the topics were booked on.
+    callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class PrivateFit(PrivateEstimator):
         count_weight=number(above=0),
         random_state=SEED,
         n_jobs=THREADS,
+        callback=CALLBACK,
     )
 
     def __init__(
@@ -104,6 +108,7 @@ class PrivateFit(PrivateEstimator):
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.release = release
         self.epsilon = epsilon
@@ -114,6 +119,7 @@ class PrivateFit(PrivateEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.ledger = ledger
+        self.callback = callback
 
     def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> "PrivateFit":
         """Book the cost, then score the documents.
@@ -147,7 +153,8 @@ class PrivateFit(PrivateEstimator):
                 f"expected counts of the {n_words} words of the release, in their order; count with its words: "
                 "read_corpus(..., vocabulary=release.vocabulary)."
             )
-        score = np.clip(gains(self.release, counts, n_jobs=self.n_jobs) / self.bound, -1.0, 1.0)
+        with telling(self.callback, "scoring documents"):
+            score = np.clip(gains(self.release, counts, n_jobs=self.n_jobs) / self.bound, -1.0, 1.0)
         rows = np.column_stack([score, np.full(len(score), float(self.count_weight))])
         if authors is not None:
             _, author = np.unique(authors, return_inverse=True)

@@ -6,7 +6,7 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.full_batch`, where 
 import math
 from typing import Any
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, steps, telling
 from discreet._validate import (
     CALLBACK,
     ENGINE,
@@ -232,15 +232,11 @@ class PrivateLDA(PrivateTopicModel):
                 " gets such fits refused before they cost anything.",
             )
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
-        total = len(schedule.round_shares)
-        tell(self.callback, "starting topics", 0, 1)
         vectors = None if found is None else found.vectors
-        state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors)
-        tell(self.callback, "starting topics", 1, 1)
-        for done in range(total):
-            tell(self.callback, "training rounds", done, total)
+        with telling(self.callback, "starting topics"):
+            state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors)
+        for _ in steps(self.callback, "training rounds", len(schedule.round_shares)):
             state, _ = full_batch.step(state, units, self.doc_topic_prior, schedule, gate)
-        tell(self.callback, "training rounds", total, total)
         return Fitted(
             topic_word=rows_of(state.word_topic),
             topic_weight=state.topic_weight,

@@ -6,7 +6,7 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.dp_svi`, where the 
 import math
 from typing import Any
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, steps
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, number, optional, rules, whole
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
@@ -215,11 +215,8 @@ class PrivateSVILDA(PrivateTopicModel):
             self.privacy_unit,
         )
         state = dp_svi.init(units.n_words, settings, stream)
-        total = self._total_rounds()
-        for done in range(total):
-            tell(self.callback, "training rounds", done, total)
+        for _ in steps(self.callback, "training rounds", self._total_rounds()):
             state = dp_svi.step(state, units, settings, stream, booking.reservation, self.n_jobs)
-        tell(self.callback, "training rounds", total, total)
         return Fitted(
             topic_word=rows_of(state.topics),
             topic_weight=state.topics.sum(0) / state.topics.sum(0).sum(),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, telling
 from discreet._validate import (
     CALLBACK,
     SEED,
@@ -224,9 +224,8 @@ class TopicPrevalence(PrivateEstimator):
             groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
         except CorpusError as fault:
             raise CorpusError(*fault.args, " The cost stays booked.") from None
-        tell(self.callback, "finding topics of documents", 0, 1)
-        doc_topic = topics.transform(X, n_jobs=self.n_jobs)
-        tell(self.callback, "finding topics of documents", 1, 1)
+        with telling(self.callback, "finding topics of documents"):
+            doc_topic = topics.transform(X, n_jobs=self.n_jobs)
         mechanism, weight = how.shares, float(self.count_weight)
         total = prevalence_sum(doc_topic, placed, authors, len(groups), weight, mechanism.bound, self.n_jobs)
         noisy = mechanism.release(total, stream, booking.reservation, n_jobs=self.n_jobs)

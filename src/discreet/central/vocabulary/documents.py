@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.owners import check_same_rows, index_of, number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -50,6 +51,7 @@ def count_documents(
     vocabulary: tuple[str, ...] | None = None,
     *,
     in_text_order: bool = False,
+    callback: Callback | None = None,
 ) -> Documents:
     """Count the words of texts, or take those of a corpus.
 
@@ -65,6 +67,8 @@ def count_documents(
         Count these words only, columns in this order. None: all words, columns in sorted order for texts.
     in_text_order : bool, default False
         Entries of a row stand in the order in which the text uses the words.
+    callback : callable, optional
+        ``callback("counting words", done, total)`` now and then, in texts.
 
     Raises
     ------
@@ -79,9 +83,9 @@ def count_documents(
         if vocabulary is not None:
             counts, words = pick_words(counts, words, vocabulary), vocabulary
     elif in_text_order:
-        counts, words = _count_in_text_order(X, tokenizer)
+        counts, words = _count_in_text_order(watched(callback, "counting words", X), tokenizer)
     else:
-        counts, words = count_texts(X, tokenizer, vocabulary)
+        counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
     numbers = None if owners is None else number_owners(owners, len(counts.indptr) - 1)
     index = index_of(X)
     if index is not None and len(index) != len(counts.indptr) - 1:

@@ -24,15 +24,11 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._progress import Callback, telling
 from discreet._threads import count_threads
-from discreet._validate import ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
+from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
 from discreet.central.vocabulary import methods
-from discreet.central.vocabulary.documents import (
-    Documents,
-    check_kind,
-    count_documents,
-    pick_words,
-)
+from discreet.central.vocabulary.documents import Documents, check_kind, count_documents, pick_words
 from discreet.central.vocabulary.public_words import public_words
 from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
 from discreet.central.vocabulary.thresholds import published_leak
@@ -97,6 +93,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
     n_jobs : int, optional
         Threads; results do not depend on it.
+    callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
     engine : Engine, optional
         What goes through the shards of a :class:`~discreet.corpus.ShardedCorpus`; threads of this process by default.
         The words are the same. Not with "greedy" and "policy_gaussian", under which what a unit gives depends on the
@@ -147,6 +145,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         words_are_public=FLAG,
         random_state=SEED,
         n_jobs=THREADS,
+        callback=CALLBACK,
         engine=ENGINE,
     )
 
@@ -169,6 +168,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         random_state: int | None = None,
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
+        callback: Callback | None = None,
         engine: Engine | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -187,6 +187,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.ledger = ledger
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.callback = callback
         self.engine = engine
 
     def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> PrivateCountVectorizer:
@@ -228,7 +229,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             A ``csr_matrix`` that carries the vocabulary, and the owners where known.
         """
         check_is_fitted(self, "vocabulary_")
-        read = count_documents(X, self._tokenizer(), owners, self._words())
+        read = count_documents(X, self._tokenizer(), owners, self._words(), callback=self.callback)
         return self._carry(read.counts, read, self.word_origin_.after(choices_of(X)))
 
     def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
@@ -333,13 +334,15 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             read, found, units = None, X.vocabulary, words_in_shards(X, key, self.engine, self.n_jobs)
         else:
             published = self.threshold == "published"
-            read = count_documents(X, self._tokenizer(), owners, in_text_order=published)
+            told = self.callback
+            read = count_documents(X, self._tokenizer(), owners, in_text_order=published, callback=told)
             authors = read.owners if self.privacy_unit == "author" else None
             found, order = read.words, secret_order(read.words, key)
             n_threads = count_threads(self.n_jobs)
             units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
         self._notice(booking, X if read is None else read.counts)
-        choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
+        with telling(self.callback, "choosing words"):
+            choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
         words, weights = methods.released(choice, found, self.max_words)
         if not words:
             raise PrivacyError(
@@ -380,14 +383,9 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
 
     def _method(self, delta: float) -> methods.Method:
-        published = self.threshold == "published"
+        published, most = self.threshold == "published", int(self.max_words_per_unit)
         return methods.make_method(
-            self.method,
-            float(self.epsilon),
-            delta,
-            int(self.max_words_per_unit),
-            self.privacy_unit,
-            published,
+            self.method, float(self.epsilon), delta, most, self.privacy_unit, published
         )
 
 

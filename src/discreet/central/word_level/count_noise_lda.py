@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, steps
 from discreet._threads import count_threads
 from discreet._validate import CALLBACK, SEED, THREADS, choice, number, rules, whole
 from discreet.central.base import Data, Fitted
@@ -166,15 +166,13 @@ class CountNoiseLDA(WordLevelModel):
         noise = np.zeros(shape, np.int64)
         if self.when == "first":
             noise = discrete_laplace(scale, shape, stream.spawn("noise"), n_jobs=n_threads)
-        for done in range(self.n_sweeps):
-            tell(self.callback, "sweeps", done, self.n_sweeps)
+        for done in steps(self.callback, "sweeps", self.n_sweeps):
             if self.when == "every":
                 noise = discrete_laplace(scale, shape, stream.spawn(f"noise {done}"), n_jobs=n_threads)
             noisy = _noisy(tokens, topics, noise, n_threads)
             table = integer_table(noisy, settings.topic_word_prior, None)
             draws = stream.spawn(f"draws of sweep {done}")
             topics = draw_topics(tokens, topics, table, self.n_topics, prior, draws, n_threads=n_threads)
-        tell(self.callback, "sweeps", self.n_sweeps, self.n_sweeps)
         if self.when != "first":
             noise = discrete_laplace(scale, shape, stream.spawn("last noise"), n_jobs=n_threads)
         last = _noisy(tokens, topics, noise, n_threads)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from discreet._progress import Callback, tell
+from discreet._progress import Callback, steps
 from discreet._threads import count_threads
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, collect, number, optional, rules, whole
 from discreet.central.base import Data, Fitted
@@ -180,14 +180,12 @@ class HybridGibbsLDA(WordLevelModel):
         n_threads = count_threads(self.n_jobs)
         tokens = arrange(data.counts, stream.spawn("order"))
         state = hybrid_gibbs.init(tokens, settings, stream)
-        for done in range(self.n_sweeps):
-            tell(self.callback, "sweeps", done, self.n_sweeps)
+        for _ in steps(self.callback, "sweeps", self.n_sweeps):
             state, _ = hybrid_gibbs.step(state, tokens, settings, stream, reservation, n_threads=n_threads)
         # Nothing is drawn from the last table: no need to cut it from above, or to smooth it as much.
         last = hybrid_gibbs.release_table(
             state, tokens, settings._replace(clip=None), stream, reservation, n_threads=n_threads
         )
-        tell(self.callback, "sweeps", self.n_sweeps, self.n_sweeps)
         prior = min(run.topic_word_prior, DEFAULT_PRIOR)
         smooth = last + prior
         sizes = smooth.sum(0)

@@ -129,7 +129,7 @@ def audit(
             settings=json.dumps(
                 [*(chosen[name] for name in ("trainer", "topics", "epsilon", "delta")), known_as]
             ),
-            progress=callback,
+            callback=callback,
         )
     if out is not None:
         write_whole(json.dumps(report.to_json(), allow_nan=False).encode(), out, "the audit", secret=True)
