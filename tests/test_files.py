@@ -63,7 +63,7 @@ def ledger(folder, second):
 
 def shares(folder, second):
     from discreet.cli.commands.transform import write_shares
-    write_shares(np.full((2, 2 + second), 0.5), folder / "x.csv")
+    write_shares([np.full((2, 2 + second), 0.5)], folder / "x.csv")
     return folder / "x.csv"
 
 

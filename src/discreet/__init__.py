@@ -19,7 +19,7 @@ from discreet.errors import (
     ReleaseError,
 )
 
-connect()  # a release must not know of its report
+connect()  # a release must not know of its report, nor a model of engines
 del connect
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
 """Where rooms meet that must not know each other. Only the package's root imports this."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet._presenter import presenter
+from discreet._sharding import sharding
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
+    from discreet.engines.through import Through
     from discreet.release import Release
     from discreet.release.fit import FitRelease
     from discreet.release.prevalence import PrevalenceRelease
@@ -57,8 +59,15 @@ def _notebook(release: "Release") -> str:
     return release_html(release)
 
 
+def _through(*how: Any) -> "Through":
+    from discreet.engines.through import Through
+
+    return Through(*how)
+
+
 def connect() -> None:
-    """Tell releases how they are shown."""
+    """Tell releases how they are shown, and models who goes through shards."""
+    sharding.through = _through
     presenter.card, presenter.page, presenter.write_page = _card, _page, _write_page
     presenter.prevalence_card, presenter.fit_card = _prevalence_card, _fit_card
     presenter.prevalence_page, presenter.notebook = _prevalence_page, _notebook

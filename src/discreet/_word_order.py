@@ -8,7 +8,7 @@ from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet.errors import CorpusError
 
-__all__ = ["carried", "column_words", "in_order", "known_words", "names_of"]
+__all__ = ["carried", "column_order", "column_words", "in_order", "known_words", "names_of"]
 
 _COUNT_ANEW = "count with its words: read_corpus(..., vocabulary=release.vocabulary)"
 
@@ -60,10 +60,31 @@ def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice
     CorpusError
         Where X is of other words.
     """
+    order = column_order(X, words, what, advice)
+    if order is None:
+        return X
+    matrix = (
+        carried(X, "counts") if carried(X, "vocabulary") is not None and hasattr(type(X), "counts") else X
+    )
+    return inside_its_shape(matrix)[:, order] if sp.issparse(matrix) else as_numbers(matrix)[:, order]
+
+
+def column_order(
+    X: Any,
+    words: tuple[str, ...] | None,
+    what: str = "counts",
+    advice: str = _COUNT_ANEW,
+    *,
+    drop_others: bool = False,
+) -> list[int] | None:
+    """Return the column of X that holds each of ``words``, as :func:`in_order`; None where the order is right.
+
+    ``drop_others``: X may have further words.
+    """
     found = names_of(X)
     if words is None or found is None or found == words:
-        return X
-    if len(found) != len(words) or set(found) != set(words):
+        return None
+    if not set(words) <= set(found) or (len(found) != len(words) and not drop_others):
         known = set(words)
         n_other, n_missing = sum(word not in known for word in found), len(known - set(found))
         raise CorpusError(
@@ -71,8 +92,4 @@ def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice
             f"{len(words)}, and {n_missing} of its words are missing; {advice}."
         )
     column_of = {word: column for column, word in enumerate(found)}
-    order = [column_of[word] for word in words]
-    matrix = (
-        carried(X, "counts") if carried(X, "vocabulary") is not None and hasattr(type(X), "counts") else X
-    )
-    return inside_its_shape(matrix)[:, order] if sp.issparse(matrix) else as_numbers(matrix)[:, order]
+    return [column_of[word] for word in words]

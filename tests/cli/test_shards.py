@@ -81,6 +81,27 @@ def test_worker_processes_and_a_cluster_give_the_same(run, files):
     assert found.topic_word.tobytes() == expected.topic_word.tobytes()
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("how", [[], ["--workers", "2"]])
+@pytest.mark.filterwarnings("ignore")
+def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix, how):
+    if how and suffix != "csv":
+        pytest.skip("one format is enough for a cluster")
+    shards, found, expected = files / "shards", files / f"found.{suffix}", files / f"expected.{suffix}"
+    assert run("convert", files / "one.jsonl", shards, "--shard-documents", "90").exit_code == 0
+    release = fitted(run, shards, files / "release", "--max-words", "20")
+    assert len(release.vocabulary) == 20  # of 24: words that the release does not know are left out
+    done = run("transform", files / "release", shards, "--out", found, *how)
+    assert done.exit_code == 0, done.output
+    assert "900 documents" in done.output
+    assert run("transform", files / "release", files / "one.jsonl", "--out", expected).exit_code == 0
+    if suffix == "parquet":
+        pq = pytest.importorskip("pyarrow.parquet")
+        assert pq.read_table(found).equals(pq.read_table(expected))
+    else:
+        assert found.read_bytes() == expected.read_bytes()
+
+
 def test_counts_become_shards_too(run, files):
     (files / "words.txt").write_text("\n".join(read_corpus(files / "one.jsonl").vocabulary))
     public = ("--vocabulary", files / "words.txt", "--vocabulary-is-public")

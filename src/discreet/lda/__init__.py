@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.lda._fold_in import fold_in, log_likelihood, query_statistic
+    from discreet.lda._fold_in import fold_in, fold_in_shards, log_likelihood, query_statistic
     from discreet.lda.gibbs.estimator import GibbsLDA
     from discreet.lda.variational.estimator import VariationalLDA
 
@@ -16,10 +16,11 @@ _HOMES = {
     "GibbsLDA": "discreet.lda.gibbs.estimator",
     "VariationalLDA": "discreet.lda.variational.estimator",
     "fold_in": "discreet.lda._fold_in",
+    "fold_in_shards": "discreet.lda._fold_in",
     "log_likelihood": "discreet.lda._fold_in",
     "query_statistic": "discreet.lda._fold_in",
 }
 
-__all__ = ["GibbsLDA", "VariationalLDA", "fold_in", "log_likelihood", "query_statistic"]
+__all__ = ["GibbsLDA", "VariationalLDA", "fold_in", "fold_in_shards", "log_likelihood", "query_statistic"]
 
 __getattr__, __dir__ = lazy_names("discreet.lda", _HOMES)

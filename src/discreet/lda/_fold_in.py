@@ -16,24 +16,28 @@ a release is *that* side of the computation safe to share.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
+from discreet._sharding import is_sharded
 from discreet._threads import count_threads, pieces, share_out
 from discreet._validate import shown
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
 from discreet.lda.mode import find_modes
+from discreet.lda.shards import Part, open_shards, stack
 from discreet.lda.variational.simd import FLOOR, aligned, pad_table
 from discreet.lda.variational.svi import infer
 
-__all__ = ["fold_in", "log_likelihood", "query_statistic"]
+__all__ = ["fold_in", "fold_in_shards", "log_likelihood", "query_statistic"]
 
 Method = Literal["map", "variational", "maximum_likelihood"]
 _METHODS = ("map", "variational", "maximum_likelihood")
+_MAX_ITER, _TOL = 1000, 1e-5
 
 
 def fold_in(
@@ -42,9 +46,10 @@ def fold_in(
     *,
     doc_topic_prior: ArrayLike = 0.1,
     method: Method = "map",
-    max_iter: int = 1000,
-    tol: float = 1e-5,
+    max_iter: int = _MAX_ITER,
+    tol: float = _TOL,
     n_jobs: int | None = None,
+    engine: Any = None,
 ) -> NDArray[np.float64]:
     """Find the topic proportions of documents under a fixed model.
 
@@ -52,8 +57,8 @@ def fold_in(
     ----------
     topic_word : array of shape (n_topics, n_words)
         Probability of each word in each topic; rows are scaled to sum to 1.
-    counts : Corpus, sparse or dense matrix of shape (n_documents, n_words)
-        How often each word stands in each document; not negative.
+    counts : Corpus, ShardedCorpus, sparse or dense matrix of shape (n_documents, n_words)
+        How often each word stands in each document; not negative. Shards are read one by one.
     doc_topic_prior : float or array of shape (n_topics,), default 0.1
         alpha: tokens that each topic has in a document before any word is seen. Without effect on
         ``maximum_likelihood``.
@@ -67,6 +72,8 @@ def fold_in(
         the Dirichlet's parameters is below ``tol``. 0 means ``max_iter`` iterations or until nothing grows.
     n_jobs : int, optional
         Threads; results do not depend on it.
+    engine : Engine, optional
+        Who goes through shards (:mod:`discreet.engines`); by default those threads.
 
     Returns
     -------
@@ -91,8 +98,56 @@ def fold_in(
             Parameter("method"), f" must be one of {', '.join(_METHODS)}, but is {shown(method)}."
         )
     _check_stop(max_iter, tol)
-    documents = read_documents(counts, topics.shape[1])
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
+    if is_sharded(counts):
+        through = open_shards(counts, engine, n_jobs, n_words=topics.shape[1])
+        return stack(through.map(_fold_shard, topics, prior, method, max_iter, tol), counts, len(topics))
+    return _fold(topics, read_documents(counts, topics.shape[1]), prior, method, max_iter, tol, n_jobs)
+
+
+def fold_in_shards(
+    topic_word: ArrayLike,
+    corpus: Any,
+    *,
+    words: tuple[str, ...] | None = None,
+    doc_topic_prior: ArrayLike = 0.1,
+    n_jobs: int | None = None,
+    engine: Any = None,
+) -> Iterator[NDArray[np.float64]]:
+    """Yield what :func:`fold_in` says of the documents of each shard, in their order; never more is held.
+
+    Parameters
+    ----------
+    corpus : ShardedCorpus
+    words : tuple of str, optional
+        The word of each column of ``topic_word``, where the columns of the corpus may stand in another order. Other
+        words of the corpus are left out.
+    topic_word, doc_topic_prior, n_jobs, engine
+        As of :func:`fold_in`.
+
+    Yields
+    ------
+    array of shape (documents of the shard, n_topics), float64
+    """
+    topics = check_topics(topic_word)
+    prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
+    through = open_shards(corpus, engine, n_jobs, words=words, n_words=topics.shape[1])
+    return through.map(_fold_shard, topics, prior, "map", _MAX_ITER, _TOL)
+
+
+def _fold_shard(part: Part, topics: NDArray[np.float64], *how: Any) -> NDArray[np.float64]:
+    return _fold(topics, part.documents, *how)
+
+
+def _fold(
+    topics: NDArray[np.float64],
+    documents: Documents,
+    prior: NDArray[np.float64],
+    method: str,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
     n_threads = count_threads(n_jobs)
     if method == "variational":
         gamma = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)[0]

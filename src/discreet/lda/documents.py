@@ -12,7 +12,7 @@ from discreet._validate import collect, shown, whole
 from discreet._word_order import in_order, names_of
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 
-__all__ = ["Documents", "check_prior", "check_topics", "read_documents", "read_for"]
+__all__ = ["Documents", "check_prior", "check_topics", "read_documents", "read_for", "refuse_nothing"]
 
 
 class Documents(NamedTuple):
@@ -100,17 +100,22 @@ def read_for(estimator: Any, X: Any, *, reset: bool) -> Documents:
     words: tuple[str, ...] | None = None if reset else getattr(estimator, "_words", None)
     names = names_of(X)
     documents = read_documents(in_order(X, words))
-    for found, what in ((documents.n_documents, "sample"), (documents.n_words, "feature")):
-        if found == 0:
-            shape = (documents.n_documents, documents.n_words)
-            raise CorpusError(
-                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            )
+    refuse_nothing(documents.n_documents, documents.n_words)
     if words is None or names is None:  # else our own rule held, which knows the words of a Corpus, too
         validate_data(estimator, _counts_of(X), reset=reset, skip_check_array=True)
     if reset:
         estimator._words = names
     return documents
+
+
+def refuse_nothing(n_documents: int, n_words: int) -> None:
+    """Refuse documents where there are none, or no words."""
+    for found, what in ((n_documents, "sample"), (n_words, "feature")):
+        if found == 0:
+            shape = (n_documents, n_words)
+            raise CorpusError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
 
 
 def _counts_of(X: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._presenter import presenter
+from discreet._sharding import is_sharded
 from discreet._tables import frame
 from discreet._validate import shown
 from discreet._word_order import in_order
@@ -33,6 +34,8 @@ from discreet.release.files import folder as files
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
+    from discreet.corpus import ShardedCorpus
+    from discreet.engines import Engine
     from discreet.release.fit import FitRelease
 
 __all__ = ["Release"]
@@ -156,14 +159,16 @@ class Release(Promised):
         order = np.argsort(-rank, axis=1, kind="stable")[:, :n]
         return [[self.vocabulary[word] for word in row] for row in order.tolist()]
 
-    def transform(self, counts: Any, *, n_jobs: int | None = None) -> Floats:
+    def transform(self, counts: Any, *, n_jobs: int | None = None, engine: Engine | None = None) -> Floats:
         """Return the topic shares of documents; exact, so as private as the documents.
 
         Parameters
         ----------
-        counts : array-like, sparse matrix, Corpus or WordCounts of shape (n_documents, n_words)
+        counts : array-like, sparse matrix, Corpus, ShardedCorpus or WordCounts of shape (n_documents, n_words)
             Columns as in ``vocabulary``; where they have names, in any order.
         n_jobs : int, optional
+        engine : Engine, optional
+            Who goes through shards; by default ``n_jobs`` threads.
 
         Returns
         -------
@@ -176,10 +181,31 @@ class Release(Promised):
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in
+        from discreet.lda.shards import stack
 
-        prior = self.configuration.get("doc_topic_prior", 0.1)
+        if is_sharded(counts):
+            parts = self.transform_shards(counts, n_jobs=n_jobs, engine=engine)
+            return stack(parts, counts, len(self.topic_word))
         checked = check_counts(in_order(counts, self.vocabulary), n_words=len(self.vocabulary))
-        return fold_in(self.topic_word, checked, doc_topic_prior=float(prior), n_jobs=n_jobs)
+        return fold_in(self.topic_word, checked, doc_topic_prior=self._doc_topic_prior, n_jobs=n_jobs)
+
+    def transform_shards(
+        self, corpus: ShardedCorpus, *, n_jobs: int | None = None, engine: Engine | None = None
+    ) -> Iterator[Floats]:
+        """Yield the rows of :meth:`transform` shard by shard, for what would not fit in memory.
+
+        Words of the shards that the release does not know are left out.
+        """
+        from discreet.lda import fold_in_shards
+
+        prior, words = self._doc_topic_prior, self.vocabulary
+        return fold_in_shards(
+            self.topic_word, corpus, words=words, doc_topic_prior=prior, n_jobs=n_jobs, engine=engine
+        )
+
+    @property
+    def _doc_topic_prior(self) -> float:
+        return float(self.configuration.get("doc_topic_prior", 0.1))
 
     def with_settings(self, **settings: _Scalar) -> Release:
         """Return the same release with more public settings written down."""

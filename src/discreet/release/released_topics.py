@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._sharding import is_sharded
 from discreet._word_order import in_order, known_words
 from discreet.errors import CorpusError
 from discreet.release.record import Release
@@ -29,8 +30,9 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like, sparse matrix, frame, WordCounts or Corpus of shape (n_documents, n_words)
-            Where columns have names, they are put in the order of the release; other words are refused.
+        X : array-like, sparse matrix, frame, WordCounts, Corpus or ShardedCorpus of shape (n_documents, n_words)
+            Where columns have names, they are put in the order of the release; other words are refused. Of shards
+            one a thread is read at a time, and ``release_.transform_shards`` holds no more of the answer, either.
 
         Returns
         -------
@@ -38,6 +40,9 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         from discreet.lda import fold_in
 
+        if is_sharded(X):
+            check_is_fitted(self, "release_")
+            return self.release_.transform(X, n_jobs=self.n_jobs, engine=getattr(self, "engine", None))
         counts, prior = self._read(X)
         return fold_in(self.components_, counts, doc_topic_prior=prior, n_jobs=self.n_jobs)
 

@@ -6,9 +6,8 @@ guarantee and its proof are those of the functions that are summed (:mod:`discre
 leave a shard, and they pass the gate before anything else sees them. Noise is drawn where the ledger is, by the caller.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,14 +17,14 @@ from numpy.typing import NDArray
 from discreet.central.rounds.units import Units, group_units
 from discreet.corpus.shards.shard_file import Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.engines import Beside, Engine, ProcessEngine
+from discreet.engines import Engine
+from discreet.engines.through import Through
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
 __all__ = ["ShardedUnits", "faults_of_shards", "units_of"]
 
 
-@dataclass(frozen=True)
-class ShardedUnits:
+class ShardedUnits(Through):
     """A private corpus in shards, grouped by unit when it is read. Nothing of it is ever released.
 
     Parameters
@@ -33,33 +32,23 @@ class ShardedUnits:
     shards : tuple of Shard
         Each unit in one.
     n_words : int
-    engine : Engine
+    engine : Engine, optional
+    n_jobs : int, optional
     presence_only : bool, default False
         Every count is read as 1.
     """
 
-    shards: tuple[Shard, ...]
-    n_words: int
-    engine: Engine
-    presence_only: bool = False
-    started: list[Beside] = field(default_factory=list[Beside])
-
-    def sum(self, function: Callable[..., NDArray[np.int64]], *public: Any) -> NDArray[np.int64]:
-        """Return the sum over shards of ``function(units, *public)``; the function is known by its name in a module."""
-        return self.engine.map_sum(partial(_on_units, function, self.presence_only), self.shards, *public)
-
-    def start(self, function: Callable[..., Any], *public: Any) -> Beside:
-        """Say what stays beside each shard: at first ``function(units, *public)``."""
-        self.started.append(Beside(partial(_start, function, self.presence_only, public)))
-        return self.started[-1]
-
-    def step(
-        self, beside: Beside, function: Callable[..., NDArray[np.int64]], *public: Any
-    ) -> NDArray[np.int64]:
-        """Return the sum of ``function(units, state, *public)``, which changes the states in place."""
-        return self.engine.map_sum(
-            partial(_step, function, self.presence_only), self.shards, *public, beside=beside
-        )
+    def __init__(
+        self,
+        shards: tuple[Shard, ...],
+        n_words: int,
+        engine: Engine | None = None,
+        n_jobs: int | None = None,
+        *,
+        presence_only: bool = False,
+    ) -> None:
+        super().__init__(shards, partial(_read, presence_only), engine, n_jobs)
+        self.n_words = n_words
 
 
 @contextmanager
@@ -78,17 +67,8 @@ def units_of(
     if not isinstance(counts, ShardedCorpus):
         yield group_units(_presence(counts) if presence_only else counts, authors)
         return
-    units = ShardedUnits(counts.shards, counts.n_words, engine or ProcessEngine(n_jobs), presence_only)
-    try:
+    with ShardedUnits(counts.shards, counts.n_words, engine, n_jobs, presence_only=presence_only) as units:
         yield units
-    finally:
-        forget: Callable[[Beside], None] = getattr(units.engine, "forget", _keep)
-        for beside in units.started:
-            forget(beside)
-
-
-def _keep(beside: Beside) -> None:
-    """Do nothing: an engine that somebody else wrote may have no ``forget``."""
 
 
 def _presence(counts: Any) -> Any:
@@ -97,31 +77,10 @@ def _presence(counts: Any) -> Any:
     return present
 
 
-def _read(shard: Shard, presence_only: bool) -> Units:
+def _read(presence_only: bool, shard: Shard) -> Units:
     rows = shard.read()
-    return group_units(_presence(rows.counts) if presence_only else rows.counts, rows.owners)
-
-
-def _on_units(
-    function: Callable[..., NDArray[np.int64]], presence_only: bool, shard: Shard, *public: Any
-) -> NDArray[np.int64]:
-    return function(_read(shard, presence_only), *public)
-
-
-def _start(
-    function: Callable[..., Any], presence_only: bool, public: tuple[Any, ...], shard: Shard
-) -> NDArray[Any]:
-    return function(_read(shard, presence_only), *public)
-
-
-def _step(
-    function: Callable[..., NDArray[np.int64]],
-    presence_only: bool,
-    shard: Shard,
-    state: NDArray[Any],
-    *public: Any,
-) -> NDArray[np.int64]:
-    return function(_read(shard, presence_only), state, *public)
+    counts = _presence(rows.counts) if presence_only else rows.counts
+    return group_units(counts, rows.owners)._replace(first=shard.first_unit)
 
 
 def faults_of_shards(X: Any, owners: Any, engine: Any) -> list[DiscreetError]:

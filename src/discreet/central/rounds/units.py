@@ -26,6 +26,8 @@ class Units(NamedTuple):
     words : array of shape (n_entries,), int32
     counts : array of shape (n_entries,), float32
     n_words : int
+    first : int
+        Number of the first unit in the whole corpus, of which this may be a shard.
     """
 
     starts: NDArray[np.int64]
@@ -33,6 +35,7 @@ class Units(NamedTuple):
     words: NDArray[np.int32]
     counts: NDArray[np.float32]
     n_words: int
+    first: int = 0
 
     @property
     def n_units(self) -> int:

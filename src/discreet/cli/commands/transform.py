@@ -2,6 +2,8 @@
 
 import csv
 import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from discreet._files import write_file
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.options import (
     Delimiter,
     Encoding,
@@ -45,15 +48,21 @@ def transform(
     ] = None,
     token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: TlsFolder = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
-    The result describes the new documents one by one and is as private as they are.
+    Of a folder of shards one a thread, or a worker, is in memory at a time. Words that MODEL does not know are
+    left out. The result describes the new documents one by one and is as private as they are.
     """
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
+    from discreet.cli.shards import open_shards
+    from discreet.corpus import find_format
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
@@ -61,23 +70,27 @@ def transform(
     taken = ["document", *(f"topic_{topic}" for topic in range(len(release.topic_word)))]
     if identifier in taken:
         raise ParameterError(f"--id {identifier} is what a column of the output is called; rename the field.")
-    documents = read_for(
-        release,
-        corpus,
-        file_format,
-        text=text,
-        encoding=encoding,
-        token_pattern=token_pattern,
-        delimiter=delimiter,
-        skip_empty=skip_empty or None,
-        label=identifier,
-    )
-    shares = release.transform(documents.counts, n_jobs=threads)
-    named = None if identifier is None or documents.labels is None else documents.labels.tolist()
-    write_shares(shares, out, None if named is None else (str(identifier), named))
+    known = file_format or find_format(corpus)
+    options: dict[str, Any] = {
+        "text": text,
+        "encoding": encoding,
+        "token_pattern": token_pattern,
+        "delimiter": delimiter,
+        "skip_empty": skip_empty or None,
+        "label": identifier,
+    }
     say = console(quiet=quiet)
-    say_skipped(documents, say)
-    say.print(f"wrote {out}: {len(shares)} documents, {shares.shape[1]} topics", markup=False)
+    with engine_for(workers, scheduler, tls, sharded=known == "shards") as engine:
+        if known == "shards":
+            shards, _ = open_shards(corpus, known, **options)
+            written = write_shares(release.transform_shards(shards, n_jobs=threads, engine=engine), out)
+        else:
+            documents = read_for(release, corpus, known, **options)
+            shares = release.transform(documents.counts, n_jobs=threads)
+            named = None if identifier is None or documents.labels is None else documents.labels.tolist()
+            written = write_shares([shares], out, None if named is None else (str(identifier), named))
+            say_skipped(documents, say)
+    say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
     say.print("These shares describe the new documents; the release's guarantee does not cover them.")
 
 
@@ -101,42 +114,60 @@ def read_for(
 
 
 def write_shares(
-    shares: NDArray[np.float64], out: Path, identifiers: tuple[str, list[Any]] | None = None
-) -> None:
-    """Write the shares to 6 digits, one row a document, all of them or nothing.
+    parts: Iterable[NDArray[np.float64]], out: Path, identifiers: tuple[str, list[Any]] | None = None
+) -> int:
+    """Write shares to 6 digits, one row a document, all of them or nothing; one part is held at a time.
 
     Parameters
     ----------
-    shares : array of shape (n_documents, n_topics)
+    parts : iterable of arrays of shape (some documents, n_topics)
     out : Path
     identifiers : tuple of str and list, optional
-        The name of a column, and what stands in it.
+        The name of a column, and what stands in it for each document of all parts.
+
+    Returns
+    -------
+    int
+        Documents written.
     """
-    columns: dict[str, list[Any]] = {"document": list(range(len(shares)))}
-    if identifiers is not None:
-        columns[identifiers[0]] = identifiers[1]
-    rounded = np.round(shares, 6)
-    columns |= {f"topic_{topic}": rounded[:, topic].tolist() for topic in range(shares.shape[1])}
+    done = 0
+
+    def blocks() -> Iterator[dict[str, list[Any]]]:
+        nonlocal done
+        for shares in parts:
+            rows = range(done, done + len(shares))
+            columns: dict[str, list[Any]] = {"document": list(rows)}
+            if identifiers is not None:
+                columns[identifiers[0]] = identifiers[1][rows.start : rows.stop]
+            rounded = np.round(shares, 6)
+            columns |= {f"topic_{topic}": rounded[:, topic].tolist() for topic in range(shares.shape[1])}
+            done = rows.stop
+            yield columns
+
     writer = _WRITERS[out.suffix.lower()]
-    write_file(out, lambda file: writer(columns, file))
+    write_file(out, lambda file: writer(blocks(), file))
+    return done
 
 
-def _write_csv(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
+def _write_csv(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None:
     import io
 
     file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    for number, columns in enumerate(blocks):
+        if number == 0:
+            writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
     file.detach()
 
 
-def _write_jsonl(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
-    for row in zip(*columns.values(), strict=True):
-        raw.write(json.dumps(dict(zip(columns, row, strict=True))).encode() + b"\n")
+def _write_jsonl(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None:
+    for columns in blocks:
+        for row in zip(*columns.values(), strict=True):
+            raw.write(json.dumps(dict(zip(columns, row, strict=True))).encode() + b"\n")
 
 
-def _write_parquet(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
+def _write_parquet(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -144,7 +175,11 @@ def _write_parquet(columns: dict[str, list[Any]], raw: IO[bytes]) -> None:
         raise ReleaseError(
             "writing Parquet needs pyarrow: pip install 'discreet[parquet]', or write .csv or .jsonl."
         ) from None
-    pq.write_table(pa.table(columns), raw)
+    tables = (pa.table(columns) for columns in blocks)
+    first = next(tables)
+    with pq.ParquetWriter(raw, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 _WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}

@@ -103,7 +103,14 @@ class ShardedCorpus:
         """The shards, as something small that can be sent to whoever reads them."""
         owned = self.unit == "author"
         folder, n_words = str(self._folder), self.n_words
-        return tuple(Shard(folder, entry, n_words, owned) for entry in self._manifest.entries)
+        found: list[Shard] = []
+        documents = units = tokens = 0
+        for entry in self._manifest.entries:
+            found.append(Shard(folder, entry, n_words, owned, documents, units, tokens))
+            documents += entry.n_documents
+            units += entry.n_units if owned else entry.n_documents
+            tokens += entry.n_tokens
+        return tuple(found)
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
