@@ -177,7 +177,9 @@ def test_death_at_any_moment_leaves_a_whole_ledger_that_forgets_nothing(tmp_path
         worker.stdout.readline()
         time.sleep(chance.uniform(0, 0.2))
         worker.send_signal(signal.SIGKILL)
-        told, _ = worker.communicate(timeout=60)
+        told = worker.stdout.read()  # communicate() would forget lines that readline() took along
+        worker.stdout.close()
+        worker.wait(timeout=60)
         assert worker.returncode == -signal.SIGKILL
         reported += 1 + told.count("\n")
         found = len(Ledger.open(path).entries)
