@@ -51,6 +51,8 @@ class PrivateMomentLDA(PrivateTopicModel):
     ledger : Ledger, optional
         Where the cost is booked.
     callback : callable, optional
+    engine : Engine, optional
+        What goes through the shards, where ``X`` is a :class:`~discreet.corpus.ShardedCorpus`.
 
     Attributes
     ----------

@@ -73,7 +73,17 @@ def coherence_umass(topic_word: ArrayLike, reference_counts: Any, *, top: int = 
 def topic_coherences_npmi(
     topic_word: ArrayLike, reference_counts: Any, *, top: int = 10
 ) -> NDArray[np.float64]:
-    """Return :func:`coherence_npmi` of each topic, shape (n_topics,)."""
+    """Return the coherence of each topic, whose mean is :func:`coherence_npmi`.
+
+    Parameters
+    ----------
+    topic_word, reference_counts, top
+        As there.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+    """
     words, together, n_documents = _occurrences(topic_word, reference_counts, top)
     scores = np.empty(len(words))
     for k, table in enumerate(together):
@@ -92,7 +102,17 @@ def topic_coherences_npmi(
 def topic_coherences_umass(
     topic_word: ArrayLike, reference_counts: Any, *, top: int = 10
 ) -> NDArray[np.float64]:
-    """Return :func:`coherence_umass` of each topic, shape (n_topics,)."""
+    """Return the coherence of each topic, whose mean is :func:`coherence_umass`.
+
+    Parameters
+    ----------
+    topic_word, reference_counts, top
+        As there.
+
+    Returns
+    -------
+    array of shape (n_topics,)
+    """
     words, together, _ = _occurrences(topic_word, reference_counts, top)
     scores = np.empty(len(words))
     for k, table in enumerate(together):

@@ -21,7 +21,15 @@ __all__ = ["TopicMatch", "hellinger", "topic_match"]
 
 
 class TopicMatch(NamedTuple):
-    """Pairs of topics of two models: ``first[i]`` is ``second[i]``, at Hellinger distance ``distance[i]``."""
+    """Pairs of topics of two models: ``first[i]`` is ``second[i]``, at Hellinger distance ``distance[i]``.
+
+    Attributes
+    ----------
+    first, second : array of shape (n_pairs,), int
+        Numbers of topics, from 0.
+    distance : array of shape (n_pairs,)
+        From 0 (the same topic) to 1 (no word in common).
+    """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]

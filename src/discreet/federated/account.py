@@ -44,7 +44,12 @@ AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
 
 def vocabulary_digest(words: Iterable[str]) -> str:
-    """Return the digest of a public list of words, in their order: the same in all silos, or they count differently."""
+    """Return the digest of a public list of words, in their order: the same in all silos, or they count differently.
+
+    Parameters
+    ----------
+    words : iterable of str
+    """
     return hashlib.sha256(json.dumps([str(word) for word in words]).encode()).hexdigest()
 
 

@@ -162,7 +162,12 @@ def terms_bytes(state: State) -> bytes:
 
 
 def agreed_terms(state: State) -> dict[str, Any]:
-    """Return all terms of a state, as ``expected`` of an :class:`Account`: for whoever plays server and silos."""
+    """Return all terms of a state, as ``expected`` of an :class:`Account`: for whoever plays server and silos.
+
+    Parameters
+    ----------
+    state : State
+    """
     return {name: getattr(state, name) for name in TERMS}
 
 

@@ -161,7 +161,17 @@ def save_state(state: State, path: str | Path) -> None:
 
 
 def load_state(path: str | Path) -> State:
-    """Read what :func:`save_state` wrote; give it to ``fit_state``."""
+    """Read what :func:`save_state` wrote; give it to ``fit_state``.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    ReleaseError
+        If the file is not one that ``save_state`` wrote after the last round.
+    """
     try:
         header, arrays, state = _read_archive(Path(path).read_bytes())
         if not state.finished:

@@ -125,7 +125,14 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
 
 
 def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> int:
-    """Write reports one after the other, whole or not at all; return how many."""
+    """Write reports one after the other, whole or not at all; return how many.
+
+    Parameters
+    ----------
+    path : path
+        New or replaced.
+    reports : iterable of Report
+    """
     count = 0
 
     def write(file: IO[bytes]) -> None:

@@ -42,7 +42,21 @@ __all__ = ["BitGuarantees", "log_up", "losses_of_bits", "one_bit", "one_bit_each
 
 
 class BitGuarantees(NamedTuple):
-    """The four losses of one report; none says enough alone, so they are always told together."""
+    """The four losses of one report; none says enough alone, so they are always told together.
+
+    Attributes
+    ----------
+    word_added_or_removed, word_replaced : float
+        Epsilon of one word of a document.
+    document : float or None
+        Epsilon of the words that were kept of a document; None where their number has no limit.
+    document_words : int or None
+        That limit.
+    document_without_limit : float
+        Epsilon of all ``n_words`` bits.
+    n_words : int
+        Bits of a report.
+    """
 
     word_added_or_removed: float
     word_replaced: float

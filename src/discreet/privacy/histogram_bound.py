@@ -41,6 +41,8 @@ class OneCellBound(Bound):
     ----------
     norm : {"l2", "l1"}
         L2 for Gaussian noise, L1 for Laplace.
+    contribution_bound, bits : float and int, always 1.0 and 0
+        One unit adds one, in whole numbers.
     privacy_unit : str, default "word"
     neighboring : {"replace_one"}
     """

@@ -38,7 +38,20 @@ _WHOSE = {
 
 
 def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
-    """Return epsilon as a float; ``PrivacyError`` unless it is a positive number or infinity."""
+    """Return epsilon as a float.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss; ``inf`` is no privacy.
+    name : str, default "epsilon"
+        What the message of an error calls it.
+
+    Raises
+    ------
+    PrivacyError
+        Unless it is a positive number or infinity.
+    """
     if not is_number(epsilon) or not epsilon > 0:
         raise PrivacyError(
             Parameter(name),

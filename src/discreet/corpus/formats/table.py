@@ -118,6 +118,11 @@ def listed(formats: Iterable[str] = FORMATS) -> str:
 def find_format(path: str | os.PathLike[str]) -> str:
     """Return the format that a file's name, or a folder, stands for.
 
+    Parameters
+    ----------
+    path : path
+        Of names without an end that says it, the file must exist: a ZIP archive is looked into.
+
     Raises
     ------
     CorpusError

@@ -111,6 +111,15 @@ def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> N
     """Write the words that have a vector, and their vectors, as ``.npz``: the same input gives the same bytes.
 
     The name and digest of where they came from go with them, for whoever asks later.
+
+    Parameters
+    ----------
+    path : path
+        New or replaced, whole or not at all.
+    words : sequence of str
+        The vocabulary, in the order of the rows of ``found.vectors``.
+    found : WordVectors
+        What :func:`match_vectors` returned for these words.
     """
     known: list[int] = np.flatnonzero(~np.isnan(found.vectors).any(1)).tolist()
     raw = io.BytesIO()

@@ -43,7 +43,13 @@ def whitened(found: Estimates) -> tuple[NDArray[np.float64], float]:
 
 
 def learnable(found: Estimates | NoisyMoments) -> int:
-    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn."""
+    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn.
+
+    Parameters
+    ----------
+    found : Estimates or NoisyMoments
+        Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
+    """
     white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
     with threadpool_limits(1, user_api="blas"):  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)

@@ -93,6 +93,15 @@ def gdp_epsilon(mu: float, delta: float) -> float:
 def gdp_mu(epsilon: float, delta: float) -> float:
     """Return the largest mu whose Gaussian release satisfies (epsilon, delta), rounded down.
 
+    Parameters
+    ----------
+    epsilon : float
+        Not negative.
+    delta : float
+        From 0 to below 1.
+
+    Notes
+    -----
     ``epsilon = inf`` gives ``inf``. ``gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon`` always holds.
     """
     if math.isinf(epsilon):

@@ -65,7 +65,14 @@ _HALVES = "zero-concentrated accounting of a part and the best of the rest, half
 
 
 class Cost(NamedTuple):
-    """An epsilon at a delta, and how it was found."""
+    """An epsilon at a delta, and how it was found.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+    accountant : str
+        The name of what composed the events.
+    """
 
     epsilon: float
     delta: float

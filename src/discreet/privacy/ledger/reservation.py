@@ -21,10 +21,17 @@ class Reservation:
     Safe to share between threads. It cannot be copied, pickled, or used in a forked process: what is drawn there
     would not be missing here.
 
-    Attributes
+    Parameters
     ----------
     event : event
+        What was paid for.
     purpose : str
+        What for, in words.
+    rehearsed : bool, default False
+        From a rehearsal, which books nothing; :meth:`use` then refuses.
+
+    Attributes
+    ----------
     entry : Entry or None
         What stands in the ledger. None for a part of several that were booked as one, at the cost of the worst.
     """

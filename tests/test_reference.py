@@ -1,0 +1,118 @@
+"""The API reference: every public name stands in it, and every parameter of every name is documented."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+ROOMS = (
+    "audit",
+    "central",
+    "corpus",
+    "engines",
+    "evaluate",
+    "federated",
+    "lda",
+    "local",
+    "privacy",
+    "release",
+)
+MODULES = ("discreet", *(f"discreet.{room}" for room in ROOMS))
+PUBLIC = [
+    (module, name)
+    for module in MODULES
+    for name in importlib.import_module(module).__all__
+    if name not in ROOMS and name != "__version__"
+]
+
+
+def entries() -> list[str]:
+    return [
+        entry
+        for page in REFERENCE.glob("*.md")
+        for entry in re.findall(r"^::: (\S+)$", page.read_text(), re.M)
+    ]
+
+
+def test_every_public_name_has_an_entry():
+    found = entries()
+    assert len(found) == len(set(found))
+    homes: dict[int, list[str]] = {}
+    for module, name in PUBLIC:
+        homes.setdefault(id(getattr(importlib.import_module(module), name)), []).append(f"{module}.{name}")
+    missing = [paths for paths in homes.values() if not set(paths) & set(found)]
+    assert not missing, "put them into docs/reference, as ::: discreet.room.Name"
+    unknown = set(found) - {path for paths in homes.values() for path in paths}
+    assert not unknown, "these are not public, or no more"
+
+
+def documented(docstring: str, sections: tuple[str, ...]) -> set[str]:
+    """Return the names that stand in sections of a numpydoc docstring."""
+    names: set[str] = set()
+    for section in sections:
+        pattern = rf"^{section}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}\n|\Z)"
+        for body in re.findall(pattern, docstring, re.MULTILINE | re.DOTALL):
+            heads = [line.split(" : ")[0] for line in body.split("\n") if line and not line[0].isspace()]
+            names |= {name.strip().lstrip("*") for head in heads for name in head.split(",")}
+    return names
+
+
+def undocumented(thing: object) -> list[str]:
+    """Return the parameters of a function, or of a class's constructor, that its docstring does not have."""
+    # The fields of a record are its attributes, and said once.
+    sections = ("Parameters", "Attributes") if inspect.isclass(thing) else ("Parameters",)
+    known = documented(inspect.getdoc(thing) or "", sections)
+    return [
+        name for name in inspect.signature(thing).parameters if not name.startswith("_") and name not in known
+    ]
+
+
+CALLED = sorted(
+    f"{module}.{name}"
+    for module, name in PUBLIC
+    if callable(thing := getattr(importlib.import_module(module), name))
+    and not getattr(thing, "_is_protocol", False)
+    and not (inspect.isclass(thing) and issubclass(thing, BaseException))
+)
+
+
+@pytest.mark.parametrize("path", CALLED)
+def test_every_parameter_is_documented(path):
+    module, _, name = path.rpartition(".")
+    thing = getattr(importlib.import_module(module), name)
+    assert inspect.getdoc(thing)
+    assert undocumented(thing) == []
+
+
+def test_what_is_missing_is_found():
+    def one(first, second):
+        """Do.
+
+        Parameters
+        ----------
+        first : int
+
+        Returns
+        -------
+        second : int
+        """
+
+    class Two:
+        """A thing.
+
+        Parameters
+        ----------
+        first, second : int
+
+        Attributes
+        ----------
+        third : int
+        """
+
+        def __init__(self, first, second, third, fourth): ...
+
+    assert undocumented(one) == ["second"]
+    assert undocumented(Two) == ["fourth"]
