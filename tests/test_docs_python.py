@@ -23,7 +23,7 @@ from discreet.local import BitChannel, ReportMemo
 from discreet.privacy import SecureStream
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WORDS = [f"{stem}{i}" for stem in ("ward", "night", "fever", "ticket", "train") for i in "abcdefgh"]
 

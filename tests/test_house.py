@@ -85,7 +85,7 @@ def test_links_between_pages_lead_somewhere():
         root / "README.md",
         root / "CONTRIBUTING.md",
         root / "SECURITY.md",
-        *(root / "docs").glob("*.md"),
+        *(root / "docs").rglob("*.md"),
     ]:
         for link in re.findall(r"\]\(([^)\s]+)", page.read_text()):
             if link.startswith("https://"):
@@ -94,6 +94,14 @@ def test_links_between_pages_lead_somewhere():
             target = page.parent / name if name else page
             assert target.exists(), f"{page.name}: {link}"
             assert not section or section in sections(target), f"{page.name}: {link}"
+
+
+def test_pages_end_with_where_to_go_next():
+    pages = list((SOURCE.parents[1] / "docs").rglob("*.md"))
+    assert len(pages) > 40
+    assert [
+        page.name for page in pages if not page.read_text().rstrip().split("\n\n")[-1].startswith("Next: [")
+    ] == []
 
 
 def sections(page: Path) -> set[str]:

@@ -1,0 +1,48 @@
+"""The site is built strictly, and read and searched as files, without a network."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def site():
+    done = subprocess.run([ROOT / "scripts" / "docs"], capture_output=True, text=True, check=False)
+    if "No matching distribution" in done.stderr:
+        pytest.skip("the tools of the site cannot be had from the package index")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return ROOT / "site"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        asked, errors = [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((site / "concepts" / "index.html").as_uri())
+        page.keyboard.press("f")
+        page.keyboard.type("PrivateCountVectorizer")
+        found = page.locator(".md-search-result__link[href*='/reference/discreet.html']").first
+        found.wait_for(timeout=20_000)
+        found.click()
+        page.wait_for_url("**/reference/discreet.html*")
+        assert page.locator("h3[id='discreet.PrivateCountVectorizer']").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+    assert not errors
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+
+
+def test_pictures_that_stand_outside_the_docs_are_copied(site):
+    assert list((site / "repository" / "experiments").rglob("*.png"))
+    assert (site / "repository" / "contributing.html").is_file()
