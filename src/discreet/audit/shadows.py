@@ -105,6 +105,8 @@ def train_statistics(
         Names the trainer and all that it was set to; needed with ``folder``, to tell its files apart.
     callback : callable, optional
         ``callback(stage, done, total)``.
+    stage : str, default "shadows"
+        What ``callback`` is told.
 
     Returns
     -------
