@@ -109,3 +109,19 @@ def test_a_delta_too_large_is_refused_with_the_option_that_goes_on(capsys, notes
     assert fit(capsys, notes, tmp_path / "m", "--text", "body", *more)[0] == 0
     assert "1 over the number of documents is about 0.0011" in page.read_text()
     assert "Delta = 0.01 is too large" in page.read_text()
+
+
+def test_the_name_of_a_unit_is_said_from_the_first_line_to_the_file(capsys, notes, tmp_path):
+    who = ("--text", "body", "--person", "patient", "--unit-name", "patient", "--ledger", tmp_path / "l.json")
+    code, said = fit(capsys, notes, tmp_path / "m", *who, "--budget", "60")
+    assert code == 0, said
+    assert "Protecting each patient (field 'patient'), with all documents of one" in said
+    assert "all documents of any one patient" in said
+    assert Release.load(tmp_path / "m").promise.unit_name == "patient"
+    code, said = fit(capsys, notes, tmp_path / "n", *who[:-4], "--unit-name", "Mrs. Smith")
+    assert code == 2
+    assert "--unit-name must say in one to three plain words" in said
+    code, said = fit(capsys, notes, tmp_path / "n", *who[:4], "--unit-name", "client", *who[-2:])
+    assert "--unit-name is 'client', but the ledger calls a unit 'patient'" in said
+    assert fit(capsys, notes, tmp_path / "n", *who[:4], *who[-2:])[0] == 0
+    assert "| unit | one patient |" in (tmp_path / "n" / "README.md").read_text()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback
-from discreet._validate import FLAG, faults_of, is_number, number, refuse, renamed, rules
+from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
 from discreet.central.prevalence.estimator import (
     TopicPrevalence,
@@ -19,6 +19,7 @@ from discreet.central.prevalence.estimator import (
     check_rows_of_labels,
     shares_booked,
 )
+from discreet.central.prevalence.with_topics import faults_with_topics
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.documents import check_kind
@@ -34,6 +35,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyErr
 from discreet.privacy.accounting.calibration import solve
 from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.units import check_unit_name
 from discreet.release.booking.booked_choices import ledger_of_choices
 from discreet.release.private_estimator import (
     PrivateEstimator,
@@ -66,6 +68,7 @@ def fit_topics(
     delta: float = 1e-6,
     n_topics: int = 20,
     privacy_unit: str = "document",
+    unit_name: str | None = None,
     owners: Any = None,
     vocabulary: Any = None,
     words_are_public: bool = False,
@@ -102,6 +105,8 @@ def fit_topics(
     n_topics : int, default 20
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
+    unit_name : str, optional
+        What one unit is called in ledger, card, report and messages, such as "patient". Public.
     owners : array-like of shape (n_documents,), optional
         Author of each document, where authors are the unit; by default those of the corpus.
     vocabulary : iterable or mapping of str, optional
@@ -185,15 +190,17 @@ def fit_topics(
     )
     check_kind(texts_or_corpus)
     check_rows_of_labels(texts_or_corpus, by, owners)
+    theirs = ledger_of_choices(texts_or_corpus)
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, owners),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
-            *_faults_of_prevalence(prevalence, by, privacy_unit, epsilon),
+            *faults_with_topics(prevalence, by, privacy_unit, epsilon),
+            *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
-    theirs = ledger_of_choices(texts_or_corpus)
-    topics.ledger = book = ledger or theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit)
+    own = theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name)
+    topics.ledger = words.ledger = book = ledger or own
     known = vocabulary is None and (
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
     )
@@ -326,6 +333,13 @@ def _chosen_before(corpus: Any) -> bool:
     return origin is not None and origin.kind == "chosen"
 
 
+def _faults_of_name(unit_name: Any, privacy_unit: str, ledger: Ledger | None) -> list[DiscreetError]:
+    """Say where units cannot be called so, or are called otherwise by the ledger."""
+    if isinstance(ledger, Ledger):
+        return collect(lambda: ledger.check_called(unit_name))
+    return collect(lambda: check_unit_name(unit_name, privacy_unit))
+
+
 def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
     """Say where words of another list are asked of a corpus that holds no others than those chosen before."""
     if vocabulary is None or not _chosen_before(corpus):
@@ -337,45 +351,6 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
             " would find them only: leave it out, or give the texts.",
         )
     ]
-
-
-def _faults_of_prevalence(prevalence: Any, by: Any, privacy_unit: str, epsilon: float) -> list[DiscreetError]:
-    """Say what keeps shares from being released with the topics."""
-    if prevalence is None and by is None:
-        return []
-    if prevalence is None:
-        return [
-            ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
-        ]
-    if not isinstance(prevalence, TopicPrevalence):
-        kind = type(prevalence).__name__
-        return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
-    faults = faults_of_estimator(prevalence)
-    if prevalence.release is not None or prevalence.ledger is not None:
-        faults.append(
-            ParameterError(
-                Parameter("prevalence"),
-                " must be made without topics and without a ledger, which are those of this run.",
-            )
-        )
-    if prevalence.privacy_unit != privacy_unit:
-        faults.append(
-            PrivacyError(
-                Parameter("prevalence"),
-                f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
-            )
-        )
-    if by is None:
-        faults.append(ParameterError(Parameter("by"), " must give the group of each document."))
-    if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
-        faults.append(
-            PrivacyError(
-                Parameter("prevalence"),
-                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves the topics none; a fifth "
-                "of it serves well.",
-            )
-        )
-    return faults
 
 
 def _left_for_topics(others: Sequence[PrivateEstimator], topics: PrivateTopicModel) -> float:

@@ -160,7 +160,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     def _check_delta(self, n_units: float, booking: Booking) -> None:
         """Refuse to train where delta is above 1 over the noisy number of units, just released, unless it may be."""
         delta = booking.ledger.delta
-        weak = large_delta(delta, n_units, self.privacy_unit)
+        weak = large_delta(delta, n_units, booking.ledger.called)
         if weak is None or self.allow_large_delta or math.isinf(self._promised(booking.plan)[0]):
             return
         whose = "" if delta == self.delta else f" It is that of the ledger, not this fit's {self.delta:g}."

@@ -22,6 +22,7 @@ __all__ = [
     "SkipEmpty",
     "Text",
     "Threads",
+    "UnitName",
     "Vocabulary",
     "VocabularyIsPublic",
     "VocabularyShare",
@@ -47,6 +48,12 @@ Author = Annotated[
         "--person",
         "--author",
         help="Field that names whose document it is: then each person is protected, with all that they wrote.",
+    ),
+]
+UnitName = Annotated[
+    str | None,
+    typer.Option(
+        help="What one person or document is called in ledger, card and report, such as patient. Public."
     ),
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, if it is not UTF-8.")]

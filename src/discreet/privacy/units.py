@@ -5,6 +5,7 @@ corpora may differ (the relation). :class:`Guarantee` cannot be made without the
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,9 @@ __all__ = [
     "check_delta",
     "check_epsilon",
     "check_unit",
+    "check_unit_name",
     "large_delta",
+    "plural",
     "round_up",
 ]
 
@@ -26,8 +29,8 @@ PRIVACY_UNITS = ("document", "author", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
 
 _WHOSE = {
-    "document": "any one document",
-    "author": "all documents of any one author",
+    "document": "any one {called}",
+    "author": "all documents of any one {called}",
     "word": "the word of any one token (lengths are public)",
     "report": "any one person's whole report",
     "pair": (
@@ -35,6 +38,10 @@ _WHOSE = {
         "document is covered)"
     ),
 }
+
+
+#: What a unit may be called: up to three plain words in small letters, which end no sentence and mark nothing up.
+_NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
 
 
 def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
@@ -92,7 +99,7 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
     return float(delta)
 
 
-def large_delta(delta: float, n_units: float | None, privacy_unit: str) -> str | None:
+def large_delta(delta: float, n_units: float | None, called: str) -> str | None:
     """Say what is wrong with a delta above 1 over a released number of units, which promises hardly anything; or None.
 
     What is returned follows the name of the parameter.
@@ -102,13 +109,14 @@ def large_delta(delta: float, n_units: float | None, privacy_unit: str) -> str |
     delta : float
     n_units : float or None
         Noisy number of units; None where it is not told.
-    privacy_unit : str
+    called : str
+        What one of them is called.
     """
     if n_units is None or delta * n_units <= 1:
         return None
     usual = min(1e-6, 10.0 ** -(math.ceil(math.log10(n_units)) + 1))
     return (
-        f"= {delta:g} is too large: there are about {n_units:,.0f} {privacy_unit}s, and to publish about "
+        f"= {delta:g} is too large: there are about {n_units:,.0f} {plural(called)}, and to publish about "
         f"{max(delta * n_units, 1):,.0f} of them as they are would keep to it. Take a delta far below "
         f"1/{n_units:,.0f}, such as {usual:g}."
     )
@@ -128,6 +136,37 @@ def check_unit(privacy_unit: Any, neighboring: Any) -> None:
         )
 
 
+def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
+    """Return what one unit is called, "" for the unit's own name.
+
+    Raises
+    ------
+    PrivacyError
+        Unless the name is one to three plain words in small letters, and the unit is the document or the author.
+    """
+    if unit_name is None or unit_name == "":
+        return ""
+    if not isinstance(unit_name, str) or not _NAME.fullmatch(unit_name):
+        given = shown(unit_name) if isinstance(unit_name, str) else f"a {type(unit_name).__name__}"
+        raise PrivacyError(
+            Parameter("unit_name"),
+            f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "
+            f"{given}. It stands in everything that is released.",
+        )
+    if privacy_unit not in ("document", "author"):
+        raise PrivacyError(
+            Parameter("unit_name"), f" is for documents and authors, but the unit here is the {privacy_unit}."
+        )
+    return unit_name
+
+
+def plural(thing: str) -> str:
+    """Return the plural of an English word by the usual rules."""
+    if re.search("[^aeiou]y$", thing):
+        return f"{thing[:-1]}ies"
+    return f"{thing}es" if re.search("(s|x|z|ch|sh)$", thing) else f"{thing}s"
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """What is promised, about whom, and against which comparison.
@@ -142,6 +181,8 @@ class Guarantee:
         How two corpora differ that must look alike.
     accountant : str
         How epsilon was found.
+    unit_name : str
+        What one unit is called, where that is not the name of its kind.
     """
 
     epsilon: float
@@ -149,17 +190,24 @@ class Guarantee:
     privacy_unit: str
     neighboring: str
     accountant: str = ""
+    unit_name: str = ""
 
     def __post_init__(self) -> None:
         check_unit(self.privacy_unit, self.neighboring)
+        check_unit_name(self.unit_name, self.privacy_unit)
         if not (is_number(self.epsilon) and self.epsilon >= 0):
             raise PrivacyError(f"a guarantee needs an epsilon that is not negative, but got {self.epsilon}.")
         if not (is_number(self.delta) and 0 <= self.delta < 1):
             raise PrivacyError(f"a guarantee needs a delta from 0 to 1, but got {self.delta}.")
 
+    @property
+    def called(self) -> str:
+        """What one unit is called: "patient", or the kind of unit."""
+        return self.unit_name or self.privacy_unit
+
     def in_words(self) -> str:
         """Return the guarantee as sentences."""
-        whose = _WHOSE[self.privacy_unit]
+        whose = _WHOSE[self.privacy_unit].format(called=self.called)
         if math.isinf(self.epsilon):
             return (
                 f"No privacy is promised (epsilon = inf): what is released may reveal {whose}. "

@@ -20,6 +20,7 @@ from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.booking.lost_choices import notice_lost_choice
+from discreet.release.booking.promised import Promised
 from discreet.release.booking.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
@@ -154,8 +155,16 @@ class PrivateEstimator(PlannedEstimator):
         return other._plan().event
 
     def _own_ledger(self, plan: Plan) -> Ledger:
-        epsilon, delta = self._promised(plan)
-        return Ledger(epsilon, delta, privacy_unit=self.privacy_unit, neighboring=self.neighboring)
+        terms: dict[str, Any] = {"privacy_unit": self.privacy_unit, "neighboring": self.neighboring}
+        measured = getattr(self, "release", None)  # whose topics are looked at, by estimators that do that
+        if isinstance(measured, Promised) and measured.ledger.privacy_unit == self.privacy_unit:
+            terms["unit_name"] = measured.ledger.unit_name
+        return Ledger(*self._promised(plan), **terms)
+
+    @property
+    def _called(self) -> str:
+        """What one unit is called: by the ledger that was given, or its kind."""
+        return self.ledger.called if self.ledger is not None else self.privacy_unit
 
     def _entry(self) -> str:
         what, remarks = self._purpose()

@@ -31,7 +31,7 @@ def release_html(release: Release) -> str:
     facts = [
         (
             "promise",
-            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {promise.delta:g}, for each {promise.privacy_unit}",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {promise.delta:g}, for each {promise.called}",
         ),
         ("noise", release.determinism),
         ("words", words_origin(release)),

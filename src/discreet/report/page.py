@@ -17,7 +17,7 @@ from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_sentence
-from discreet.privacy.units import large_delta
+from discreet.privacy.units import large_delta, plural
 from discreet.release.editing import details
 from discreet.release.files.words import printable
 from discreet.release.fit import FitRelease
@@ -196,7 +196,8 @@ def _privacy_label(release: Release) -> dict[str, Any]:
     return {
         "no_privacy": math.isinf(guarantee.epsilon),
         "reproducible": release.reproducible,
-        "unit": guarantee.privacy_unit,
+        "unit": guarantee.called,
+        "unit_plural": plural(guarantee.called),
         "relation": guarantee.neighboring.replace("_", " "),
         "epsilon": epsilon_shown(guarantee.epsilon),
         "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
@@ -208,7 +209,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "words": words_origin(release),
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",
         "one_over_units": _one_over(release.n_units_noisy),
-        "large_delta": large_delta(guarantee.delta, release.n_units_noisy, guarantee.privacy_unit),
+        "large_delta": large_delta(guarantee.delta, release.n_units_noisy, guarantee.called),
         "reports": reports_counted(release),
         "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
@@ -249,7 +250,7 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
         "at": round(100 * min(100 * fit.perplexity_ratio / most, 1.0), 2),
         "unigram": round(10000 / most, 2),
         "units": f"{max(fit.n_units, 0):,.0f}",
-        "unit": fit.promise.privacy_unit,
+        "unit_plural": plural(fit.promise.called),
         "epsilon": epsilon_shown(fit.promise.epsilon),
         "delta": f"{fit.promise.delta:g}",
         "reproducible": fit.reproducible,

@@ -61,15 +61,15 @@ def _may_leave(release: Release) -> str:
 
 
 def _protected(release: Release) -> str:
-    unit = release.promise.privacy_unit
+    unit, kind = release.promise.called, release.promise.privacy_unit
     if math.isinf(release.promise.epsilon):
         return "Nobody."
     said = f"Each {unit}, one at a time: with or without any single {unit}, nearly the same would have been published."
-    if unit == "document":
+    if kind == "document":
         said += (
             " Whoever wrote several documents is protected less: the protection is for each of them alone."
         )
-    if unit == "word":
+    if kind == "word":
         said += " A whole document is not protected."
     return (
         said + " What many of them share is not hidden: names of staff, a ward's number, a frequent surname."

@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet.privacy.accounting import events
+from discreet.privacy.units import plural
 from discreet.release.files.words import printable
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import is_flat
@@ -193,7 +194,8 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
     promise, settings = release.promise, release.configuration
     topics_epsilon = settings.get("topics_epsilon")
     return {
-        "unit": promise.privacy_unit,
+        "unit": promise.called,
+        "units": plural(promise.called),
         "epsilon": epsilon_shown(promise.epsilon),
         "delta": f"{promise.delta:g}",
         "no_privacy": bool(np.isinf(promise.epsilon)),

@@ -276,7 +276,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return self.epsilon, delta
 
     def _purpose(self) -> tuple[str, list[str]]:
-        remarks = [self.method, f"at most {self.max_words_per_unit} words for each {self.privacy_unit}"]
+        remarks = [self.method, f"at most {self.max_words_per_unit} words for each {self._called}"]
         if self.threshold == "published":
             remarks.append("published threshold, for reproduction only")
         return "vocabulary", remarks

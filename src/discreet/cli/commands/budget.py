@@ -15,8 +15,8 @@ __all__ = ["budget"]
 def budget(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
-    unit: Annotated[str, typer.Option(help="What is protected: document or author.")] = "document",
-    documents: Annotated[int | None, typer.Option(help="Documents (or authors) you expect.")] = None,
+    unit: Annotated[str, typer.Option(help="What is protected: document or person.")] = "document",
+    documents: Annotated[int | None, typer.Option(help="Documents (or persons) you expect.")] = None,
     topics: Annotated[int | None, typer.Option(help="Topics you want.")] = None,
     words: Annotated[int | None, typer.Option(help="Words of the vocabulary.")] = None,
     vocabulary_is_public: Annotated[
@@ -31,6 +31,7 @@ def budget(
     """Explain a budget: what an attacker could do, and what could be learned. For what `discreet fit` would do."""
     from discreet.privacy import explain_budget
 
+    unit = "author" if unit == "person" else unit
     bookings = {} if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,

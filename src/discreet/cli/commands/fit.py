@@ -21,6 +21,7 @@ from discreet.cli.options import (
     SkipEmpty,
     Text,
     Threads,
+    UnitName,
     Vocabulary,
     VocabularyIsPublic,
     VocabularyShare,
@@ -55,6 +56,7 @@ def fit(
             "--each-document", help="Protect each document for itself, though it is known whose it is."
         ),
     ] = False,
+    unit_name: UnitName = None,
     file_format: FileFormat = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -141,6 +143,7 @@ def fit(
     from discreet.corpus import TEXT_FORMATS, ShardedCorpus, find_format
     from discreet.corpus.fields import field_names
     from discreet.corpus.words.word_vectors import check_vector_file
+    from discreet.privacy.units import check_unit_name
     from discreet.report.noisy_topics import forecast_told
 
     say = console(quiet=quiet)
@@ -168,6 +171,7 @@ def fit(
     if each_document and author is not None:
         raise ParameterError("--person protects persons, --each-document does not; say one of them.")
     estimators(**settings)  # refuses what is out of range
+    check_unit_name(unit_name, settings["privacy_unit"])
     if (by is None) != (shares is None):
         raise ParameterError(
             "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
@@ -237,14 +241,16 @@ def fit(
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
     seen, n_others = field_names(corpus, known, encoding=encoding or "utf-8")
-    say.print(_promise(settings, seen, n_others, author), markup=False)
+    say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if prevalence is not None:
         check_labels(prevalence, documents.labels, documents.n_documents)
-    book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget)
+    book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget, unit_name)
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
-        given = {} if prevalence is None else {"prevalence": prevalence, "by": documents.labels}
+        given: dict[str, Any] = {"unit_name": unit_name}
+        if prevalence is not None:
+            given |= {"prevalence": prevalence, "by": documents.labels}
         release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
     if not documents.word_origin.is_public:
         n_words = len(release.vocabulary)
@@ -271,7 +277,9 @@ def fit(
         say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
-def _promise(settings: dict[str, Any], seen: list[str], n_others: int, field: str | None) -> str:
+def _promise(
+    settings: dict[str, Any], seen: list[str], n_others: int, field: str | None, called: str | None
+) -> str:
     """Say in one line whom this run protects, before it does anything."""
     budget = f"epsilon = {settings['epsilon']:g}, delta = {settings['delta']:g}"
     shown = ", ".join(seen[:_SHOWN]) + (f" and {len(seen) - _SHOWN} more" if len(seen) > _SHOWN else "")
@@ -280,13 +288,15 @@ def _promise(settings: dict[str, Any], seen: list[str], n_others: int, field: st
     fields = f" Fields seen: {shown}." if seen else ""
     if settings["privacy_unit"] == "author":
         known_by = "the file's owners" if field is None else f"field {field!r}"
-        return f"Protecting each person ({known_by}), with all documents of one: {budget}.{fields}"
+        return (
+            f"Protecting each {called or 'person'} ({known_by}), with all documents of one: {budget}.{fields}"
+        )
     advice = (
         "Use --person FIELD if one person may have written several documents."
         if seen
         else "If one person may have written several, say whose they are."
     )
-    return f"Protecting each document: {budget}.{fields} {advice}"
+    return f"Protecting each {called or 'document'}: {budget}.{fields} {advice}"
 
 
 def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:
@@ -312,7 +322,12 @@ def _refuse_numbers_for_words(documents: "Corpus") -> None:
 
 
 def _open_ledger(
-    path: Path | None, epsilon: float, delta: float, privacy_unit: str, budget: float | None
+    path: Path | None,
+    epsilon: float,
+    delta: float,
+    privacy_unit: str,
+    budget: float | None,
+    unit_name: str | None,
 ) -> "Ledger | None":
     """Return the ledger kept in a file, or None for one that lasts as long as this run.
 
@@ -326,7 +341,8 @@ def _open_ledger(
                 f"--budget {budget:g} is for several runs; name the file that keeps it: --ledger."
             )
         return None
-    ledger = Ledger.open(path, epsilon if budget is None else budget, delta, privacy_unit=privacy_unit)
+    total = epsilon if budget is None else budget
+    ledger = Ledger.open(path, total, delta, privacy_unit=privacy_unit, unit_name=unit_name)
     if budget is not None and ledger.epsilon != budget:
         raise ParameterError(
             f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."

@@ -33,6 +33,7 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from discreet.privacy import Ledger
     from discreet.release import Release
     from discreet.release.prevalence import PrevalenceRelease
 
@@ -112,7 +113,7 @@ def prevalence(
         ledger=book,
     )
     say = console(quiet=quiet)
-    say.print(_promise(release, author), markup=False)
+    say.print(_promise(release, author, book), markup=False)
     pattern = token_pattern or release.configuration.get("token_pattern")
     options: dict[str, Any] = {
         "text": text,
@@ -144,10 +145,11 @@ def prevalence(
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
-def _promise(release: "Release", author: str | None) -> str:
+def _promise(release: "Release", author: str | None, book: "Ledger | None") -> str:
     """Say in one line whom these shares protect, and where the topics protect more."""
     if author is not None:
-        return f"Protecting each person (field {author!r}), with all documents of one."
+        named = (book or release.ledger).unit_name if release.promise.privacy_unit == "author" else ""
+        return f"Protecting each {named or 'person'} (field {author!r}), with all documents of one."
     if release.promise.privacy_unit == "author":
         return (
             "Protecting each document for itself, though the topics protect persons with all their documents: for the "

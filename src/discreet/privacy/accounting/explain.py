@@ -24,7 +24,7 @@ from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import root_up, sort_events
 from discreet.privacy.accounting.forecast import Learnability, beside_public_vectors, learnability
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
-from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit, plural
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -137,7 +137,7 @@ class BudgetExplanation:
 
     def in_words(self) -> str:
         """Return the explanation as a few lines of text."""
-        unit = self.guarantee.privacy_unit
+        unit = self.guarantee.called
         lines = [self.guarantee.in_words()]
         if math.isinf(self.mu):
             return "\n".join([*lines, *self._learned()])
@@ -154,10 +154,10 @@ class BudgetExplanation:
         lines += [
             f"  from {percent(prior)} to at most {percent(after)}" for prior, after in self.posteriors.items()
         ]
-        if unit == "document":
+        if self.guarantee.privacy_unit == "document":
             lines += ["For one person with several documents, the same noise gives:"]
         else:
-            lines += [f"For a group of several {unit}s, the same noise gives:"]
+            lines += [f"For a group of several {plural(unit)}, the same noise gives:"]
         lines += [self._group(size) for size in self.group_epsilons]
         return "\n".join([*lines, *self._learned()])
 
@@ -166,7 +166,7 @@ class BudgetExplanation:
             return (
                 "The figures below are those of words that are chosen privately and topics that are trained on them, "
                 f"both with Gaussian noise (Gaussian-DP parameter mu = {self.mu:.3g} together); a word that only one "
-                f"{self.guarantee.privacy_unit} has is listed with probability at most {self.failure:.2g}."
+                f"{self.guarantee.called} has is listed with probability at most {self.failure:.2g}."
             )
         return (
             "The figures below are exact for one Gaussian mechanism that spends this budget (Gaussian-DP parameter "
@@ -311,7 +311,7 @@ def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -
         meaning = "the best that any test can do against the noise that was booked"
     return (
         f"Whatever an attacker knows, a test that wrongly accuses {percent(alarm)} of outsiders finds at most "
-        f"{percent(min(found, 1.0))} of those who are in the training text (unit: {guarantee.privacy_unit}). "
+        f"{percent(min(found, 1.0))} of those who are in the training text (unit: {guarantee.called}). "
         f"That is {meaning}."
     )
 

@@ -55,6 +55,8 @@ class Fields(NamedTuple):
     path : str or None
         The file that it is kept in.
     entries : list of Booked
+    unit_name : str
+        "" where a unit has the name of its kind.
     """
 
     epsilon: float
@@ -65,6 +67,7 @@ class Fields(NamedTuple):
     identity: str | None
     path: str | None
     entries: list[Booked]
+    unit_name: str = ""
 
 
 def seal(fields: Fields) -> dict[str, Any]:
@@ -79,6 +82,8 @@ def seal(fields: Fields) -> dict[str, Any]:
         "privacy_unit": fields.privacy_unit,
         "neighboring": fields.neighboring,
     }
+    if fields.unit_name:
+        content["unit_name"] = fields.unit_name
     if fields.identity is None and fields.entries and not any(e.booking for e in fields.entries):
         content |= {
             "schema": _OLDER,
@@ -131,6 +136,7 @@ def check(value: Any) -> Fields:
             content.get("id"),
             content.get("path"),
             [_booked(e, older) for e in content["entries"]],
+            content.get("unit_name", ""),
         )
     except (KeyError, TypeError):
         raise PrivacyError("the ledger lacks a field; restore it from a copy.") from None

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
 
 
+_TERMS = ("epsilon", "delta", "privacy_unit", "neighboring", "failure_share", "unit_name")
+
+
 class Ledger(Statement):
     """A privacy budget for one corpus, and the list of what was booked on it.
 
@@ -58,6 +61,8 @@ class Ledger(Statement):
         threshold, and those by which what is neither Gaussian nor pure (Poisson samples, say) is covered. The more, the
         dearer is Gaussian noise. By default the first booking decides: nothing where it is all Gaussian, so that such a
         ledger loses nothing; a tenth otherwise, where that leaves the budget enough for that booking.
+    unit_name : str, optional
+        What one unit is called, such as "patient": in this ledger, and in every release and message. Public.
 
     Notes
     -----
@@ -66,7 +71,7 @@ class Ledger(Statement):
     pickled ledger comes back closed (or, with a path, opened from its file), and a forked process cannot book on
     a ledger that has no path.
 
-    Two ledgers are equal when budget, unit, relation and bookings are.
+    Two ledgers are equal when budget, unit and its name, relation and bookings are.
     """
 
     def __init__(
@@ -78,8 +83,9 @@ class Ledger(Statement):
         neighboring: str = "add_or_remove_one",
         path: str | Path | None = None,
         failure_share: float | None = None,
+        unit_name: str | None = None,
     ) -> None:
-        super().__init__(epsilon, delta, privacy_unit, neighboring, failure_share)
+        super().__init__(epsilon, delta, privacy_unit, neighboring, failure_share, unit_name)
         self._rehearses = False
         if path is not None:
             # through links, so that all names of a file are one ledger
@@ -98,6 +104,7 @@ class Ledger(Statement):
         privacy_unit: str | None = None,
         neighboring: str | None = None,
         failure_share: float | None = None,
+        unit_name: str | None = None,
     ) -> "Ledger":
         """Open the ledger kept in a file; make it where the file is absent and a budget is given.
 
@@ -106,7 +113,7 @@ class Ledger(Statement):
         path : path
         epsilon, delta, failure_share : float, optional
             Budget of a new ledger. An existing one keeps its own.
-        privacy_unit, neighboring : str, optional
+        privacy_unit, neighboring, unit_name : str, optional
             Must be those of an existing ledger where they are given.
 
         Raises
@@ -124,6 +131,7 @@ class Ledger(Statement):
                 privacy_unit=privacy_unit or "document",
                 neighboring=neighboring or "add_or_remove_one",
                 failure_share=failure_share,
+                unit_name=unit_name,
             )
             new._storage.path = path
             # Where another process was quicker, nothing is written; go on with its ledger.
@@ -135,6 +143,7 @@ class Ledger(Statement):
                 f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
+        ledger.check_called(unit_name)
         check_original(path, fields)
         ledger._storage.settle(path, fields.identity)
         return ledger
@@ -364,25 +373,13 @@ class Ledger(Statement):
 
     @classmethod
     def _from_fields(cls, fields: ledger_file.Fields) -> "Ledger":
-        ledger = cls(
-            fields.epsilon,
-            fields.delta,
-            privacy_unit=fields.privacy_unit,
-            neighboring=fields.neighboring,
-            failure_share=fields.failure_share,
-        )
+        terms = fields._asdict()
+        ledger = cls(**{name: terms[name] for name in _TERMS})
         ledger._storage.entries = entries_of(fields)
         return ledger
 
     def _copy(self) -> "Ledger":
-        budget = self._budget
-        copy = Ledger(
-            budget.epsilon,
-            budget.delta,
-            privacy_unit=self.privacy_unit,
-            neighboring=budget.neighboring,
-            failure_share=budget.failure_share,
-        )
+        copy = Ledger(**self._terms())
         copy._storage.entries = self.entries
         return copy
 

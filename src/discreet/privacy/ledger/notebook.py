@@ -19,7 +19,7 @@ def ledger_html(ledger: "Statement") -> str:
     spent, left = ledger.spent(), ledger.remaining()
     budget = "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}"
     facts = [
-        ("budget", f"epsilon = {budget}, delta = {ledger.delta:g}, for each {ledger.privacy_unit}"),
+        ("budget", f"epsilon = {budget}, delta = {ledger.delta:g}, for each {ledger.called}"),
         ("spent", f"epsilon = {round_up(spent.epsilon)}, delta = {spent.delta:g}"),
         ("left", "nothing: closed" if ledger.closed else f"epsilon = {left.epsilon:.4g}"),
     ]

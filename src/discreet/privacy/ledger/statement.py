@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._tables import frame
 from discreet._validate import shown
-from discreet.errors import ParameterError, PrivacyError
+from discreet.errors import Parameter, ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
 from discreet.privacy.ledger import file as ledger_file
@@ -14,7 +14,7 @@ from discreet.privacy.ledger.entry import Entry, begins_with
 from discreet.privacy.ledger.filter import Budget, Standing
 from discreet.privacy.ledger.notebook import ledger_html
 from discreet.privacy.ledger.storage import NeverCopied, Storage
-from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit
+from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit, check_unit_name
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -28,12 +28,19 @@ class Statement(NeverCopied):
     """What a ledger says. Made by :class:`discreet.Ledger` only."""
 
     def __init__(
-        self, epsilon: Any, delta: Any, privacy_unit: str, neighboring: str, failure_share: Any
+        self,
+        epsilon: Any,
+        delta: Any,
+        privacy_unit: str,
+        neighboring: str,
+        failure_share: Any,
+        unit_name: Any,
     ) -> None:
         check_unit(privacy_unit, neighboring)
         share = _check_share(failure_share)
         self._budget = Budget(check_epsilon(epsilon), check_delta(delta), neighboring, share)
         self._privacy_unit = privacy_unit
+        self._unit_name = check_unit_name(unit_name, privacy_unit)
         self._storage = Storage(self._budget)
         self._closed = False
 
@@ -61,6 +68,24 @@ class Statement(NeverCopied):
     def privacy_unit(self) -> str:
         """Whose presence (or content) is hidden."""
         return self._privacy_unit
+
+    @property
+    def unit_name(self) -> str:
+        """What one unit is called, or "" where it has the name of its kind."""
+        return self._unit_name
+
+    @property
+    def called(self) -> str:
+        """What one unit is called: "patient", or the kind of unit."""
+        return self._unit_name or self._privacy_unit
+
+    def check_called(self, unit_name: Any) -> None:
+        """Raise ``PrivacyError`` where a name is given, and units are called otherwise here."""
+        if check_unit_name(unit_name, self._privacy_unit) not in ("", self._unit_name):
+            raise PrivacyError(
+                Parameter("unit_name"),
+                f" is {unit_name!r}, but the ledger calls a unit {self.called!r}; leave it out, or make a new ledger.",
+            )
 
     @property
     def neighboring(self) -> str:
@@ -142,19 +167,32 @@ class Statement(NeverCopied):
     def guarantee(self) -> Guarantee:
         """Return the promise that everything booked so far amounts to; see :meth:`spent` for when it holds."""
         spent = self.spent()
-        return Guarantee(spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant)
+        return Guarantee(
+            spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant, self.unit_name
+        )
+
+    def _terms(self) -> dict[str, Any]:
+        """Return what a new ledger of the same budget is made from."""
+        epsilon, delta, neighboring, share = self._budget
+        return {
+            "epsilon": epsilon,
+            "delta": delta,
+            "privacy_unit": self.privacy_unit,
+            "neighboring": neighboring,
+            "failure_share": share,
+            "unit_name": self.unit_name,
+        }
 
     def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
         from discreet.privacy.accounting import events
 
-        epsilon, delta, neighboring, share = self._budget
         written = [
             ledger_file.Booked(events.to_json(e.event), e.purpose, e.booking, e.division, e.touched, e.nonce)
             for e in entries
         ]
         path = None if identity is None or self.path is None else str(self.path)
         return ledger_file.seal(
-            ledger_file.Fields(epsilon, delta, self.privacy_unit, neighboring, share, identity, path, written)
+            ledger_file.Fields(**self._terms(), identity=identity, path=path, entries=written)
         )
 
     def _refresh(self) -> None:
@@ -162,9 +200,9 @@ class Statement(NeverCopied):
         if storage.path is None or not storage.path.exists():
             return
         found = ledger_file.check(ledger_file.read(storage.path))
-        told = (found.epsilon, found.delta, found.neighboring, found.failure_share, found.privacy_unit)
+        told = found._asdict()
         another = None not in (found.identity, storage.identity) and found.identity != storage.identity
-        if another or told != (*self._budget, self._privacy_unit):
+        if another or any(told[name] != mine for name, mine in self._terms().items()):
             raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
         entries = entries_of(found)
         if not begins_with(entries, storage.entries):
@@ -176,7 +214,7 @@ class Statement(NeverCopied):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Statement):
             return NotImplemented
-        mine, yours = ((s._budget, s._privacy_unit, s.entries) for s in (self, other))
+        mine, yours = ((s._terms(), s.entries) for s in (self, other))
         return mine == yours
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
@@ -198,8 +236,9 @@ class Statement(NeverCopied):
 
     def __repr__(self) -> str:
         closed = ", closed" if self._closed else ""
+        unit = repr(self.privacy_unit) + (f", unit_name={self.unit_name!r}" if self.unit_name else "")
         return (
-            f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, privacy_unit={self.privacy_unit!r}, "
+            f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, privacy_unit={unit}, "
             f"{len(self._storage.entries)} booked{closed})"
         )
 

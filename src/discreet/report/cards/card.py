@@ -6,7 +6,7 @@ Words, settings and purposes may come from anybody, and are escaped.
 import math
 
 from discreet.privacy.accounting.explain import attack_risk_sentence
-from discreet.privacy.units import large_delta
+from discreet.privacy.units import large_delta, plural
 from discreet.release.editing import details
 from discreet.release.record import Release
 from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
@@ -23,7 +23,7 @@ def card(release: Release) -> str:
     promise = release.promise
     topics, words = release.topic_word.shape
     facts = [
-        ("unit", f"one {promise.privacy_unit}"),
+        ("unit", f"one {promise.called}"),
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("epsilon", epsilon_shown(promise.epsilon)),
         ("delta", f"{promise.delta:g}"),
@@ -90,7 +90,7 @@ def _called(name: str | None) -> str:
 
 
 def _may_leave(release: Release) -> str:
-    unit = release.promise.privacy_unit
+    unit = release.promise.called
     if math.isinf(release.promise.epsilon):
         return f"It was fitted without privacy, and may tell of any single {unit}: do not publish it."
     return (
@@ -102,18 +102,18 @@ def _may_leave(release: Release) -> str:
 def _large_delta(release: Release) -> list[tuple[str, str]]:
     """Warn where delta allows to publish units as they are."""
     promise = release.promise
-    said = large_delta(promise.delta, release.n_units_noisy, promise.privacy_unit)
+    said = large_delta(promise.delta, release.n_units_noisy, promise.called)
     return [] if said is None or math.isinf(promise.epsilon) else [("warning", f"**delta {said}**")]
 
 
 def _numbers(release: Release) -> list[tuple[str, str]]:
     """How many units and reports there were, as far as that is told."""
-    unit, reports = release.promise.privacy_unit, reports_counted(release)
+    units, reports = plural(release.promise.called), reports_counted(release)
     told = [("number of reports", reports)] if reports else []
     if release.n_units_noisy is not None:
         noisy = f"about {max(release.n_units_noisy, 0):.0f} (a noisy number)"
-        return [(f"number of {unit}s", noisy), *told]
-    return told if told and unit == "report" else [(f"number of {unit}s", "not released"), *told]
+        return [(f"number of {units}", noisy), *told]
+    return told if told and units == "reports" else [(f"number of {units}", "not released"), *told]
 
 
 def _vectors(release: Release) -> str:

@@ -6,6 +6,7 @@ Names of groups, words, settings and purposes may come from anybody, and are esc
 import math
 
 from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
 from discreet.release.fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
@@ -17,7 +18,7 @@ __all__ = ["fit_card", "prevalence_card"]
 
 def prevalence_card(release: PrevalenceRelease) -> str:
     """Return the card of shares of topics in groups. The same release gives the same text."""
-    unit = release.promise.privacy_unit
+    units = plural(release.promise.called)
     groups, topics = many(len(release.groups), "group"), many(len(release.topics), "topic")
     sizes = [
         (plain(shown(group)), f"{max(size, 0.0):,.0f}{'' if sure else ' (may be empty)'}")
@@ -41,16 +42,16 @@ def prevalence_card(release: PrevalenceRelease) -> str:
 ## What this is
 
 The topics were public before. Each document added its shares of them to the row of its group, and a count to the size
-of the group; {_weight(unit)}these sums were released with noise. {_may_leave(release)}
+of the group; {_weight(release)}these sums were released with noise. {_may_leave(release)}
 Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
 
 Each 95 % interval of a raw or projected share holds the exact share with that probability, whatever the others do; it
-tells the noise. How far so many {unit}s vary by chance stands apart, as the sampling error. Among many intervals some
+tells the noise. How far so many {units} vary by chance stands apart, as the sampling error. Among many intervals some
 miss: `compare` and `growth` test all topics together.
 
 ## Groups
 
-{table(("group", f"{unit}s, about"), sizes)}
+{table(("group", f"{units}, about"), sizes)}
 
 ## Topics
 
@@ -78,13 +79,13 @@ release.to_html("page.html")
 
 def fit_card(release: FitRelease) -> str:
     """Return the card of how well topics fit private text. The same release gives the same text."""
-    unit = release.promise.privacy_unit
+    units = plural(release.promise.called)
     low, high = release.interval()
     facts = [
         *_promised(release),
         ("noise in each sum", _noise(release)),
         ("gain a token", f"{release.gain:.4f} nats ({low:.4f} to {high:.4f} with 95 % confidence)"),
-        (f"{unit}s", f"about {max(release.n_units, 0.0):,.0f}"),
+        (units, f"about {max(release.n_units, 0.0):,.0f}"),
         ("gains were clipped to", f"\u00b1{release.bound:g} nat a token"),
         ("measured with the topics", plain(str(release.configuration.get("model", "not stated")))),
     ]
@@ -100,7 +101,7 @@ def fit_card(release: FitRelease) -> str:
 
 Each document was split in two by a public rule. Its topics were found from one half, and the other half was scored: by
 how much the topics beat word frequencies alone, in nats a token. These gains were clipped and added up with the number
-of {unit}s, and both sums were released with noise. {_may_leave(release)}
+of {units}, and both sums were released with noise. {_may_leave(release)}
 The interval is about the texts at hand, and holds the noise alone. On texts that the topics were trained on, the gain
 is a little too good.
 
@@ -115,6 +116,7 @@ is a little too good.
 ## Use
 
 ```python
+from discreet.privacy.units import plural
 from discreet.release.fit import FitRelease
 
 release = FitRelease.load("path/to/this/file.json")
@@ -131,7 +133,7 @@ def _guarantee(release: NumbersRelease) -> str:
 def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
     promise = release.promise
     return [
-        ("unit", f"one {promise.privacy_unit}"),
+        ("unit", f"one {promise.called}"),
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("spent: epsilon", epsilon_shown(promise.epsilon)),
         ("spent: delta", f"{promise.delta:g}"),
@@ -143,20 +145,20 @@ def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
 def _noise(release: PrevalenceRelease | FitRelease) -> str:
     if release.noise == 0:
         return "none"
-    return f"Gaussian, with a standard deviation of {release.noise:.4g} {release.promise.privacy_unit}s"
+    return f"Gaussian, with a standard deviation of {release.noise:.4g} {plural(release.promise.called)}"
 
 
 def _may_leave(release: NumbersRelease) -> str:
-    unit = release.promise.privacy_unit
+    unit = release.promise.called
     if math.isinf(release.promise.epsilon):
         return f"They were counted without privacy, and may tell of any single {unit}: do not publish them."
     return f"They are covered by the promise above, and tell of no single {unit}."
 
 
-def _weight(unit: str) -> str:
-    return (
-        "" if unit == "document" else f"what one {unit} added was scaled down to the weight of one document; "
-    )
+def _weight(release: PrevalenceRelease) -> str:
+    if release.promise.privacy_unit == "document":
+        return ""
+    return f"what one {release.promise.called} added was scaled down to the weight of one document; "
 
 
 def _groups(release: PrevalenceRelease) -> str:

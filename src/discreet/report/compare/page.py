@@ -70,6 +70,6 @@ def _promise(release: Release) -> dict[str, Any]:
         "size": f"{len(release.topic_word)} topics, {len(release.vocabulary):,} words",
         "epsilon": epsilon_shown(promise.epsilon),
         "delta": f"{promise.delta:g}",
-        "unit": promise.privacy_unit,
+        "unit": promise.called,
         "review": release.review or "not reviewed",
     }

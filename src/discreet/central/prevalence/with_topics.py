@@ -1,0 +1,50 @@
+"""What keeps shares of topics from being released with the topics, on one budget."""
+
+import math
+from typing import Any
+
+from discreet._validate import is_number
+from discreet.central.prevalence.estimator import TopicPrevalence
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.release.private_estimator import faults_of_estimator
+
+__all__ = ["faults_with_topics"]
+
+
+def faults_with_topics(prevalence: Any, by: Any, privacy_unit: str, epsilon: float) -> list[DiscreetError]:
+    """Say what keeps shares from being released with the topics."""
+    if prevalence is None and by is None:
+        return []
+    if prevalence is None:
+        return [
+            ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
+        ]
+    if not isinstance(prevalence, TopicPrevalence):
+        kind = type(prevalence).__name__
+        return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
+    faults = faults_of_estimator(prevalence)
+    if prevalence.release is not None or prevalence.ledger is not None:
+        faults.append(
+            ParameterError(
+                Parameter("prevalence"),
+                " must be made without topics and without a ledger, which are those of this run.",
+            )
+        )
+    if prevalence.privacy_unit != privacy_unit:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
+            )
+        )
+    if by is None:
+        faults.append(ParameterError(Parameter("by"), " must give the group of each document."))
+    if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
+        faults.append(
+            PrivacyError(
+                Parameter("prevalence"),
+                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves the topics none; a fifth "
+                "of it serves well.",
+            )
+        )
+    return faults
