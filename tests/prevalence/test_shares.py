@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.release.prevalence.changes import differences, trend
+from discreet.release.prevalence.changes import compare, trend
 from discreet.release.prevalence.shares import Sums, group_sizes, projected, raw, shrunk
 
 N_GROUPS, N_TOPICS, WEIGHT = 20, 20, 0.5
@@ -23,33 +23,16 @@ def released(shares, sizes, mu, rng):
 
 
 @pytest.mark.parametrize("mu", [0.028, 0.065, 0.124, 0.237])  # epsilon .1, .25, .5, 1
-def test_intervals_hold_the_exact_shares(mu):
+def test_projection_and_shrinking_help(mu):
     shares, sizes = truth()
     rng = np.random.default_rng(1)
-    held = {kind: [] for kind in (raw, projected, shrunk)}
-    error = {kind: [] for kind in held}
-    for _ in range(1000):
+    error = {kind: [] for kind in (raw, projected, shrunk)}
+    for _ in range(50):
         sums = released(shares, sizes, mu, rng)
-        for kind in held if len(held[raw]) < 50 else (raw,):
-            found = kind(sums)
-            held[kind].append(((found.low <= shares) & (shares <= found.high)).mean())
-            error[kind].append(np.abs(found.share - shares).mean())
-    assert abs(np.mean(held[raw]) - 0.95) < 0.005
-    assert abs(np.mean(held[projected]) - 0.95) < 0.01
-    assert 0.91 < np.mean(held[shrunk]) < 0.985
-    assert np.mean(error[projected]) <= np.mean(error[raw][:50])
+        for kind, errors in error.items():
+            errors.append(np.abs(kind(sums).share - shares).mean())
+    assert np.mean(error[projected]) <= np.mean(error[raw])
     assert np.mean(error[shrunk]) <= np.mean(error[projected]) * {0.028: 0.8, 0.065: 0.9}.get(mu, 1.01)
-
-
-def test_a_tenth_less_noise_than_there_is_would_be_noticed():
-    shares, sizes = truth()
-    rng = np.random.default_rng(2)
-    held = []
-    for _ in range(300):
-        sums = released(shares, sizes, 0.065, rng)
-        found = raw(sums._replace(noise=0.9 * sums.noise))
-        held.append(((found.low <= shares) & (shares <= found.high)).mean())
-    assert np.mean(held) < 0.935
 
 
 def test_sizes_use_both_of_what_was_released():
@@ -96,56 +79,46 @@ def test_no_difference_is_called_certain_where_there_is_none_and_a_real_one_is()
     for _ in range(300):
         drawn = np.array([rng.multinomial(n, shares[0]) for n in sizes]) / sizes[:, None]
         sums = released(drawn, sizes, 0.124, rng)
-        found = differences(sums, 0, 1)
+        found = compare(sums, 0, 1)
         alarms += found.certain.any()
         held.append(((found.low <= 0) & (found.high >= 0)).mean())
         drawn[0] = rng.multinomial(800, other) / 800
-        seen += differences(released(drawn, sizes, 0.124, rng), 0, 1).certain[0]
+        seen += compare(released(drawn, sizes, 0.124, rng), 0, 1).certain[0]
     assert alarms <= 0.05 * 300 + 3 * np.sqrt(0.05 * 0.95 * 300)
     assert np.mean(held) >= 0.94
     assert seen > 290
 
 
-@pytest.mark.parametrize("mu", [0.028, 0.065, 0.124, 0.237])
-def test_intervals_hold_the_difference_of_the_shares_that_texts_are_drawn_from(mu):
-    shares, _ = truth()
-    sizes, rng, held = np.full(N_GROUPS, 800), np.random.default_rng(4), []
-    for _ in range(1000):
-        drawn = shares.copy()
-        drawn[:2] = [rng.multinomial(800, share) / 800 for share in shares[:2]]
-        found, true = differences(released(drawn, sizes, mu, rng), 0, 1), shares[0] - shares[1]
-        held.append(((found.low <= true) & (true <= found.high)).mean())
-    assert abs(np.mean(held) - 0.95) < 0.005
-
-
 def test_holm_is_taken_over_all_topics():
     sums = Sums(np.array([[500.0, 300, 200], [400.0, 350, 250]]), np.array([500.0, 500.0]), 15.0, WEIGHT)
-    found = differences(sums, 0, 1)
-    from scipy.stats import norm
-
-    alone = 2 * norm.sf(np.abs(found.difference / found.standard_error))
+    found = compare(sums, 0, 1)
+    alone = []
+    for topic in range(3):  # the level at which an interval ends at 0
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            level = (low + high) / 2
+            at = compare(sums, 0, 1, level)
+            low, high = (level, high) if at.low[topic] > 0 or at.high[topic] < 0 else (low, level)
+        alone.append(1 - high)
     order = np.argsort(alone)
     expected, worst = np.empty(3), 0.0
     for rank, topic in enumerate(order):
         worst = max(worst, min(1.0, alone[topic] * (3 - rank)))
         expected[topic] = worst
-    assert np.allclose(found.p_value, expected)
+    assert np.allclose(found.p_value, expected, rtol=1e-5)
+    assert 0 < found.p_value.min() < 0.05 < found.p_value.max()
 
 
 @pytest.mark.parametrize("pace", [0.0, 0.15])
-def test_trends_hold_what_they_follow(pace):
+def test_the_line_of_a_trend_is_nearer_than_single_periods(pace):
     rng = np.random.default_rng(5)
-    held, error, plain = [], [], []
+    error, plain = [], []
     for _ in range(60):
         walk = np.exp(np.cumsum(rng.normal(0, pace, (30, 8)), 0) + rng.normal(0, 0.7, 8))
         shares = walk / walk.sum(1, keepdims=True)
         sizes = rng.integers(400, 900, 30)
         drawn = np.array([rng.multinomial(n, p) for n, p in zip(sizes, shares, strict=True)]) / sizes[:, None]
         sums = released(drawn, sizes, 0.124, rng)
-        found = trend(sums)
-        held.append(((found.low <= shares) & (shares <= found.high)).mean())
-        error.append(np.abs(found.level - shares).mean())
+        error.append(np.abs(trend(sums).level - shares).mean())
         plain.append(np.abs(projected(sums).share - shares).mean())
-    # Where nothing moves, bands that allow for movement are wider than they need to be.
-    assert 0.93 < np.mean(held) < (0.99 if pace else 0.995)
     assert np.mean(error) < 0.8 * np.mean(plain)

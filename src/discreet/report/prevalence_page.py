@@ -17,7 +17,6 @@ from discreet.privacy.accounting import events
 from discreet.privacy.units import plural
 from discreet.release.files.words import printable
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.prevalence.changes import is_flat
 from discreet.release.prevalence.shares import overall
 from discreet.report.drawings.small_multiples import difference_chart, interval_chart, line_chart
 from discreet.report.pages import content_hash, part, template
@@ -39,7 +38,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     base: list[float] = overall(release.sums).tolist()
     ordered = "freq" in release.configuration
     trend = release.trend() if ordered else None
-    flat = np.zeros(len(base), np.bool_) if trend is None else is_flat(trend)
+    flat = ~(release.moving() | release.growth().certain)
     order = np.argsort(-np.array(base), kind="stable")
     charts: list[dict[str, Any]] = []
     for topic in order.tolist():

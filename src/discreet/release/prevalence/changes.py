@@ -1,44 +1,72 @@
 r"""Differences between groups, and trends over ordered groups. Post-processing of released numbers.
 
-*Differences*: :math:`p_{ak} - p_{bk}` of the raw shares, with the noise of both and the sampling of both (how far
-shares of that many units differ by chance, at most :math:`p(1-p)/n`). The topics are tested together: p-values are
-Holm's, so that with probability ``level`` not one difference is called certain that is none.
+*Differences*: :math:`d = p_a - p_b` of the raw shares, with the noise and the chance of both. Each share has an
+interval :math:`[l, u]` for both (:func:`discreet.release.prevalence.shares.limits`), and that of the difference is
 
-*Trends*: a local level for each topic, :math:`y_t = \mu_t + e_t`, :math:`\mu_t = \mu_{t-1} + u_t`, where the
-variance of :math:`e_t` is known (noise and sampling) and that of :math:`u_t` is not: the smoother runs for each of a
-grid of variances, and the answers are averaged by how well each explains the released shares. Bands hold both
-uncertainties.
+.. math:: \left[d - \sqrt{(p_a - l_a)^2 + (u_b - p_b)^2},\; d + \sqrt{(u_a - p_a)^2 + (p_b - l_b)^2}\right],
+
+as Zou and Donner have it: variances are taken where the limits lie, which matters where groups are small. A p-value is
+found from the widest interval that does not hold 0. All that are asked for are tested together: p-values are Holm's,
+so that with probability ``level`` not one difference is called certain that is none.
+
+*Trends*: the line is a local level for each topic, :math:`y_t = \mu_t + e_t`, :math:`\mu_t = \mu_{t-1} + u_t`, where
+the variance of :math:`e_t` is known (noise and sampling) and that of :math:`u_t` is not: the smoother runs for each of
+a grid of variances, and the answers are averaged by how well each explains the released shares. It is a guess that
+leans on neighbours. The band does not: it holds each period's own share, from that period's numbers alone
+(:func:`discreet.release.prevalence.shares.drawn`), whatever the trend does; a band drawn around a smoothed line holds
+its part only where the model is true: of a month unlike its neighbours it held nothing. The line stays in its
+band.
+
+*Movement*: under one share p for all periods :math:`S_t - \hat n_t p` has mean 0 and a known variance, whether or not
+a period is empty; the sum of their squares, in parts of the variance, at the best p, is chi-square with one degree of
+freedom less than periods. Holm over topics, again.
 
 References
 ----------
 Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+Zou, Donner, "Construction of confidence limits about effect measures: a general approach", Statistics in Medicine 27,
+2008.
+Agresti, Caffo, "Simple and effective confidence intervals for proportions and differences of proportions", The
+American Statistician 54, 2000.
 Durbin, Koopman, "Time series analysis by state space methods", 2nd edition, 2012, chapter 2.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import chdtrc, ndtr, ndtri
 
-from discreet.release.prevalence.shares import Sums, group_sizes, raw, shrunk
+from discreet.release.prevalence.shares import Sums, drawn, group_sizes, limits, overall, raw, row_weight
 
-__all__ = ["Differences", "Trend", "differences", "growth", "is_flat", "sampling_error", "trend"]
+__all__ = [
+    "Differences",
+    "Trend",
+    "against_rest",
+    "compare",
+    "differences",
+    "growth",
+    "moving",
+    "sampling_error",
+    "trend",
+]
 
 Floats = NDArray[np.float64]
 #: Standard deviations of a step, as parts of the topic's overall share: from standing still to jumping.
 _PACES = np.concatenate([[0.0], np.geomspace(0.01, 2.0, 40)])
 _FLAT = 1e6
+_MOST_DEVIATIONS, _HALVINGS = 38.0, 40
 
 
 class Differences(NamedTuple):
-    """Differences of shares between two groups, an entry for each topic.
+    """Differences of shares, an entry for each topic; of several groups a row for each.
 
     Attributes
     ----------
-    difference, low, high, standard_error, p_value : arrays of shape (n_topics,)
-        ``p_value`` is Holm's, over all topics.
-    certain : array of shape (n_topics,), bool
+    difference, low, high, standard_error, p_value : arrays of shape (n_topics,) or (n_groups, n_topics)
+        ``p_value`` is Holm's, over all entries.
+    certain : array of that shape, bool
     """
 
     difference: Floats
@@ -50,7 +78,17 @@ class Differences(NamedTuple):
 
 
 class Trend(NamedTuple):
-    """Smoothed shares over ordered groups, with their bands; arrays of shape (n_groups, n_topics)."""
+    """Shares over ordered groups; arrays of shape (n_groups, n_topics).
+
+    Attributes
+    ----------
+    level : array
+        Smoothed shares.
+    low, high : arrays
+        Bands: each period's own share lies between them with the stated probability.
+    standard_error : array
+        Of each period's own share, by noise and chance.
+    """
 
     level: Floats
     low: Floats
@@ -61,31 +99,15 @@ class Trend(NamedTuple):
 def sampling_error(sums: Sums) -> Floats:
     """Return how far shares vary from one draw of that many units to the next, at most; shape (n_groups, n_topics)."""
     sizes, error = group_sizes(sums)
-    share = shrunk(sums).share  # not 0 where noise has only pushed a share below 0
-    return np.sqrt(share * (1 - share) / np.maximum(sizes, max(error, 1.0))[:, None])
+    many = np.maximum(sizes, max(error, 1.0))[:, None]
+    # One unit more on either side, as Agresti and Caffo do: a share that looks like 0 is not known to be 0.
+    share = (np.clip(sums.topics, 0.0, many) + 1) / (many + 2)
+    return np.sqrt(share * (1 - share) / many)
 
 
-def differences(sums: Sums, first: int, second: int, level: float = 0.95) -> Differences:
+def compare(sums: Sums, first: int, second: int, level: float = 0.95) -> Differences:
     """Compare two groups, all topics together."""
-    found, sampled = raw(sums), sampling_error(sums)
-    difference = found.share[first] - found.share[second]
-    error = np.sqrt(
-        found.standard_error[first] ** 2
-        + found.standard_error[second] ** 2
-        + sampled[first] ** 2
-        + sampled[second] ** 2
-    )
-    score = np.divide(
-        difference, error, out=np.zeros_like(difference), where=np.isfinite(error) & (error > 0)
-    )
-    alone = 2 * ndtr(-np.abs(score))
-    order = np.argsort(alone, kind="stable")
-    stepped = np.maximum.accumulate(alone[order] * np.arange(len(order), 0, -1))
-    p_value = np.empty_like(alone)
-    p_value[order] = np.minimum(stepped, 1.0)
-    reach = ndtri((1 + level) / 2) * error
-    low, high = np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
-    return Differences(difference, low, high, error, p_value, p_value < 1 - level)
+    return _alone(differences(_some(sums, [first]), _some(sums, [second]), level))
 
 
 def growth(sums: Sums, level: float = 0.95) -> Differences:
@@ -95,56 +117,125 @@ def growth(sums: Sums, level: float = 0.95) -> Differences:
     """
     n_groups = len(sums.topics)
     many = max(1, n_groups // 4)
-    ends = [slice(n_groups - many, None), slice(0, many)]
-    topics = np.array([sums.topics[end].sum(0) for end in ends])
-    counts = np.array([sums.counts[end].sum() for end in ends])
-    return differences(Sums(topics, counts, sums.noise * np.sqrt(many), sums.count_weight), 0, 1, level)
+    last, first = (_some(sums, range(start, start + many)) for start in (n_groups - many, 0))
+    return _alone(differences(last, first, level))
 
 
-def is_flat(found: Trend) -> NDArray[np.bool_]:
-    """Whether one constant share lies in all bands of a topic, shape (n_topics,): then nothing is seen to move."""
-    return found.low.max(0) <= found.high.min(0)
+def against_rest(sums: Sums, level: float = 0.95) -> Differences:
+    """Compare each group with all others added up, all groups and topics together."""
+    every, noise = range(len(sums.topics)), sums.noise * np.sqrt(max(len(sums.topics) - 1, 1))
+    rest = Sums(
+        sums.topics.sum(0) - sums.topics, sums.counts.sum() - sums.counts, float(noise), sums.count_weight
+    )
+    return differences(_some(sums, every, each=True), rest, level)
+
+
+def _some(sums: Sums, which: Sequence[int], *, each: bool = False) -> Sums:
+    """Add up some groups, noise included; or with ``each`` leave them apart."""
+    topics, counts = sums.topics[list(which)], sums.counts[list(which)]
+    if each:
+        return sums._replace(topics=topics, counts=counts)
+    noise = float(sums.noise * np.sqrt(len(topics)))
+    return Sums(topics.sum(0, keepdims=True), counts.sum(keepdims=True), noise, sums.count_weight)
+
+
+def _alone(found: Differences) -> Differences:
+    return Differences(*(part[0] for part in found))
+
+
+def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:
+    """Compare groups row by row, all rows and topics together."""
+    one, other = raw(first), raw(second)
+    difference = one.share - other.share
+    errors = (one.standard_error, other.standard_error, sampling_error(first), sampling_error(second))
+    error = np.sqrt(sum(part**2 for part in errors))
+
+    def bounds(z: float | Floats) -> tuple[Floats, Floats]:
+        (low, high), (other_low, other_high) = limits(first, z, chance=True), limits(second, z, chance=True)
+        down = np.hypot(one.share - low, other_high - other.share)
+        up = np.hypot(high - one.share, other.share - other_low)
+        return difference - down, difference + up
+
+    low, high = bounds(ndtri((1 + level) / 2))
+    sure, unsure = np.zeros_like(difference), np.full_like(difference, _MOST_DEVIATIONS)
+    for _ in range(_HALVINGS):
+        z = (sure + unsure) / 2
+        below, above = bounds(z)
+        apart = (below > 0) | (above < 0)
+        sure, unsure = np.where(apart, z, sure), np.where(apart, unsure, z)
+    p_value = _holm(2 * ndtr(-sure))
+    return Differences(
+        difference, np.maximum(low, -1.0), np.minimum(high, 1.0), error, p_value, p_value < 1 - level
+    )
+
+
+def _holm(alone: Floats) -> Floats:
+    """Return Holm's p-values over all entries."""
+    flat = alone.ravel()
+    order = np.argsort(flat, kind="stable")
+    stepped = np.maximum.accumulate(flat[order] * np.arange(len(order), 0, -1))
+    out = np.empty_like(flat)
+    out[order] = np.minimum(stepped, 1.0)
+    return out.reshape(alone.shape)
+
+
+def moving(sums: Sums, level: float = 0.95) -> NDArray[np.bool_]:
+    """Whether each topic's share surely differs between the groups, all topics together; shape (n_topics,)."""
+    sizes, error = group_sizes(sums)
+    n_groups, sizes = len(sizes), sizes[:, None]
+    if n_groups == 1:
+        return np.zeros(sums.topics.shape[1], np.bool_)
+    share = overall(sums)
+    noise = sums.noise**2 * (1 - 2 * row_weight(sums) * share) + (share * error) ** 2
+    variance = noise + np.maximum(sizes, 1.0) * np.maximum(share * (1 - share), 1e-12)
+    best = (sizes * sums.topics / variance).sum(0) / np.maximum((sizes**2 / variance).sum(0), 1e-300)
+    squares = ((sums.topics - sizes * best) ** 2 / variance).sum(0)
+    return _holm(np.asarray(chdtrc(n_groups - 1, squares))) < 1 - level
 
 
 def trend(sums: Sums, level: float = 0.95) -> Trend:
     """Smooth each topic's shares over the groups, which are taken in their order."""
     found, sampled = raw(sums), sampling_error(sums)
-    n_groups, n_topics = found.share.shape
     variance = np.where(np.isfinite(found.standard_error), found.standard_error**2 + sampled**2, np.inf)
-    out = np.empty((2, n_groups, n_topics))
-    for k in range(n_topics):
-        size = max(float(np.average(found.share[:, k])), 1 / n_topics / 10)
-        fits = [_smooth(found.share[:, k], variance[:, k], (pace * size) ** 2) for pace in _PACES]
-        weight = np.exp(np.array([fit[2] for fit in fits]) - max(fit[2] for fit in fits))
-        weight /= weight.sum()
-        means = np.array([fit[0] for fit in fits])
-        out[0, :, k] = weight @ means
-        out[1, :, k] = weight @ (np.array([fit[1] for fit in fits]) + (means - out[0, :, k]) ** 2)
-    error = np.sqrt(out[1])
-    reach = ndtri((1 + level) / 2) * error
-    clipped = np.clip(out[0], 0.0, 1.0)
-    return Trend(clipped, np.clip(out[0] - reach, 0.0, 1.0), np.clip(out[0] + reach, 0.0, 1.0), error)
+    size = np.maximum(found.share.mean(0), 0.1 / found.share.shape[1])
+    means, likelihood = _smooth(found.share, variance, (_PACES[:, None] * size) ** 2)
+    weight = np.exp(likelihood - likelihood.max(0))
+    smoothed = (weight * means).sum(1) / weight.sum(0)
+    held, asked = drawn(sums), drawn(sums, level)
+    return Trend(np.clip(smoothed, held.low, held.high), asked.low, asked.high, asked.standard_error)
 
 
-def _smooth(values: Floats, variance: Floats, step: float) -> tuple[Floats, Floats, float]:
-    """Kalman filter and smoother of one local level: means, variances and the log likelihood."""
+def _smooth(values: Floats, variance: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """Kalman filter and smoother of local levels, for several variances of a step.
+
+    Parameters
+    ----------
+    values, variance : arrays of shape (n_groups, n_topics)
+        A variance of inf: nothing is known there.
+    step : array of shape (n_steps, n_topics)
+
+    Returns
+    -------
+    means : array of shape (n_groups, n_steps, n_topics)
+    likelihood : array of shape (n_steps, n_topics)
+        Its logarithm.
+    """
     n = len(values)
-    mean, spread = np.empty(n), np.empty(n)
-    before_mean, before_spread = np.empty(n), np.empty(n)
-    level, width, likelihood, seen = 0.0, _FLAT, 0.0, False
+    mean, spread, guess, width = (np.empty((n, *step.shape)) for _ in range(4))
+    likelihood, seen = np.zeros(step.shape), np.zeros(step.shape[1], np.bool_)
     for t in range(n):
-        width += step if t else 0.0
-        before_mean[t], before_spread[t] = level, width
-        if np.isfinite(variance[t]):
-            total = width + variance[t]
-            gain, surprise = (width / total, values[t] - level) if total > 0 else (1.0, values[t] - level)
-            if seen and total > 0:  # the first value only says where the series begins
-                likelihood -= 0.5 * (np.log(total) + surprise**2 / total)
-            seen = True
-            level, width = level + gain * surprise, width * (1 - gain)
-        mean[t], spread[t] = level, width
+        guess[t], width[t] = (mean[t - 1], spread[t - 1] + step) if t else (0.0, _FLAT)
+        total, surprise = width[t] + variance[t], values[t] - guess[t]
+        told = np.isfinite(total) & (total > 0)
+        gain = np.where(told, width[t] / np.where(told, total, 1.0), np.isfinite(total))
+        fit = np.log(np.where(told, total, 1.0)) + np.where(
+            told, surprise**2 / np.where(told, total, 1.0), 0.0
+        )
+        likelihood -= 0.5 * np.where(seen, fit, 0.0)  # the first value only says where the series begins
+        seen |= np.isfinite(variance[t])
+        mean[t], spread[t] = guess[t] + gain * surprise, width[t] * (1 - gain)
     for t in range(n - 2, -1, -1):
-        pull = spread[t] / before_spread[t + 1] if before_spread[t + 1] > 0 else 0.0
-        mean[t] += pull * (mean[t + 1] - before_mean[t + 1])
-        spread[t] += pull**2 * (spread[t + 1] - before_spread[t + 1])
-    return mean, np.maximum(spread, 0.0), likelihood
+        wide = width[t + 1] > 0
+        pull = np.where(wide, spread[t] / np.where(wide, width[t + 1], 1.0), 0.0)
+        mean[t] += pull * (mean[t + 1] - guess[t + 1])
+    return mean, likelihood

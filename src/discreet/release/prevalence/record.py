@@ -20,7 +20,16 @@ from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.booking.promised import NumbersRelease
-from discreet.release.prevalence.changes import Differences, Trend, differences, growth, sampling_error, trend
+from discreet.release.prevalence.changes import (
+    Differences,
+    Trend,
+    against_rest,
+    compare,
+    growth,
+    moving,
+    sampling_error,
+    trend,
+)
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
 
@@ -117,8 +126,8 @@ class PrevalenceRelease(NumbersRelease):
         Parameters
         ----------
         kind : {"projected", "shrunk", "raw"}, default "projected"
-            See :mod:`discreet.release.prevalence.shares`. The intervals of "projected" and "raw" hold the true share
-            of each cell with probability ``level``; those of "shrunk" hold ``level`` of all cells together.
+            See :mod:`discreet.release.prevalence.shares`. All have the same intervals, which hold the exact share of
+            each cell, of the documents at hand, with probability ``level``.
         level : float, default 0.95
         """
         if kind not in _KINDS:
@@ -163,7 +172,7 @@ class PrevalenceRelease(NumbersRelease):
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
-        return differences(self.sums, self._index(first), self._index(second), _level(level))
+        return compare(self.sums, self._index(first), self._index(second), _level(level))
 
     def growth(self, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in the last quarter of the groups than in the first.
@@ -173,8 +182,19 @@ class PrevalenceRelease(NumbersRelease):
         return growth(self.sums, _level(level))
 
     def trend(self, *, level: float = 0.95) -> Trend:
-        """Return the shares smoothed over the groups in their order, with bands."""
+        """Return the shares smoothed over the groups in their order, with a band for each period's own share."""
         return trend(self.sums, _level(level))
+
+    def against_rest(self, *, level: float = 0.95) -> Differences:
+        """Return how much more of each topic there is in each group than in all the others together.
+
+        Arrays of shape (n_groups, n_topics); all groups and topics are tested together.
+        """
+        return against_rest(self.sums, _level(level))
+
+    def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
+        """Whether each topic's share surely differs from group to group, shape (n_topics,); all tested together."""
+        return moving(self.sums, _level(level))
 
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.

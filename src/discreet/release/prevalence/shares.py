@@ -17,15 +17,22 @@ Estimates of the shares:
 * ``projected``: the nearest point of the simplex.
 * ``shrunk``: the posterior mean under a prior on the lift of a share over the topic's overall share. The prior is
   found from all released cells together (nonparametric maximum likelihood on a grid), so rows that noise moves
-  apart are drawn together and those that differ stand. Its intervals are those of the posterior: of all cells, about
-  the stated part is held, not of each.
+  apart are drawn together and those that differ stand. No share is drawn out of its own 95 % interval ("limited
+  translation"): where the numbers of a cell speak against what the others suggest, they prevail.
 * ``corrected``: for what fold-in does to short documents, see :mod:`discreet.release.prevalence.response`.
+
+*Why shrunk shares have the intervals of raw ones.* A posterior holds its part of the cells only if the prior is the
+true one. What is found from a few hundred noisy cells is not, and its intervals held 62 to 98 % of all cells where they
+said 95, and of single cells anything. Nor is there much to gain: an interval that holds each cell, whatever its share,
+is on average no shorter than 85 % of the plain one even where the guess is right (Pratt; with 95 %, Gaussian noise).
 
 References
 ----------
 Fieller, "Some problems in interval estimation", JRSS B 16, 1954. Duchi, Shalev-Shwartz, Singer, Chandra, "Efficient
 projections onto the l1-ball", ICML 2008 (projection on the simplex). Koenker, Mizera, "Convex optimization, shape
-constraints, compound decisions, and empirical Bayes rules", JASA 109, 2014.
+constraints, compound decisions, and empirical Bayes rules", JASA 109, 2014. Efron, Morris, "Limiting the risk of Bayes
+and empirical Bayes estimators", part II, JASA 67, 1972. Pratt, "Length of confidence intervals", JASA 56, 1961. Wilson,
+"Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
 """
 
 from typing import NamedTuple
@@ -34,14 +41,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-__all__ = ["Shares", "Sums", "corrected", "group_sizes", "projected", "raw", "shrunk"]
+__all__ = [
+    "Shares",
+    "Sums",
+    "corrected",
+    "drawn",
+    "group_sizes",
+    "limits",
+    "overall",
+    "projected",
+    "raw",
+    "row_weight",
+    "shrunk",
+]
 
 Floats = NDArray[np.float64]
 #: Lifts of a share over the topic's overall share: none, and from a thirtieth to thirty-fold.
 _LIFTS = np.concatenate([[0.0], np.geomspace(1 / 32, 32, 241)])
 _STEPS = 20
 #: What was found on a grid is spread over neighbouring lifts (a quarter up or down), and a little over all: a prior
-#: of few sharp points would make intervals too short.
+#: of few sharp points, found from few cells, would draw too much.
 _SPREAD, _EVERYWHERE = 0.5, 0.03
 
 
@@ -71,7 +90,8 @@ class Shares(NamedTuple):
     Attributes
     ----------
     share, low, high, standard_error : arrays of shape (n_groups, n_topics)
-        The interval is about the groups' own documents: it holds the uncertainty of the privacy noise.
+        The interval is about the groups' own documents: it holds the uncertainty of the privacy noise (that of
+        :func:`drawn` of chance, too).
     """
 
     share: Floats
@@ -83,7 +103,7 @@ class Shares(NamedTuple):
 def group_sizes(sums: Sums) -> tuple[Floats, float]:
     """Return the number of units in each group, and the standard error of each of these numbers."""
     n_topics, c = sums.topics.shape[1], sums.count_weight
-    weight = _row_weight(sums)
+    weight = row_weight(sums)
     sizes = weight * sums.topics.sum(1) + (1 - weight) * sums.counts / c
     return sizes, sums.noise / np.sqrt(1 / n_topics + c * c)
 
@@ -95,6 +115,27 @@ def raw(sums: Sums, level: float = 0.95) -> Shares:
     """
     n_topics = sums.topics.shape[1]
     return _ratios(sums, sums.topics, np.ones(n_topics), np.ones(n_topics), level)
+
+
+def drawn(sums: Sums, level: float = 0.95) -> Shares:
+    """Return raw shares with intervals about what each group's documents are drawn from: noise and chance."""
+    sizes, _ = group_sizes(sums)
+    found, many = raw(sums, level), np.maximum(sizes, 1.0)[:, None]
+    low, high = limits(sums, float(ndtri((1 + level) / 2)), chance=True)
+    share = np.clip(found.share, 0.0, 1.0)
+    error = np.sqrt(found.standard_error**2 + share * (1 - share) / many)
+    return Shares(found.share, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), error)
+
+
+def limits(sums: Sums, z: float | Floats, *, chance: bool = False) -> tuple[Floats, Floats]:
+    r"""Return the raw shares that lie z standard deviations off the released numbers; -inf and inf for empty groups.
+
+    With ``chance`` they are about what documents are drawn from. The total of n documents drawn with share p varies
+    with a variance of at most :math:`n p (1 - p)`, which it has where each document is of one topic. Added to that of
+    the noise it leaves Fieller's equation quadratic in p; without noise, its solutions are Wilson's interval.
+    """
+    n_topics = sums.topics.shape[1]
+    return _limits(sums, sums.topics, np.ones(n_topics), np.ones(n_topics), z, chance=chance)
 
 
 def corrected(sums: Sums, undo: Floats, level: float = 0.95) -> Shares:
@@ -120,18 +161,27 @@ def _ratios(sums: Sums, totals: Floats, spread: Floats, common: Floats, level: f
     sizes, error = group_sizes(sums)
     safe = np.where(sizes > 0, sizes, np.inf)[:, None]
     share = np.where(sizes[:, None] > 0, totals / safe, overall(sums))
-    weight, s2 = _row_weight(sums) * common, sums.noise**2
-    variance = np.maximum(s2 * (spread - 2 * share * weight) + (share * error) ** 2, 0.0)
+    weight = row_weight(sums) * common
+    variance = np.maximum(sums.noise**2 * (spread - 2 * share * weight) + (share * error) ** 2, 0.0)
     deviation = np.where(sizes[:, None] > 0, np.sqrt(variance) / safe, np.inf)
-    z2 = float(ndtri((1 + level) / 2)) ** 2
-    a = (sizes**2 - z2 * error**2)[:, None]
-    b = totals * sizes[:, None] - z2 * weight * s2
-    root = np.sqrt(np.maximum(b**2 - a * (totals**2 - z2 * s2 * spread), 0.0))
-    known = (a > 0) & (sizes[:, None] > 0)
-    divisor = np.where(known, a, 1.0)
-    low = np.where(known, (b - root) / divisor, 0.0)
-    high = np.where(known, (b + root) / divisor, 1.0)
+    low, high = _limits(sums, totals, spread, common, float(ndtri((1 + level) / 2)))
     return Shares(share, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), deviation)
+
+
+def _limits(
+    sums: Sums, totals: Floats, spread: Floats, common: Floats, z: float | Floats, chance: bool = False
+) -> tuple[Floats, Floats]:
+    """Solve Fieller's equation: shares p whose totals lie z standard deviations off p times the size."""
+    sizes, error = group_sizes(sums)
+    weight, s2, z2 = row_weight(sums) * common, sums.noise**2, z**2
+    sampled = z2 * np.maximum(sizes, 0.0)[:, None] if chance else 0.0
+    there = sizes[:, None] ** 2 - z2 * error**2
+    known = (there > 0) & (sizes[:, None] > 0)
+    a = there + sampled
+    b = totals * sizes[:, None] - z2 * weight * s2 + sampled / 2
+    root = np.sqrt(np.maximum(b**2 - a * (totals**2 - z2 * s2 * spread), 0.0))
+    divisor = np.where(known, a, 1.0)
+    return np.where(known, (b - root) / divisor, -np.inf), np.where(known, (b + root) / divisor, np.inf)
 
 
 def overall(sums: Sums) -> Floats:
@@ -147,38 +197,32 @@ def projected(sums: Sums, level: float = 0.95) -> Shares:
 
 
 def shrunk(sums: Sums, level: float = 0.95) -> Shares:
-    """Return posterior means under a prior that all cells suggest together, and intervals of the posterior."""
+    """Return posterior means under a prior that all cells suggest together; intervals and errors of the raw shares."""
+    found, held = raw(sums, level), raw(sums)
     if sums.noise == 0:
-        return projected(sums, level)
+        return found._replace(share=_on_simplex(found.share))
     sizes, error = group_sizes(sums)
     sizes = np.maximum(sizes, error)
     base = np.maximum(overall(sums), 1e-9)
     expected = sizes[:, None] * base
     # Cells that tell much take part in finding the prior as the others do: each is one draw from it.
     # The size of the group is known from the same noisy numbers: its error is part of each cell's.
-    weight, likely = _row_weight(sums), np.clip(raw(sums).share, 0.0, 1.0)
+    weight, likely = row_weight(sums), np.clip(found.share, 0.0, 1.0)
     spread = np.sqrt(sums.noise**2 * (1 - 2 * likely * weight) + (likely * error) ** 2)
     distance = (sums.topics[:, :, None] - expected[:, :, None] * _LIFTS) / spread[:, :, None]
     log_fit = -0.5 * distance**2
     fit = np.exp(log_fit - log_fit.max(2, keepdims=True)).reshape(-1, len(_LIFTS))
     prior = np.full(len(_LIFTS), 1 / len(_LIFTS))
     for _ in range(_STEPS):
-        posterior = fit * prior
-        prior = (posterior / posterior.sum(1, keepdims=True)).mean(0)
-    posterior = fit * _spread(prior)
-    posterior = (posterior / posterior.sum(1, keepdims=True)).reshape(distance.shape)
-    lift = posterior @ _LIFTS
-    deviation = np.sqrt(np.maximum(posterior @ _LIFTS**2 - lift**2, 0.0)) * base
-    share = lift * base
-    scale = share.sum(1, keepdims=True)
-    cumulated = posterior.cumsum(2)
-    edge = (1 - level) / 2
-    # One point of the grid further out on either side: a quantile lies somewhere between two points.
-    low = _LIFTS[np.maximum(np.argmax(cumulated >= edge, 2) - 1, 0)] * base
-    high = _LIFTS[np.minimum(np.argmax(cumulated >= 1 - edge, 2) + 1, len(_LIFTS) - 1)] * base
-    return Shares(
-        share / scale, np.clip(low / scale, 0.0, 1.0), np.clip(high / scale, 0.0, 1.0), deviation / scale
-    )
+        prior = _posterior(fit, prior).mean(0)
+    posterior = _posterior(fit, _spread(prior))
+    share = (posterior @ _LIFTS).reshape(expected.shape) * base
+    return found._replace(share=_within(share / share.sum(1, keepdims=True), held.low, held.high))
+
+
+def _posterior(fit: Floats, prior: Floats) -> Floats:
+    weighted = fit * prior
+    return weighted / weighted.sum(1, keepdims=True)
 
 
 def _spread(prior: Floats) -> Floats:
@@ -189,7 +233,18 @@ def _spread(prior: Floats) -> Floats:
     return (1 - _EVERYWHERE) * wide + _EVERYWHERE / len(prior)
 
 
-def _row_weight(sums: Sums) -> float:
+def _within(rows: Floats, low: Floats, high: Floats) -> Floats:
+    """Move each row as little as can be into its bounds, so that it still sums to 1: shifted by one number, and cut."""
+    down, up = -np.ones(len(rows)), np.ones(len(rows))
+    for _ in range(60):
+        shift = (down + up) / 2
+        over = np.clip(rows + shift[:, None], low, high).sum(1) > 1
+        down, up = np.where(over, down, shift), np.where(over, shift, up)
+    return np.clip(rows + up[:, None], low, high)
+
+
+def row_weight(sums: Sums) -> float:
+    """Return w: what the sum of a row weighs in the size of its group."""
     return 1 / (1 + sums.topics.shape[1] * sums.count_weight**2)
 
 
