@@ -24,7 +24,7 @@ from discreet.central.rounds.units import group_units
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
-from discreet.privacy.noise.bernoulli import bernoulli
+from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS
 
@@ -59,7 +59,7 @@ def sampled(counts, owners=None, chosen=None, n_jobs=None, settings=None):
     settings = settings or make()
     units = group_units(counts, owners)
     everyone = np.ones(units.n_units, bool) if chosen is None else chosen
-    return dpsvi._sampled_sum(
+    return dpsvi._sum_of_chosen(
         units, everyone, parameters(counts.shape[1]), settings, bound_of(settings), n_jobs
     )
 
@@ -166,20 +166,25 @@ def test_noise_has_the_promised_scale_and_each_round_its_own(monkeypatch):
 def test_samples_are_poisson_and_new_in_every_round(monkeypatch):
     drawn = []
 
-    def spy(rate, size, stream):
-        coins = bernoulli(rate, size, stream)
-        drawn.append((rate, coins))
-        return coins
+    class Spy(Coins):
+        def __init__(self, rate, stream):
+            super().__init__(rate, stream)
+            self.rate = rate
+
+        def toss(self, first, n):
+            coins = super().toss(first, n)
+            drawn.append((self.rate, coins))
+            return coins
 
     entered = []
-    honest = dpsvi._sampled_sum
+    honest = dpsvi._sum_of_chosen
 
     def summed(units, chosen, *others):
         entered.append(int(chosen.sum()))
         return honest(units, chosen, *others)
 
-    monkeypatch.setattr(dpsvi, "bernoulli", spy)
-    monkeypatch.setattr(dpsvi, "_sampled_sum", summed)
+    monkeypatch.setattr(dpsvi, "Coins", Spy)
+    monkeypatch.setattr(dpsvi, "_sum_of_chosen", summed)
     steps(random_counts(4000, 3, 9), make(sampling_rate=0.2), 4)
     sizes = [int(coins.sum()) for _, coins in drawn]
     assert entered == sizes
@@ -189,9 +194,22 @@ def test_samples_are_poisson_and_new_in_every_round(monkeypatch):
     assert independent(drawn[0][1].astype(float), drawn[1][1].astype(float)) > 1e-3
 
 
+def test_units_that_say_the_same_have_different_coins(monkeypatch):
+    entered = []
+    honest = dpsvi._sum_of_chosen
+
+    def summed(units, chosen, *others):
+        entered.append(chosen)
+        return honest(units, chosen, *others)
+
+    monkeypatch.setattr(dpsvi, "_sum_of_chosen", summed)
+    steps(csr(np.ones((4000, 3), int)), make(sampling_rate=0.5), 1)
+    assert abs(int(entered[0].sum()) - 2000) < 5 * math.sqrt(1000)
+
+
 def test_an_empty_sample_is_noised_and_booked(monkeypatch):
     passed = recorded(monkeypatch)
-    monkeypatch.setattr(dpsvi, "bernoulli", lambda rate, size, stream: np.zeros(size, bool))
+    monkeypatch.setattr(Coins, "toss", lambda self, first, n: np.zeros(n, bool))
     settings = make()
     _, reservation = steps(random_counts(30, 200, 10), settings, 2)
     for _, total, noisy in passed:

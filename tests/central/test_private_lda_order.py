@@ -8,7 +8,6 @@ from tests.naive.central_checks import block_corpus, csr
 from tests.naive.private_lda import make
 
 from discreet import PrivateLDA
-from discreet.central.rounds.units import content_order, group_units
 from discreet.errors import CorpusError
 
 COUNTS, _ = block_corpus(400, seed=3)
@@ -16,8 +15,6 @@ OWNERS = np.random.default_rng(1).integers(0, 150, 400)
 KINDS = {
     "full batch": {},
     "no privacy": {"epsilon": np.inf},
-    "DP-SVI": {"sampling_rate": 0.3, "n_rounds": 4},
-    "DP-SVI without privacy": {"sampling_rate": 0.3, "n_rounds": 4, "epsilon": np.inf},
 }
 
 
@@ -52,36 +49,18 @@ def test_same_bytes_for_any_order_sharding_and_threads(kind, owned):
     assert bytes_of(COUNTS, owners, **{**KINDS[kind], "random_state": 6}) != reference or "no privacy" in kind
 
 
-def coins_by_position(units):
-    """Planted: what DP-SVI would do if each unit had the coin of its place in the corpus."""
-    return np.arange(units.n_units)
-
-
-def test_coins_by_position_are_caught(monkeypatch):
-    order = np.random.default_rng(2).permutation(400)
-    monkeypatch.setattr("discreet.central.dp_svi.content_order", coins_by_position)
-    assert bytes_of(COUNTS[order], None, **KINDS["DP-SVI"]) != bytes_of(COUNTS, None, **KINDS["DP-SVI"])
-
-
+@pytest.mark.parametrize("epsilon", [3.0, np.inf])
 @pytest.mark.parametrize("owned", [False, True])
-def test_content_order_is_a_permutation_that_follows_content(owned):
-    counts = csr(np.random.default_rng(4).poisson(0.3, (300, 6)))  # many equal documents, some empty
-    owners = np.random.default_rng(5).integers(0, 60, 300) if owned else None
-
-    def in_order(counts, owners):
-        units = group_units(counts, owners)
-        places = content_order(units)
-        assert sorted(places.tolist()) == list(range(units.n_units))
-        documents = [counts[row].toarray().tobytes() for row in range(counts.shape[0])]
-        groups = (
-            [[i] for i in range(len(documents))]
-            if owners is None
-            else [np.flatnonzero(owners == owner).tolist() for owner in np.unique(owners)]
-        )
-        return [sorted(documents[i] for i in groups[place]) for place in places]
-
-    order = np.random.default_rng(6).permutation(300)
-    assert in_order(counts, owners) == in_order(counts[order], owners[order] if owned else None)
+def test_sampled_rounds_give_the_same_bytes_for_any_threads(owned, epsilon):
+    """Their coins go by the number of a unit, so that the order of documents counts, or of authors."""
+    owners = OWNERS if owned else None
+    how = {"sampling_rate": 0.3, "n_rounds": 4, "epsilon": epsilon}
+    reference = bytes_of(COUNTS, owners, **how)
+    assert bytes_of(COUNTS, owners, 2, **how) == bytes_of(COUNTS, owners, 4, **how) == reference
+    order = np.random.default_rng(2).permutation(400)
+    turned = bytes_of(COUNTS[order], owners[order] if owned else None, **how)
+    assert (turned == reference) == owned  # documents of an author are put in order
+    assert bytes_of(COUNTS, owners, **{**how, "random_state": 6}) != reference
 
 
 @pytest.mark.parametrize("kind", [list, lambda owners: np.array(owners, dtype=object), pd.Series])

@@ -199,13 +199,31 @@ def test_moments_over_shards(tmp_path, owned, epsilon):
     assert digest(models[0].components_) == digest(models[1].components_)
 
 
-def test_models_that_need_memory_take_shards_too(tmp_path):
-    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
-    models = [
-        PrivateSVILDA(K, sampling_rate=0.3, n_rounds=3, epsilon=4.0, random_state=0).fit(X)
-        for X in (corpus(), shards)
-    ]
-    assert digest(models[0].components_) == digest(models[1].components_)
+def sampled_rounds(X, owned=False, **how):
+    unit = "author" if owned else "document"
+    model = PrivateSVILDA(
+        K, sampling_rate=0.3, n_rounds=3, epsilon=4.0, privacy_unit=unit, random_state=0, **how
+    )
+    return digest(model.fit(X).components_)
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_sampled_rounds_over_shards(tmp_path, owned):
+    """A unit's coin goes by its number in the corpus, so that shards do not matter."""
+    expected = sampled_rounds(corpus(owned), owned)
+    for size, n_jobs in ((100, 1), (777, 2), (10_000, 4)):
+        shards = write_shards(corpus(owned), tmp_path / f"{size}", shard_documents=size)
+        assert sampled_rounds(shards, owned, n_jobs=n_jobs) == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sampled_rounds_on_a_cluster_whose_workers_are_killed(tmp_path):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
+    with local_cluster(2) as client:
+        killer = Killer(client, [("training rounds", 1)])
+        found = sampled_rounds(shards, engine=DaskEngine(client), callback=killer)
+    assert found == sampled_rounds(corpus())
+    assert killer.seen
 
 
 @pytest.mark.parametrize("owned", [False, True])

@@ -1,5 +1,6 @@
 """Coins: exact probabilities, the same toss by toss as the slow twin."""
 
+import copy
 import math
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from tests.naive.fake_words import FakeStream
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import SecureStream, bernoulli
+from discreet.privacy.noise.bernoulli import Coins
 
 N = 1_000_000
 
@@ -101,3 +103,22 @@ def test_wrong_parameters_are_refused():
             bernoulli(wrong, 3, SecureStream(1))
     with pytest.raises(TypeError):
         bernoulli("1/2", 3, SecureStream(1))
+
+
+def test_numbered_coins_are_those_of_one_array_wherever_they_are_tossed():
+    n = 3 * samplers.BLOCK + 100
+    coins, expected = Coins(0.3, SecureStream(5)), bernoulli(0.3, n, SecureStream(5))
+    assert np.array_equal(coins.toss(0, n), expected)
+    for first, size in (
+        (0, 0),
+        (7, 1),
+        (samplers.BLOCK - 1, 2),
+        (samplers.BLOCK, samplers.BLOCK),
+        (100, 20_000),
+    ):
+        assert np.array_equal(coins.toss(first, size), expected[first : first + size])
+    sent = copy.deepcopy(coins)  # as it would be sent
+    assert np.array_equal(sent.toss(500, n - 500), expected[500:])
+    assert not np.array_equal(Coins(0.3, SecureStream(6)).toss(0, n), expected)
+    with pytest.raises(ParameterError, match="from 0 to 1"):
+        Coins(1.5, SecureStream(5))

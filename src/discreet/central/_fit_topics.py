@@ -287,9 +287,9 @@ def estimators(
         engine=engine,
         **both,
     )
-    of_topics |= {"epsilon": epsilon, "delta": delta, **both}
+    of_topics |= {"epsilon": epsilon, "delta": delta, "engine": engine, **both}
     if sampling_rate == 1 or not _OWN["sampling_rate"].holds(sampling_rate):
-        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors, "engine": engine}
+        of_topics |= {"allow_unlearnable": allow_unlearnable, "word_vectors": word_vectors}
         topics = PrivateLDA(n_topics, **of_topics)
     else:
         if word_vectors is not None:

@@ -1,8 +1,9 @@
 r"""DP-SVI: stochastic variational inference with a Poisson sample, clipped statistics and Gaussian noise each round.
 
 The algorithm of Park, Foulds, Chaudhuri and Welling, made right. In each of T rounds every unit enters with
-probability q, by an exact coin of its own. For its documents the variational E-step runs with the current
-topics; the unit's statistic
+probability q, by an exact coin of its own, which is that of its number in the corpus: units that say the same have
+different coins, and where documents lie in shards, whoever reads a shard tosses the coins of its units. For the
+documents of a unit that enters the variational E-step runs with the current topics; the unit's statistic
 
 .. math:: s_{wk} = \sum_d c_{dw}\, r_{dwk}
 
@@ -16,7 +17,9 @@ Guarantee
 *Unit, neighbours*: a document, or all documents of an author, added or removed.
 *Released*: the noisy sums (hence lambda). *Sensitivity*: B in L2, because each *unit* is clipped, before the
 sum, and the sum is divided by the expected size, never by the realised one. *Event*: T Poisson-sampled
-Gaussian events. An empty sample is noised and booked like any other.
+Gaussian events: coins are independent of one another, of the units and of the noise, so that the other units are
+sampled as they would be without one (they get other numbers, and coins of the same law). The key of a round's coins is
+as secret as who was sampled. An empty sample is noised and booked like any other.
 
 References
 ----------
@@ -31,18 +34,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.thread_sums import sum_over_pieces
-from discreet.central.rounds.units import Units, content_order
+from discreet.central.rounds.units import Units
 from discreet.central.start.denoise import posterior_mean
 from discreet.lda.variational.digamma import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism
-from discreet.privacy.noise.bernoulli import bernoulli
+from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["Settings", "State", "init", "noise_in_topics", "step"]
+__all__ = ["Settings", "State", "init", "noise_in_topics", "sampled_sum", "step"]
 
 Floats = NDArray[np.float64]
 _STEPS = 50
@@ -90,7 +94,7 @@ def init(n_words: int, settings: Settings, stream: SecureStream) -> State:
 
 def step(
     state: State,
-    units: Units,
+    units: Units | ShardedUnits,
     settings: Settings,
     stream: SecureStream,
     reservation: Reservation,
@@ -105,9 +109,8 @@ def step(
     )
     name = f"round {state.round}"
     rate = settings.sampling_rate
-    chosen = np.empty(units.n_units, np.bool_)
-    chosen[content_order(units)] = bernoulli(rate, units.n_units, stream.spawn(f"{name}, sample"))
-    total = _sampled_sum(units, chosen, state.topics, settings, bound, n_jobs)
+    coins = Coins(rate, stream.spawn(f"{name}, sample"))
+    total = sampled_sum(units, coins, state.topics, settings, bound, n_jobs)
     mechanism = GaussianMechanism(bound, settings.noise_multiplier, rate)
     noisy = mechanism.release(
         BoundedSum(total, bound), stream.spawn(f"{name}, noise"), reservation, n_jobs=n_jobs
@@ -137,7 +140,22 @@ def noise_in_topics(state: State) -> Floats:
     return np.sqrt(state.variance).T / state.topics.sum(0)[:, None]
 
 
-def _sampled_sum(
+def sampled_sum(
+    units: Units | ShardedUnits,
+    coins: Coins,
+    topics: Floats,
+    settings: Settings,
+    bound: Bound,
+    n_jobs: int | None = None,
+) -> NDArray[np.int64]:
+    """Return the sum over the units that enter of their clipped statistics, shape (n_words, n_topics)."""
+    if isinstance(units, ShardedUnits):
+        return units.sum(sampled_sum, coins, topics, settings, bound)
+    chosen = coins.toss(units.first, units.n_units)
+    return _sum_of_chosen(units, chosen, topics, settings, bound, n_jobs)
+
+
+def _sum_of_chosen(
     units: Units,
     chosen: NDArray[np.bool_],
     topics: Floats,

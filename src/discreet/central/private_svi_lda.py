@@ -7,10 +7,12 @@ import math
 from typing import Any
 
 from discreet._progress import Callback, steps
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, number, optional, rules, whole
+from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, number, optional, rules, whole
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.rounds.units import group_units
+from discreet.central.rounds.sharded_units import ShardedUnits, units_of
+from discreet.central.rounds.units import Units
+from discreet.engines import Engine
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
@@ -62,6 +64,8 @@ class PrivateSVILDA(PrivateTopicModel):
         one.
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
+    engine : Engine, optional
+        Who goes through a corpus in shards, as for :class:`~discreet.central.PrivateLDA`.
 
     Attributes
     ----------
@@ -74,7 +78,8 @@ class PrivateSVILDA(PrivateTopicModel):
 
     Notes
     -----
-    *Guarantee*, booking and ledgers: as for :class:`~discreet.central.PrivateLDA`.
+    *Guarantee*, booking and ledgers: as for :class:`~discreet.central.PrivateLDA`. Under a seed the same bytes come of
+    the same order of documents (of authors), for any shards.
 
     Examples
     --------
@@ -112,7 +117,9 @@ class PrivateSVILDA(PrivateTopicModel):
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
+    _in_shards = True
 
     def __init__(
         self,
@@ -135,6 +142,7 @@ class PrivateSVILDA(PrivateTopicModel):
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
         callback: Callback | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.n_topics = n_topics
         self.epsilon = epsilon
@@ -154,6 +162,7 @@ class PrivateSVILDA(PrivateTopicModel):
         self.n_jobs = n_jobs
         self.ledger = ledger
         self.callback = callback
+        self.engine = engine
 
     @classmethod
     def park2016(cls, n_topics: int = 50, *, corrected: bool = False, **changes: Any) -> "PrivateSVILDA":
@@ -200,7 +209,16 @@ class PrivateSVILDA(PrivateTopicModel):
         return "topics", [f"{self.n_topics} topics"]
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
-        units = group_units(data.counts, data.authors)
+        with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
+            state = self._rounds(units, booking)
+        return Fitted(
+            topic_word=rows_of(state.topics),
+            topic_weight=state.topics.sum(0) / state.topics.sum(0).sum(),
+            word_weight=state.topics.sum(1) / state.topics.sum(),
+            topic_word_noise=dp_svi.noise_in_topics(state),
+        )
+
+    def _rounds(self, units: Units | ShardedUnits, booking: Booking) -> dp_svi.State:
         stream = SecureStream(self.random_state).spawn("topics")
         settings = dp_svi.Settings(
             self.n_topics,
@@ -217,9 +235,4 @@ class PrivateSVILDA(PrivateTopicModel):
         state = dp_svi.init(units.n_words, settings, stream)
         for _ in steps(self.callback, "training rounds", self._total_rounds()):
             state = dp_svi.step(state, units, settings, stream, booking.reservation, self.n_jobs)
-        return Fitted(
-            topic_word=rows_of(state.topics),
-            topic_weight=state.topics.sum(0) / state.topics.sum(0).sum(),
-            word_weight=state.topics.sum(1) / state.topics.sum(),
-            topic_word_noise=dp_svi.noise_in_topics(state),
-        )
+        return state

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-
-__all__ = ["Units", "content_order", "group_units"]
+__all__ = ["Units", "group_units"]
 
 
 class Units(NamedTuple):
@@ -88,42 +86,3 @@ def _by_owner_and_content(counts: Any, owners: NDArray[np.int64]) -> NDArray[np.
         if stop - start > 1:
             order[start:stop] = sorted(order[start:stop].tolist(), key=content)
     return order
-
-
-def content_order(units: Units) -> NDArray[np.int64]:
-    """Return the units in an order that depends on their content alone, shape (n_units,).
-
-    Whatever is dealt out to units one by one (the coins of a sample) is dealt in this order, so that a seeded run
-    gives the same bytes for any order in which the corpus came. Units of equal content may swap places, which
-    changes nothing. The order is that of a 64-bit hash: should two different units share one, only the
-    repeatability of seeded runs is at stake, not the guarantee.
-    """
-    hashes = np.empty(units.n_units, np.uint64)
-    _hash_units(units.starts, units.indptr, units.words, units.counts, hashes)
-    return np.argsort(hashes, kind="stable")
-
-
-@kernel()
-def _hash_units(
-    starts: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    words: NDArray[np.int32],
-    counts: NDArray[np.float32],
-    out: NDArray[np.uint64],
-) -> None:
-    for unit in range(len(out)):
-        value = np.uint64(starts[unit + 1] - starts[unit])
-        for document in range(starts[unit], starts[unit + 1]):
-            value = _mix(value, np.uint64(indptr[document + 1] - indptr[document]))
-            for i in range(indptr[document], indptr[document + 1]):
-                value = _mix(value, (np.uint64(words[i]) << np.uint64(32)) | np.uint64(counts[i]))
-        out[unit] = value
-
-
-@kernel()
-def _mix(value: np.uint64, more: np.uint64) -> np.uint64:
-    """One step of a multiply-and-shift hash (the constants are those of SplitMix64)."""
-    value = (value ^ more) + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))

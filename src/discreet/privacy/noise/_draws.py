@@ -48,6 +48,7 @@ __all__ = [
     "FixedScale",
     "as_scale",
     "fill",
+    "fill_block",
     "fill_scaled",
     "fixed",
     "scaled",
@@ -183,7 +184,7 @@ def fill(
     n_threads = min(count_threads(n_jobs), n_blocks)
 
     def work(block: int) -> None:
-        _fill_block(out[block * BLOCK : (block + 1) * BLOCK], source, block, fast, exact, words_per_draw)
+        fill_block(out[block * BLOCK : (block + 1) * BLOCK], source, block, fast, exact, words_per_draw)
 
     if n_blocks:
         share_out(work, range(n_blocks), n_threads)
@@ -197,9 +198,10 @@ def zeros(size: Size, stream: SecureStream, purpose: str) -> NDArray[np.int64]:
     return out
 
 
-def _fill_block(
+def fill_block(
     out: NDArray[Any], source: WordBlocks, block: int, fast: Fast, exact: Exact, words_per_draw: float
 ) -> None:
+    """Fill an array of at most :data:`BLOCK` draws from the words of one block."""
     done = position = base = 0
     words = source.read(block, 0, 0, int(words_per_draw * len(out) * 1.02) + 256)
     while True:

@@ -14,6 +14,7 @@ Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020
 the same coin from rational coins; one comparison per coin is faster when the probability is fixed.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -22,11 +23,21 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet.errors import ParameterError
-from discreet.privacy.noise._draws import DONE, SHORT, UNDECIDED, Size, as_fraction, fill
+from discreet.privacy.noise._draws import (
+    BLOCK,
+    DONE,
+    SHORT,
+    UNDECIDED,
+    Fast,
+    Size,
+    as_fraction,
+    fill,
+    fill_block,
+)
 from discreet.privacy.noise._exact import Words
-from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.noise.stream import SecureStream, WordBlocks
 
-__all__ = ["bernoulli"]
+__all__ = ["Coins", "bernoulli"]
 
 
 def bernoulli(
@@ -57,6 +68,43 @@ def bernoulli(
     PrivacyError
         Where the stream refuses (see :class:`~discreet.privacy.noise.stream.SecureStream`) or cannot be random.
     """
+    fast, slow = _tosses(probability)
+    return fill(size, stream, "bernoulli", fast, slow, words_per_draw=1.0, dtype=np.bool_, n_jobs=n_jobs)
+
+
+class Coins:
+    """Coins with numbers, each True with exactly the probability given: coin i is the same wherever it is tossed.
+
+    All coins of one object, whatever their numbers, are independent of one another. It holds a key that is used for
+    nothing else, and may be sent to whoever takes part in the work of whoever knows the coins: whoever has it knows
+    them, too.
+
+    Parameters
+    ----------
+    probability : int, float or Fraction
+        As of :func:`bernoulli`.
+    stream : SecureStream
+        One key is taken from it.
+    """
+
+    __slots__ = ("_key", "_probability")
+
+    def __init__(self, probability: int | float | Fraction, stream: SecureStream) -> None:
+        _tosses(probability)
+        self._probability, self._key = probability, stream.key("bernoulli")
+
+    def toss(self, first: int, n: int) -> NDArray[np.bool_]:
+        """Return coins ``first`` to ``first + n``, shape (n,)."""
+        fast, slow = _tosses(self._probability)
+        start, stop = first // BLOCK, -(-(first + n) // BLOCK)
+        source, out = WordBlocks(self._key), np.zeros((stop - start, BLOCK), np.bool_)
+        for row, block in enumerate(range(start, stop)):
+            fill_block(out[row], source, block, fast, slow, 1.0)
+        return out.ravel()[first - start * BLOCK :][:n]
+
+
+def _tosses(probability: int | float | Fraction) -> tuple[Fast, Callable[[Words], int]]:
+    """Return how coins are tossed, fast and slowly; each takes one word of lane 0."""
     exact = as_fraction(probability, "probability")
     if not 0 <= exact <= 1:
         raise ParameterError(f"probability must be from 0 to 1, but is {probability}.")
@@ -71,7 +119,7 @@ def bernoulli(
     def slow(words: Words) -> int:
         return _exact_toss(words, exact)
 
-    return fill(size, stream, "bernoulli", fast, slow, words_per_draw=1.0, dtype=np.bool_, n_jobs=n_jobs)
+    return fast, slow
 
 
 @kernel()

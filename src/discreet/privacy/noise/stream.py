@@ -234,7 +234,11 @@ class SecureStream(_Uncopied):
 
     def blocks(self, purpose: str) -> WordBlocks:
         """Return the words of a new key, for one array of noise; each call gives another key."""
-        return WordBlocks(self._next_key(purpose, b"discreet.blocks"))
+        return WordBlocks(self.key(purpose))
+
+    def key(self, purpose: str) -> bytes:
+        """Return a new key itself, 32 bytes, for words that several processes of one curator must know."""
+        return self._next_key(purpose, b"discreet.blocks")
 
     def words(self, n: int) -> NDArray[np.uint64]:
         """Return the next ``n`` words of the stream.
