@@ -128,7 +128,7 @@ def test_a_promise_that_means_nothing(capsys, tmp_path, notes, option, value):
         ("--seed", "-4"),
         ("--vocabulary-method", "best"),
         ("--vocabulary-share", "2"),
-        ("--stop-words", "german"),
+        ("--stop-words", "klingon"),
         ("--report", "."),
     ],
 )

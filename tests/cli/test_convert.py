@@ -167,7 +167,7 @@ def test_clear_refusals(corpus, tmp_path, capsys):
     assert "its folder does not exist" in refused(capsys, source, tmp_path / "no" / "x.mtx")
     assert "is a folder" in refused(capsys, source, tmp_path, "--to", "mtx")
     assert "read from" in refused(capsys, source, source, "--force")
-    assert "stop_words" in refused(capsys, source, tmp_path / "x.mtx", "--stop-words", "english")
+    assert "--stop-words" in refused(capsys, source, tmp_path / "x.mtx", "--stop-words", "english")
     (tmp_path / "bad.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 7 1\n")
     assert "bad.mtx, line 3" in refused(capsys, tmp_path / "bad.mtx", tmp_path / "bad.npz")
     assert not (tmp_path / "bad.npz").exists()

@@ -22,11 +22,12 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.with_topics import faults_with_topics
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
-from discreet.central.vocabulary.documents import check_kind
+from discreet.central.vocabulary.documents import check_kind, leave_out
+from discreet.central.vocabulary.methods import faults_of_counted
 from discreet.central.vocabulary.sharded_words import drop_for_now
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words.origin import carried
 from discreet.corpus.words.word_vectors import check_vector_file
@@ -75,7 +76,7 @@ def fit_topics(
     vocabulary_share: float = 0.25,
     vocabulary_method: str = "weighted_gaussian",
     max_words: int | None = 2000,
-    stop_words: Any = "english",
+    stop_words: Any = "auto",
     token_pattern: str = DEFAULT_TOKEN_PATTERN,
     doc_topic_prior: float = 0.1,
     sampling_rate: float = 1.0,
@@ -120,7 +121,8 @@ def fit_topics(
     max_words : int, optional, default 2000
         Most words to choose privately.
     stop_words, token_pattern
-        As for :class:`~discreet.corpus.Tokenizer`; without effect on a Corpus.
+        As for :class:`~discreet.corpus.Tokenizer`. "auto" is English for texts, and nothing for a Corpus; a Corpus
+        loses the columns of stop words that are named, and refuses a pattern.
     doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, n_jobs, engine, callback
     allow_unlearnable, allow_large_delta
         As for :class:`~discreet.PrivateLDA`.
@@ -194,11 +196,14 @@ def fit_topics(
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, owners),
+            *faults_of_counted(texts_or_corpus, {"stop_words": stop_words, "token_pattern": token_pattern}),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
             *faults_with_topics(prevalence, by, privacy_unit, epsilon),
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
+    if isinstance(texts_or_corpus, Corpus):
+        texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
     own = theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name)
     topics.ledger = words.ledger = book = ledger or own
     known = vocabulary is None and (

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.corpus.formats.table import listed
-from discreet.errors import CorpusError, ReleaseError
+from discreet.errors import ReleaseError
 
 __all__ = [
     "Author",
@@ -31,7 +31,6 @@ __all__ = [
     "ZeroBased",
     "check_output_file",
     "check_output_folder",
-    "stop_word_list",
 ]
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
@@ -120,19 +119,3 @@ def check_output_file(
         raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
     if not force and path.is_file() and path.stat().st_size > 0:
         raise ReleaseError(f"{option} {path} exists; name another file, or say --force to replace it.")
-
-
-def stop_word_list(choice: str | None) -> str | list[str] | None:
-    """Return what ``read_corpus`` takes as stop words: "english", the words of a file, or None."""
-    if choice is None or choice == "none":
-        return None
-    if choice == "english":
-        return choice
-    try:
-        return Path(choice).read_text(encoding="utf-8").split()
-    except (FileNotFoundError, IsADirectoryError):
-        raise CorpusError(
-            f'--stop-words must be "english", "none" or a file, but {choice} is none of them.'
-        ) from None
-    except UnicodeDecodeError:
-        raise CorpusError(f"the stop words in {choice} must be UTF-8 text, one a line.") from None

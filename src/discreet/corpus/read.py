@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def read_corpus(
     tokenizer: Tokenizer | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
     delimiter: str | None = None,
     zero_based: bool | None = None,
@@ -136,7 +136,7 @@ def _read(
     tokenizer: Tokenizer | None,
     token_pattern: str | None,
     lowercase: bool | None,
-    stop_words: str | Iterable[str] | None,
+    stop_words: Any,
     ngram_range: tuple[int, int] | None,
     delimiter: str | None,
     zero_based: bool | None,

@@ -15,7 +15,7 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts
 from discreet.errors import CorpusError
 
-__all__ = ["Documents", "check_kind", "count_documents", "is_writable", "pick_words"]
+__all__ = ["Documents", "check_kind", "count_documents", "is_writable", "leave_out", "pick_words"]
 
 
 class Documents(NamedTuple):
@@ -58,7 +58,7 @@ def count_documents(
     Parameters
     ----------
     X : iterable of str, or Corpus
-        Read once. A corpus was tokenised before: the tokenizer has no effect on it.
+        Read once. A corpus was tokenised before: of the tokenizer only stop words count, whose columns are left out.
     tokenizer : Tokenizer
         How a text becomes words.
     owners : array-like of shape (n_documents,), optional
@@ -78,7 +78,8 @@ def count_documents(
     check_kind(X)
     check_same_rows(X, owners, "owners")
     if isinstance(X, Corpus | ShardedCorpus):
-        counts, words = X.counts, X.vocabulary
+        kept = leave_out(X, tokenizer.left_out)
+        counts, words = kept.counts, kept.vocabulary
         owners = X.owners if owners is None else owners
         if vocabulary is not None:
             counts, words = pick_words(counts, words, vocabulary), vocabulary
@@ -91,6 +92,20 @@ def count_documents(
     if index is not None and len(index) != len(counts.indptr) - 1:
         index = None
     return Documents(counts, words, numbers, index)
+
+
+def leave_out(corpus: Any, stop_words: frozenset[str]) -> Any:
+    """Return a corpus without the columns of stop words.
+
+    The list is public, so that what is known of where the other words come from stays true.
+    """
+    kept = [word for word in corpus.vocabulary if word not in stop_words]
+    if len(kept) == len(corpus.vocabulary):
+        return corpus
+    corpus = corpus.to_corpus() if isinstance(corpus, ShardedCorpus) else corpus
+    if not kept:
+        raise CorpusError("all words of the corpus are stop words; give fewer stop words.")
+    return corpus.restrict(kept).with_word_origin(corpus.word_origin)
 
 
 def pick_words(counts: sp.csr_matrix, words: tuple[str, ...], wanted: tuple[str, ...]) -> sp.csr_matrix:

@@ -1,5 +1,6 @@
 """The four ways of choosing words, by name, and the final form of what they choose."""
 
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -13,16 +14,23 @@ from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
 from discreet.central.vocabulary.sips import Sips
 from discreet.central.vocabulary.units import Choice
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
-__all__ = ["METHODS", "Method", "faults_of_words_in_shards", "make_method", "released"]
+__all__ = ["METHODS", "Method", "faults_of_counted", "faults_of_documents", "make_method", "released"]
 
 METHODS = {
     "greedy": Greedy,
     "weighted_gaussian": WeightedGaussian,
     "policy_gaussian": PolicyGaussian,
     "sips": Sips,
+}
+#: Settings of how a text becomes words, as they are unless somebody asks for something else.
+_ABOUT_TEXTS: dict[str, Any] = {
+    "ngram_range": (1, 1),
+    "token_pattern": DEFAULT_TOKEN_PATTERN,
+    "lowercase": True,
 }
 Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
 
@@ -36,9 +44,12 @@ def make_method(
     return METHODS[name](epsilon, delta, max_words, privacy_unit)
 
 
-def faults_of_words_in_shards(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:
-    """Say where an engine or owners do not go with X, or X is in shards and the method needs all units in one place."""
-    faults = faults_of_shards(X, owners, estimator.engine)
+def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:
+    """Say where settings do not go with X: an engine or owners, what is about texts, or a method that shards cannot."""
+    faults = [
+        *faults_of_shards(X, owners, estimator.engine),
+        *faults_of_counted(X, estimator.get_params(deep=False)),
+    ]
     if isinstance(X, ShardedCorpus) and estimator.method in ("greedy", "policy_gaussian"):
         faults.append(
             ParameterError(
@@ -49,6 +60,23 @@ def faults_of_words_in_shards(estimator: Any, X: Any, owners: Any) -> list[Discr
             )
         )
     return faults
+
+
+def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError]:
+    """Say which settings that are about texts were given with counts, on which they would have no effect."""
+    if not isinstance(X, Corpus | ShardedCorpus):
+        return []
+    idle = [name for name, default in _ABOUT_TEXTS.items() if settings.get(name, default) != default]
+    if isinstance(X, ShardedCorpus) and settings.get("stop_words") not in (None, "auto"):
+        idle.append("stop_words")
+    how = "the shards are written" if isinstance(X, ShardedCorpus) else "the texts are read: read_corpus(...)"
+    return [
+        ParameterError(
+            Parameter(name),
+            f" has no effect on a {type(X).__name__}, whose texts are counted; say it when {how}.",
+        )
+        for name in idle
+    ]
 
 
 def released(

@@ -78,7 +78,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
     ngram_range, stop_words, token_pattern, lowercase
-        As for :class:`discreet.corpus.Tokenizer`; without effect on a ``Corpus``, which was tokenised before.
+        As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
     threshold : {"corrected", "published"}, default "corrected"
         For ``method="greedy"``. ``"published"`` reproduces Carvalho et al. 2022, threshold and order of
         ties, and is too low for units with several words that nobody else has: the delta booked is the one
@@ -314,7 +314,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
         if self.vocabulary is not None:
             return []
-        return [*super()._faults_of_call(X, owners), *methods.faults_of_words_in_shards(self, X, owners)]
+        return [*super()._faults_of_call(X, owners), *methods.faults_of_documents(self, X, owners)]
 
     def _fit(self, X: Any, owners: Any) -> Documents | None:
         check_kind(X)

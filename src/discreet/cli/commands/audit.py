@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Encoding, FileFormat, Force, Quiet, Text, check_output_file
+from discreet.cli.options import Force, Quiet, check_output_file
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["audit"]
@@ -16,6 +17,7 @@ __all__ = ["audit"]
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
 
+_OF_TEXTS = ("encoding", "delimiter", "skip_empty", "token_pattern", "stop_words", "languages")
 _DEFAULTS: dict[str, Any] = {
     "corpus": None,
     "trainer": "private",
@@ -32,11 +34,20 @@ _DEFAULTS: dict[str, Any] = {
     "json": None,
     "text": None,
     "format": None,
-    "encoding": None,
+    **dict.fromkeys(_OF_TEXTS),
 }
-_KINDS = {"shadows": int, "targets": int, "topics": int, "jobs": int, "seed": int, "offline": bool}
+_KINDS = {
+    "shadows": int,
+    "targets": int,
+    "topics": int,
+    "jobs": int,
+    "seed": int,
+    "offline": bool,
+    "skip_empty": bool,
+}
 
 
+@reads_texts()
 def audit(
     recipe: Annotated[
         Path | None, typer.Argument(help="TOML file of the options below; what is given here wins.")
@@ -71,23 +82,23 @@ def audit(
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write scores and members here. Not for release.")
     ] = None,
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
+    how: TextOptions = NOTHING_SAID,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
     from discreet._files import write_whole
     from discreet.audit import lira
+    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console, progress
     from discreet.cli.trainers import find_trainer, trainer_version
-    from discreet.corpus import TEXT_FORMATS, find_format, read_corpus
+    from discreet.corpus import read_corpus
 
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
         "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "jobs": jobs, "folder": folder,
-        "seed": seed, "json": json_out, "text": text, "format": file_format, "encoding": encoding,
+        "seed": seed, "json": json_out, "text": how.text, "format": how.file_format,
+        **{name: getattr(how, name) or None for name in _OF_TEXTS},
     }  # fmt: skip
     chosen = _merge(recipe, given)
     if chosen["corpus"] is None:
@@ -104,15 +115,16 @@ def audit(
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
     known_as = trainer_version(chosen["trainer"])
     source = Path(chosen["corpus"])
-    known = chosen["format"] or find_format(source)
-    options: dict[str, Any] = {
-        name: chosen[name] for name in ("text", "encoding") if chosen[name] is not None
-    }
-    if known in TEXT_FORMATS:
-        options["stop_words"] = "english"
+    words = chosen["stop_words"]
+    chosen["stop_words"] = [words] if isinstance(words, str) else words
+    how = TextOptions(
+        text=chosen["text"], file_format=chosen["format"], **{name: chosen[name] for name in _OF_TEXTS}
+    )
+    known = how.format_of(source)
     say = console(quiet=quiet)
     say.print("reading ...")
-    documents = read_corpus(source, known, **options)
+    documents = read_corpus(source, known, **how.options(known))
+    say_skipped(documents, say)
     with progress(quiet=quiet) as callback:
         report = lira(
             train,
@@ -155,7 +167,7 @@ def _read(recipe: Path) -> dict[str, Any]:
         if name not in _DEFAULTS:
             raise ParameterError(f"the recipe {recipe} has {name!r}{_meant(name)}")
         kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and name != "offline"):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             raise ParameterError(f"the recipe {recipe}: {name} has a value of the wrong kind.")
     for name in ("corpus", "folder", "json"):  # paths in a recipe are seen from where it stands
         if name in values:

@@ -7,33 +7,25 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.options import (
-    Encoding,
-    FileFormat,
     Force,
     Quiet,
-    Text,
     Threads,
     check_output_file,
-    stop_word_list,
 )
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import ParameterError
 
 __all__ = ["choose_topics", "numbers_of_topics"]
 
 
+@reads_texts()
 def choose_topics(
     corpus: Annotated[Path, typer.Option(help="Public documents, of the kind of the private ones.")],
     topics: Annotated[str, typer.Option(help="Numbers of topics to try, with commas.")] = "5,10,20,50,100",
     out: Annotated[Path | None, typer.Option(help="Write the plot here: .html or .svg.")] = None,
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
+    how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
         Path | None, typer.Option(help="Words to count, or the word of each column, one a line.")
-    ] = None,
-    stop_words: Annotated[
-        str | None,
-        typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),
     ] = None,
     max_words: Annotated[int, typer.Option(min=2, help="Keep the words of most documents.")] = 2000,
     folds: Annotated[int, typer.Option(min=2, help="Parts to hold out in turn.")] = 5,
@@ -52,21 +44,19 @@ def choose_topics(
     On private text the comparison, and the choice made by it, would leak: no noise is added and nothing is booked.
     """
     from discreet._files import write_whole
-    from discreet.cli.commands.convert import load
+    from discreet.cli.commands.convert import load, say_skipped
     from discreet.cli.display import console, progress
-    from discreet.corpus import TEXT_FORMATS, find_format
     from discreet.evaluate import choose_n_topics
 
     say = console(quiet=quiet)
     candidates = numbers_of_topics(topics)
     if out is not None:
         check_output_file(out, (".html", ".svg"), force=force)
-    known = file_format or find_format(corpus)
-    options: dict[str, Any] = {"text": text, "vocabulary": vocabulary, "encoding": encoding}
-    if known in TEXT_FORMATS:
-        options["stop_words"] = stop_word_list(stop_words or "english")
+    known = how.format_of(corpus)
+    options = {**how.options(known), "vocabulary": vocabulary}
     with progress(quiet=quiet) as callback:
         documents, _ = load(corpus, known, callback=callback, **options)
+        say_skipped(documents, say)
         counts = _most_common(documents.counts, max_words)
         say.print("This compares models on exact counts: use it on public text only.")
         result = choose_n_topics(

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.options import (
-    Delimiter,
-    Encoding,
     Force,
     Quiet,
-    SkipEmpty,
-    Text,
     Vocabulary,
     VocabularyIsPublic,
     ZeroBased,
-    stop_word_list,
 )
 from discreet.cli.shards import write_as_shards
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.formats.table import FORMATS, WRITABLE_FORMATS, find_writable_format, listed
 from discreet.errors import CorpusError
@@ -32,6 +28,7 @@ __all__ = ["convert", "declare_public", "load", "say_skipped"]
 SIDES = ("vocab", "owners", "labels", "origin")
 
 
+@reads_texts("file_format")
 def convert(
     sources: Annotated[
         list[Path],
@@ -48,20 +45,13 @@ def convert(
         Path | None, typer.Option(help="Whose document each row is, one a line (counts).")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Label of each row, one a line (counts).")] = None,
-    text: Text = None,
+    how: TextOptions = NOTHING_SAID,
     author: Annotated[
         str | None,
         typer.Option("--person", "--author", help="Field that names whose document it is (raw text)."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
-    stop_words: Annotated[
-        str | None, typer.Option(help='Public stop words: "english", or a file. None by default.')
-    ] = None,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
-    delimiter: Delimiter = None,
     zero_based: ZeroBased = None,
-    skip_empty: SkipEmpty = False,
-    encoding: Encoding = None,
     shard_documents: Annotated[
         int | None,
         typer.Option(min=1, help="Write a folder of shards of so many documents; raw text is streamed."),
@@ -91,15 +81,10 @@ def convert(
         "vocabulary": vocabulary,
         "owners": owners,
         "labels": labels,
-        "text": text,
         "author": author,
         "label": label,
-        "stop_words": stop_word_list(stop_words),
-        "token_pattern": token_pattern,
-        "delimiter": delimiter,
-        "encoding": encoding,
         "zero_based": zero_based,
-        "skip_empty": skip_empty or None,
+        **how.options(known, stop_words=None),
     }
 
     def counts() -> Any:

@@ -4,6 +4,7 @@ Without ``--epsilon`` every figure is an exact statistic of them; with it there 
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,17 +12,13 @@ import typer
 
 from discreet.cli.options import (
     Author,
-    Delimiter,
     Delta,
-    Encoding,
-    FileFormat,
     Model,
     Quiet,
-    Text,
     Threads,
     WordVectorFile,
-    stop_word_list,
 )
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
@@ -38,23 +35,16 @@ _PRIVATE = (
 )
 
 
+@reads_texts()
 def evaluate(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="Held-out documents: none that the model was trained on.")],
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
+    how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
         Path | None, typer.Option(help="The word of each column, one a line (counts).")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Label of each document, one a line.")] = None,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
-    stop_words: Annotated[
-        str | None,
-        typer.Option(help='Stop words: "english" (the default for raw text), "none", or a file.'),
-    ] = None,
     reference: Annotated[
         Path | None, typer.Option(help="Public corpus in which coherence is counted; read like --corpus.")
     ] = None,
@@ -113,16 +103,11 @@ def evaluate(
         )
     say = console(quiet=quiet)
     release = Release.load(model)
-    pattern = token_pattern or release.configuration.get("token_pattern")  # by default as in training
-    tokens: dict[str, Any] = {"token_pattern": pattern, "stop_words": stop_words}
     with progress(quiet=quiet) as callback:
         held_out = _read(
             corpus,
-            file_format,
-            tokens,
-            text=text,
-            encoding=encoding,
-            delimiter=delimiter,
+            how,
+            release,
             vocabulary=vocabulary,
             label=label,
             labels=labels,
@@ -133,11 +118,8 @@ def evaluate(
         if reference is not None:
             public = _read(
                 reference,
-                reference_format,
-                tokens,
-                text=reference_text,
-                encoding=encoding,
-                delimiter=delimiter,
+                replace(how, file_format=reference_format, text=reference_text),
+                release,
                 vocabulary=reference_vocabulary,
                 callback=callback,
             )
@@ -201,20 +183,20 @@ def _measure_privately(
         say.print(f"wrote {out} and its card; show it with: discreet report MODEL --fit {out}", markup=False)
 
 
-def _read(path: Path, file_format: str | None, tokens: dict[str, Any], **options: Any) -> "Corpus":
+def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "Corpus":
     """Read documents with all their words, so that those the model does not know can be counted."""
     from discreet._word_order import column_words
     from discreet.cli.commands.convert import load
-    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.corpus import TEXT_FORMATS
 
-    known = file_format or find_format(path)
+    known = how.format_of(path)
     if known in TEXT_FORMATS:
         words = options.pop("vocabulary")
         if words is not None:
             raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
-        choice = tokens["stop_words"] or "english"
-        options |= {"token_pattern": tokens["token_pattern"], "stop_words": stop_word_list(choice)}
-    documents, _ = load(path, known, **options)
+        if how.token_pattern is None:  # by default as in training
+            how = replace(how, token_pattern=release.configuration.get("token_pattern"))
+    documents, _ = load(path, known, **how.options(known), **options)
     if documents.vocabulary == column_words(documents.n_words):
         raise CorpusError(
             f"{path} does not say which word each column is; give --vocabulary, one word a line."

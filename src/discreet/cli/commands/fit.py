@@ -10,16 +10,11 @@ from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
 from discreet.cli.options import (
     Author,
-    Delimiter,
     Delta,
-    Encoding,
     Epsilon,
-    FileFormat,
     Force,
     Quiet,
     Seed,
-    SkipEmpty,
-    Text,
     Threads,
     UnitName,
     Vocabulary,
@@ -29,8 +24,8 @@ from discreet.cli.options import (
     ZeroBased,
     check_output_file,
     check_output_folder,
-    stop_word_list,
 )
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -42,13 +37,13 @@ __all__ = ["fit"]
 _SHOWN = 12
 
 
+@reads_texts()
 def fit(
     corpus: Annotated[Path, typer.Argument(help="File or folder that holds the documents.")],
     out: Annotated[Path, typer.Option(help="New folder for the release.")],
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
     topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
-    text: Text = None,
     author: Author = None,
     each_document: Annotated[
         bool,
@@ -57,10 +52,7 @@ def fit(
         ),
     ] = False,
     unit_name: UnitName = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    skip_empty: SkipEmpty = False,
+    how: TextOptions = NOTHING_SAID,
     zero_based: ZeroBased = None,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
@@ -69,11 +61,6 @@ def fit(
     vocabulary_method: Annotated[
         str, typer.Option(help="weighted_gaussian, greedy, policy_gaussian or sips.")
     ] = "weighted_gaussian",
-    stop_words: Annotated[
-        str | None,
-        typer.Option(help='Public stop words: "english" (the default for raw text), "none", or a file.'),
-    ] = None,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     ledger: Annotated[
         Path | None,
         typer.Option(help="File that keeps the budget over several runs; made with this budget if absent."),
@@ -140,7 +127,7 @@ def fit(
     from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.shards import open_shards
-    from discreet.corpus import TEXT_FORMATS, ShardedCorpus, find_format
+    from discreet.corpus import ShardedCorpus
     from discreet.corpus.fields import field_names
     from discreet.corpus.words.word_vectors import check_vector_file
     from discreet.privacy.units import check_unit_name
@@ -212,21 +199,14 @@ def fit(
         check_vector_file(word_vectors)
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
-    known = file_format or find_format(corpus)
+    known = how.format_of(corpus)
     if by is not None:
         check_field(corpus, known)
-    if known in TEXT_FORMATS and stop_words is None:
-        stop_words = "english"
     options: dict[str, Any] = {
-        "text": text,
+        **how.options(known),
         "author": author,
         "label": by,
         "vocabulary": vocabulary,
-        "token_pattern": token_pattern,
-        "encoding": encoding,
-        "stop_words": stop_word_list(stop_words),
-        "delimiter": delimiter,
-        "skip_empty": skip_empty or None,
         "zero_based": zero_based,
     }
     read: Any = open_shards if known == "shards" else load
@@ -240,7 +220,7 @@ def fit(
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
-    seen, n_others = field_names(corpus, known, encoding=encoding or "utf-8")
+    seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8")
     say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if prevalence is not None:
@@ -260,8 +240,8 @@ def fit(
     forecast = forecast_told(release)
     if forecast is not None:
         say.print(forecast, markup=False)
-    if token_pattern is not None:  # `transform` must take new texts apart in the same way
-        release = release.with_settings(token_pattern=token_pattern)
+    if how.token_pattern is not None:  # `transform` must take new texts apart in the same way
+        release = release.with_settings(token_pattern=how.token_pattern)
     release = with_details(
         release,
         title=title,

@@ -1,6 +1,6 @@
 """Data frames of pandas, polars, pyarrow and whatever else narwhals knows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from discreet._progress import Callback
@@ -25,7 +25,7 @@ def from_frame(
     tokenizer: Tokenizer | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
-    stop_words: str | Iterable[str] | None = None,
+    stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
     skip_empty: bool = False,
     callback: Callback | None = None,

@@ -16,7 +16,7 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.spill import Spill
 from discreet.corpus.shards.write import SHARD_DOCUMENTS
 from discreet.corpus.tokens.counting import TextCounter
-from discreet.corpus.tokens.tokenizer import choose_tokenizer
+from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
 from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.errors import CorpusError, ParameterError
@@ -45,6 +45,7 @@ def read_into_shards(
     text: str = "text",
     author: str | None = None,
     vocabulary: WordList | None = None,
+    tokenizer: Tokenizer | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
     stop_words: Any = None,
@@ -66,7 +67,7 @@ def read_into_shards(
     format : str, optional
         A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
-    text, author, vocabulary, token_pattern, lowercase, stop_words, ngram_range, delimiter, encoding
+    text, author, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, delimiter, encoding
         As for :func:`read_corpus`.
     skip_empty, words_are_public
         As for :func:`read_corpus`.
@@ -103,7 +104,7 @@ def read_into_shards(
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
-    tokenizer = choose_tokenizer(None, token_pattern, lowercase, stop_words, ngram_range)
+    tokenizer = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
     reader = reader_of(names.pop()).load()
     new = NewFolder(folder)
     with new.filling():

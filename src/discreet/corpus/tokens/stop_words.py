@@ -1,6 +1,45 @@
-"""The English stop-word list: a public list, the 318 words that scikit-learn ships."""
+"""Public lists of stop words: by language, from files, or of one's own; several add up.
 
-__all__ = ["english_stop_words"]
+"english" is the list of 318 words that scikit-learn ships. The lists of other languages are those of the library
+``stop-words``, an optional extra. No list depends on any corpus, so using one costs no privacy; and which language the
+texts are in is said by whoever calls, never found from the texts.
+"""
+
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence, Set
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from discreet._validate import shown
+from discreet.errors import Parameter, ParameterError
+
+__all__ = ["LANGUAGES", "StopWords", "collect_stop_words", "english_stop_words", "language_names"]
+
+#: Languages that have a list, and their codes (ISO 639-1).
+LANGUAGES = {
+    "ar": "arabic", "bg": "bulgarian", "ca": "catalan", "zh": "chinese", "cs": "czech", "da": "danish", "nl": "dutch",
+    "en": "english", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "gu": "gujarati", "he": "hebrew",
+    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "ja": "japanese", "ko": "korean",
+    "ms": "malaysian", "nb": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
+    "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish", "tr": "turkish", "uk": "ukrainian",
+    "vi": "vietnamese",
+}  # fmt: skip
+_NAMES = frozenset(LANGUAGES.values())
+_MEANT = 'the name of a language ("english"), "auto", a file of words, a list of words, or several of these in a list'
+
+
+class StopWords(NamedTuple):
+    """What is left out, and what a release says of it."""
+
+    words: frozenset[str] = frozenset()
+    told: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """Return a digest of the words."""
+        return sha256("\n".join(sorted(self.words)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def english_stop_words() -> frozenset[str]:
@@ -14,3 +53,144 @@ def english_stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(str(word) for word in ENGLISH_STOP_WORDS)
+
+
+def language_names(languages: Any) -> tuple[str, ...]:
+    """Return the names of the languages that texts are said to be in; none where None is given.
+
+    Parameters
+    ----------
+    languages : str, iterable of str, or None
+        Names or two-letter codes; in one str, with commas. Languages without a list of stop words are taken, too.
+    """
+    if languages is None:
+        return ()
+    given: list[Any] = (
+        languages.split(",") if isinstance(languages, str) else _entries(languages, "languages")
+    )
+    if not given or not all(isinstance(name, str) and name.strip().isalpha() for name in given):
+        raise ParameterError(
+            Parameter("languages"),
+            f' must name languages, such as "german" or ["de", "en"], got {shown(languages)}.',
+        )
+    names: list[str] = [name.strip().lower() for name in given]
+    return tuple(dict.fromkeys(LANGUAGES.get(name, name) for name in names))
+
+
+def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: bool = True) -> StopWords:
+    """Return all stop words that were asked for.
+
+    Parameters
+    ----------
+    given : None, str, path, or iterable of these, of words, or of lists of words
+        A str names languages or files, with commas between several. Of a list, str are words, unless each of them is
+        the name of a language (no code), or other entries than str are among them; a list in a list is of words.
+    languages : sequence of str
+        What "auto" stands for; English where there are none.
+    lowercase : bool, default True
+        Whether texts are lower-cased: then so are the words.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name, a file that cannot be read, a list that mixes words and names, or a missing library.
+    """
+    words, told = set[str](), list[str]()
+    for name, found in _lists(given, tuple(languages) or ("english",)):
+        kept = {unicodedata.normalize("NFC", word.lower() if lowercase else word) for word in found}
+        words |= kept
+        told.append(f"{name} ({len(kept)})")
+    return StopWords(frozenset(words), tuple(told))
+
+
+def _lists(given: Any, languages: Sequence[str]) -> Iterable[tuple[str, Iterable[str]]]:
+    """Yield each list that ``given`` asks for, and what it is called."""
+    if given is None:
+        return
+    if isinstance(given, os.PathLike):
+        yield "a file", _read_file(Path(given))
+    elif isinstance(given, str):
+        for part in given.split(","):
+            yield from _named(part.strip(), languages, alone="," not in given)
+    else:
+        entries = _entries(given, "stop_words")
+        names = [entry for entry in entries if isinstance(entry, str)]
+        if len(names) < len(entries):
+            for entry in entries:
+                if isinstance(entry, str | os.PathLike):
+                    yield from _lists(entry, languages)
+                elif isinstance(entry, list | tuple | Set) and all(isinstance(word, str) for word in entry):
+                    yield "a list", entry
+                else:
+                    raise ParameterError(
+                        Parameter("stop_words"), f" must be {_MEANT}; an entry is not a str."
+                    )
+        elif names and all(name in _NAMES or name == "auto" for name in names):
+            for name in names:
+                yield from _named(name, languages, alone=False)
+        elif isinstance(given, list | tuple) and any(name in _NAMES for name in names):
+            named = next(name for name in names if name in _NAMES)
+            raise ParameterError(
+                Parameter("stop_words"),
+                f' holds words and the name "{named}": write ["{named}", [...]] with the words in a list of their own, '
+                f'or [[...]] if "{named}" is one of the words.',
+            )
+        else:
+            yield "a list", names
+
+
+def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tuple[str, Iterable[str]]]:
+    """Yield the list of a language, those of all languages ("auto"), or that of a file."""
+    if name == "none" and alone:
+        return
+    if name == "auto":
+        for language in languages:
+            yield from _named(language, (), alone=False)
+        return
+    language = _language(name)
+    if language is not None:
+        yield language, _of_language(language)
+        return
+    if not name or "\n" in name or not Path(name).is_file():
+        known = f" Languages: {', '.join(sorted(_NAMES))}." if name.isalpha() else ""
+        raise ParameterError(
+            Parameter("stop_words"), f" must be {_MEANT}; got {shown(name)}, which is none.{known}"
+        )
+    yield "a file", _read_file(Path(name))
+
+
+def _language(name: str) -> str | None:
+    known = LANGUAGES.get(name, name)
+    return known if known in _NAMES else None
+
+
+def _of_language(language: str) -> Iterable[str]:
+    if language == "english":
+        return english_stop_words()
+    try:
+        library: Any = import_module("stop_words")
+    except ImportError:
+        raise ParameterError(
+            Parameter("stop_words"),
+            f" in {language} need the library stop-words: pip install 'discreet[languages]', or name a "
+            "file of words.",
+        ) from None
+    return [str(word) for word in library.get_stop_words(language)]
+
+
+def _read_file(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").split()
+    except UnicodeDecodeError:
+        pass  # which would show the bytes
+    except OSError as error:
+        raise ParameterError(
+            Parameter("stop_words"), f": {path} cannot be read ({error.strerror})."
+        ) from None
+    raise ParameterError(Parameter("stop_words"), f": {path} must be UTF-8 text, one word a line.")
+
+
+def _entries(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise ParameterError(Parameter(name), f" must be {_MEANT}, got {shown(given)}.")
+    return list(given)

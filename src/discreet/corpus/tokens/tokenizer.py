@@ -20,8 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from discreet._validate import shown
-from discreet.corpus.tokens.stop_words import english_stop_words
+from discreet.corpus.tokens.stop_words import collect_stop_words, language_names
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["DEFAULT_TOKEN_PATTERN", "Tokenizer", "choose_tokenizer"]
@@ -47,10 +46,17 @@ class Tokenizer:
         Regular expression of one token. With one capturing group, the group is the token.
     lowercase : bool, default True
         Lower-case the text first.
-    stop_words : None, "english" or iterable of str
-        Public list of words to leave out. It is lower-cased too when ``lowercase`` is set.
+    stop_words : None, str, path, or iterable of str or of these
+        Public lists of words to leave out, which add up. A str names languages or files of words, with commas between
+        several: "english" (scikit-learn's list), "english,spanish", "english,names.txt"; "auto" is the list of each of
+        ``languages``. In a list, names, files and lists of words may stand together: ``["english", ["ward", "bed"]]``.
+        Other languages than English need ``pip install 'discreet[languages]'``. Words are lower-cased too when
+        ``lowercase`` is set.
     ngram_range : tuple of two int, default (1, 1)
         Shortest and longest run of tokens to count; (1, 2) counts words and pairs.
+    languages : str or iterable of str, optional
+        What languages the texts are in, as everybody may know: names or codes of two letters. Never found from the
+        texts.
 
     Raises
     ------
@@ -67,13 +73,21 @@ class Tokenizer:
         self,
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
-        stop_words: str | Iterable[str] | None = None,
+        stop_words: Any = None,
         ngram_range: tuple[int, int] = (1, 1),
+        *,
+        languages: str | Iterable[str] | None = None,
     ) -> None:
         self.token_pattern = token_pattern
         self.lowercase = bool(lowercase)
         self.ngram_range = _check_range(ngram_range)
-        self.stop_words = _check_stop_words(stop_words, self.lowercase)
+        self.languages = language_names(languages)
+        found = collect_stop_words(stop_words, self.languages, lowercase=self.lowercase)
+        self.stop_words, self.stop_word_lists = found.words, found.told
+        #: Stop words that were asked for by name, so that counts lose them, too; "auto" is about texts.
+        self.left_out = (
+            frozenset[str]() if isinstance(stop_words, str) and stop_words == "auto" else found.words
+        )
         self._pattern = _compile(token_pattern)
         run = None if self._pattern.groups else _one_class_run(token_pattern, self.lowercase)
         self._blanks, shorter = run if run is not None else (None, frozenset[str]())
@@ -134,7 +148,7 @@ def choose_tokenizer(
     tokenizer: Tokenizer | None,
     token_pattern: str | None,
     lowercase: bool | None,
-    stop_words: str | Iterable[str] | None,
+    stop_words: Any,
     ngram_range: tuple[int, int] | None,
 ) -> Tokenizer:
     """Return the tokenizer given, or one made of the parameters that are not None."""
@@ -180,24 +194,6 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
             f" must be (shortest, longest) with 1 <= shortest <= longest, got {ngram_range}.",
         )
     return shortest, longest
-
-
-def _check_stop_words(stop_words: str | Iterable[str] | None, lowercase: bool) -> frozenset[str]:
-    if stop_words is None:
-        return frozenset()
-    if isinstance(stop_words, str):
-        if stop_words != "english":
-            raise ParameterError(
-                Parameter("stop_words"),
-                f' must be "english", a list of words or None, got the text {shown(stop_words)}.',
-            )
-        return english_stop_words()
-    words: list[Any] = list(stop_words) if isinstance(stop_words, Iterable) else [None]
-    if not all(isinstance(word, str) for word in words):
-        raise ParameterError(
-            Parameter("stop_words"), ' must be "english", a list of str or None; an entry is not a str.'
-        )
-    return frozenset(word.lower() if lowercase else word for word in words)
 
 
 def _one_class_run(token_pattern: str, lowercase: bool) -> tuple[str, frozenset[str]] | None:

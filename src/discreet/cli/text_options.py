@@ -1,0 +1,135 @@
+"""The options by which raw text becomes words: one list for all commands that read texts, and one check."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import Delimiter, Encoding, FileFormat, SkipEmpty, Text
+from discreet.errors import ParameterError
+
+__all__ = ["NOTHING_SAID", "TextOptions", "reads_texts"]
+
+TokenPattern = Annotated[str | None, typer.Option(help="Regular expression of one token.")]
+StopWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Public stop words: languages or files, with commas or several times (english,names.txt); auto: those of "
+        "--languages, or English; none."
+    ),
+]
+Languages = Annotated[
+    str | None, typer.Option(help="Languages of the texts, with commas; never found from the texts.")
+]
+#: How texts are cut; counts of words know nothing of it.
+_CUTTING = {"token_pattern": TokenPattern, "stop_words": StopWords, "languages": Languages}
+_SHARED = {
+    "text": Text,
+    "file_format": FileFormat,
+    "encoding": Encoding,
+    "delimiter": Delimiter,
+    "skip_empty": SkipEmpty,
+    **_CUTTING,
+}
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What was said of the file and of its texts; None where nothing was said."""
+
+    text: str | None = None
+    file_format: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    skip_empty: bool | None = None
+    token_pattern: str | None = None
+    stop_words: list[str] | None = None
+    languages: str | None = None
+
+    def format_of(self, path: Path) -> str:
+        """Return the format that was named, or the one that the file's name tells."""
+        from discreet.corpus import find_format
+
+        return self.file_format or find_format(path)
+
+    def options(self, known: str, *, stop_words: str | None = "auto") -> dict[str, Any]:
+        """Return what ``read_corpus`` takes for a file of a format.
+
+        Parameters
+        ----------
+        known : str
+            The format.
+        stop_words : str or None, default "auto"
+            Those of raw text where none are named.
+        """
+        from discreet.corpus import TEXT_FORMATS, Tokenizer
+
+        told = {"text": self.text, "encoding": self.encoding, "delimiter": self.delimiter}
+        told |= {"skip_empty": self.skip_empty or None}
+        given = {name: value for name, value in told.items() if value is not None}
+        cutting = {
+            name: value for name, value in vars(self).items() if name in _CUTTING and value is not None
+        }
+        if known in TEXT_FORMATS:
+            cutting["stop_words"] = stop_words if self.stop_words is None else _several(self.stop_words)
+            return given | {"tokenizer": Tokenizer(**cutting)}
+        if cutting:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in cutting)
+            raise ParameterError(
+                f'{flags} cannot be used with format "{known}": it holds counts of words already.'
+            )
+        return given
+
+
+NOTHING_SAID = TextOptions()
+
+
+def reads_texts(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options in place of its parameter ``how``, but for those left out."""
+    names = [field.name for field in fields(TextOptions) if field.name not in left_out]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True)
+        shared = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if name == "skip_empty" else None,
+                annotation=_SHARED[name],
+            )
+            for name in names
+        ]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            how = TextOptions(**{name: given.pop(name) for name in names})
+            command(how=how, **given)
+
+        listed = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, parameter in own.parameters.items()
+            for each in (shared if name == "how" else [parameter])
+        ]
+        run.__dict__["__signature__"] = own.replace(parameters=listed)
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in listed}
+        return run
+
+    return decorate
+
+
+def _several(given: list[str]) -> Any:
+    """Return stop words that were named once or several times as the library takes them."""
+    entries: list[Any] = [Path(entry) if _is_file(entry) else entry for entry in given]
+    if all(isinstance(entry, str) for entry in entries):
+        return ",".join(given)
+    return entries
+
+
+def _is_file(entry: str) -> bool:
+    from discreet.corpus.tokens.stop_words import LANGUAGES
+
+    return entry not in LANGUAGES.values() and entry not in ("auto", "none") and Path(entry).is_file()

@@ -1,0 +1,190 @@
+"""Public lists of stop words add up; which they are is said, never found from the texts."""
+
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet import Corpus, Ledger, PrivateCountVectorizer, fit_topics
+from discreet.corpus import Tokenizer, english_stop_words, read_corpus, write_shards
+from discreet.errors import CorpusError, ParameterError, PrivacyError
+
+LISTS = {"german": ["und", "der", "über"], "spanish": ["de", "la", "el"]}
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A stand-in for the library of lists, which is an optional extra."""
+    fake = types.ModuleType("stop_words")
+    fake.get_stop_words = LISTS.__getitem__
+    monkeypatch.setitem(sys.modules, "stop_words", fake)
+
+
+@pytest.fixture
+def names(tmp_path):
+    file = tmp_path / "names.txt"
+    file.write_text("\ufeffOkafor\nSmith Øst\n", encoding="utf-8")
+    return file
+
+
+def test_lists_add_up_however_they_are_named(library, names):
+    english = english_stop_words()
+    listed = {"okafor", "smith", "øst"}
+    for given, expected in (
+        (f"english,{names}", english | listed),
+        (["english", names], english | listed),
+        (["english", ["ward", "Bed"]], english | {"ward", "bed"}),
+        ("english, spanish", english | set(LISTS["spanish"])),
+        (["german", "spanish"], set(LISTS["german"] + LISTS["spanish"])),
+        ("de,es", set(LISTS["german"] + LISTS["spanish"])),
+        (["english", ["spanish"]], english | {"spanish"}),
+        (names, listed),
+        (["the", "it"], {"the", "it"}),
+        (frozenset({"spanish", "the"}), {"spanish", "the"}),
+        ([["english", "ward"]], {"english", "ward"}),
+        ("none", set()),
+        (None, set()),
+    ):
+        assert Tokenizer(stop_words=given).stop_words == expected, given
+
+
+def test_auto_is_the_languages_that_are_named_and_english_otherwise(library):
+    assert Tokenizer(stop_words="auto").stop_words == english_stop_words()
+    auto = Tokenizer(stop_words="auto", languages=["de", "spanish"])
+    assert auto.stop_words == set(LISTS["german"] + LISTS["spanish"])
+    assert auto.stop_word_lists == ("german (3)", "spanish (3)")
+    # A German text changes nothing: it is not looked at.
+    assert Tokenizer(stop_words="auto")("und der Hund") == ["und", "der", "hund"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("klingon", "got 'klingon', which is none. Languages: arabic,"),
+        ("english,none", "got 'none', which is none"),
+        ("a whole private sentence", "got a str of 24 characters"),
+        (["english", "ward"], 'holds words and the name "english"'),
+        ([1], "an entry is not a str"),
+        ([None], "an entry is not a str"),
+        (3, "got 3"),
+        (Path("absent.txt"), "cannot be read (No such file"),
+    ],
+)
+def test_refuses_what_is_no_list(given, message):
+    with pytest.raises(ParameterError) as error:
+        Tokenizer(stop_words=given)
+    assert message in str(error.value)
+
+
+def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path):
+    file = tmp_path / "x.txt"
+    file.write_bytes(b"secret\xff")
+    with pytest.raises(ParameterError, match="must be UTF-8") as error:
+        Tokenizer(stop_words=file)
+    assert error.value.__context__ is None
+    assert error.value.__cause__ is None
+
+
+def test_a_language_needs_its_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stop_words", None)
+    with pytest.raises(ParameterError, match=r"pip install 'discreet\[languages\]'"):
+        Tokenizer(stop_words="english,german")
+    assert Tokenizer(stop_words="english").stop_words  # which needs none
+
+
+def test_the_library_has_a_list_for_each_language_that_we_name():
+    pytest.importorskip("stop_words")
+    from discreet.corpus.tokens.stop_words import LANGUAGES
+
+    for language in LANGUAGES.values():
+        assert len(Tokenizer(stop_words=language).stop_words) > 20, language
+    assert {"und", "der", "nicht"} <= Tokenizer(stop_words="german").stop_words
+
+
+@pytest.mark.parametrize("languages", ["xx1", [], 3, "german,"])
+def test_languages_must_be_names(languages):
+    with pytest.raises(ParameterError, match="must"):
+        Tokenizer(languages=languages)
+
+
+RNG = np.random.default_rng(0)
+WORDS = [[f"{topic}{letter}" for letter in "abcdefgh"] for topic in ("sea", "law")]
+TEXTS = ["the of " + " ".join(RNG.choice(WORDS[RNG.integers(2)], 12)) for _ in range(900)]
+FIT = {"epsilon": 9.0, "n_topics": 2, "random_state": 0, "allow_unlearnable": True}
+
+
+def test_a_corpus_loses_their_columns_whatever_its_words_are():
+    counted = Corpus.from_texts(TEXTS)
+    assert "the" in fit_topics(counted, **FIT).vocabulary
+    dropped = fit_topics(counted, stop_words=["english", ["seaa"]], **FIT)
+    assert not {"the", "of", "seaa"} & set(dropped.vocabulary)
+    # The same as if they had been left out when the texts were read.
+    before = Corpus.from_texts(TEXTS, tokenizer=Tokenizer(stop_words=["english", ["seaa"]]))
+    assert dropped.vocabulary == fit_topics(before, **FIT).vocabulary
+    words = ("the", *WORDS[0], *WORDS[1])
+    public = Corpus.from_texts(TEXTS, vocabulary=words, words_are_public=True)
+    release = fit_topics(public, stop_words="english", **FIT)
+    assert release.vocabulary == words[1:]
+    assert release.configuration["words"] == "public"
+    assert len(release.ledger.entries) == 1
+
+
+def test_the_vectorizer_drops_them_from_a_corpus_and_keeps_the_choice_booked():
+    counted = Corpus.from_texts(TEXTS)
+    ledger = Ledger(epsilon=9.0, delta=1e-6)
+    words = PrivateCountVectorizer(epsilon=2.0, stop_words="english", random_state=0, ledger=ledger)
+    counts = words.fit_transform(counted)
+    assert "the" not in counts.vocabulary
+    assert "seaa" in counts.vocabulary
+    again = words.transform(counted)
+    assert (again != counts).nnz == 0
+    chosen = Corpus(counts, counts.vocabulary)
+    release = fit_topics(chosen, stop_words=[["seaa"]], **(FIT | {"epsilon": 3.0}))
+    assert "seaa" not in release.vocabulary
+    assert "lawa" in release.vocabulary
+    assert [entry.purpose.split()[0] for entry in release.ledger.entries] == ["vocabulary", "topics"]
+
+
+def test_what_is_about_texts_is_refused_of_a_corpus_before_anything_is_booked(tmp_path):
+    counted = Corpus.from_texts(TEXTS)
+    ledger = Ledger(epsilon=9.0, delta=1e-6)
+    for options in ({"ngram_range": (1, 2)}, {"token_pattern": r"\w+"}, {"lowercase": False}):
+        words = PrivateCountVectorizer(epsilon=2.0, ledger=ledger, **options)
+        with pytest.raises(ParameterError, match="has no effect on a Corpus"):
+            words.fit(counted)
+    with pytest.raises(ParameterError, match="token_pattern has no effect"):
+        fit_topics(counted, token_pattern=r"\w+", ledger=ledger, **FIT)
+    shards = write_shards(counted, tmp_path / "shards")
+    with pytest.raises(ParameterError, match="stop_words has no effect on a ShardedCorpus"):
+        fit_topics(shards, stop_words="english", ledger=ledger, **FIT)
+    assert not ledger.entries
+    assert fit_topics(shards, **FIT).vocabulary  # "auto" says nothing of counts
+
+
+def test_all_words_left_out_is_an_error():
+    counted = Corpus.from_texts(["the of", "of the"])
+    with pytest.raises(CorpusError, match="all words of the corpus are stop words"):
+        fit_topics(counted, stop_words="english", **FIT)
+    with pytest.raises((CorpusError, PrivacyError)):
+        fit_topics(["the of", "of the"], **FIT)
+
+
+def test_files_of_texts_and_the_command_take_several_lists(tmp_path, names, capsys):
+    from discreet.cli.app import run
+
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "The ward and Okafor"}\n{"text": "the ward again"}\n')
+    corpus = read_corpus(notes, stop_words=["english", names])
+    assert corpus.vocabulary == ("ward",)
+    for given in (
+        ["--stop-words", f"english,{names}"],
+        ["--stop-words", "english", "--stop-words", str(names)],
+        ["--stop-words", str(names), "--stop-words", "auto"],
+    ):
+        out = tmp_path / "x.npz"
+        assert run(["convert", str(notes), str(out), "--quiet", "--force", *given]) == 0
+        assert read_corpus(out).vocabulary == ("ward",)
+    assert run(["convert", str(notes), str(tmp_path / "y.npz"), "--stop-words", "klingon"]) == 2
+    assert "--stop-words must be the name of a language" in capsys.readouterr().err
