@@ -91,3 +91,16 @@ def gaussian_leak(weights, threshold, noise_multiplier, bits):
     scale = noise_multiplier * 2**bits
     hidden = sum(math.log1p(-norm.sf((threshold + 0.5 - weight) / scale)) for weight in weights)
     return -math.expm1(hidden)
+
+
+def covered_share(counts, unit_of, chosen, bits):
+    """Add up (share of tokens that are chosen words, the rest) over units, each rounded toward zero on the lattice."""
+    total = [0, 0]
+    for unit in sorted(set(unit_of.tolist())):
+        rows = [row for row, of in zip(counts, unit_of, strict=True) if of == unit]
+        n_tokens = sum(int(n) for row in rows for n in row)
+        n_chosen = sum(int(n) for row in rows for n, is_chosen in zip(row, chosen, strict=True) if is_chosen)
+        if n_tokens:
+            share = n_chosen / n_tokens
+            total = [total[0] + int(share * 2**bits), total[1] + int((1 - share) * 2**bits)]
+    return total

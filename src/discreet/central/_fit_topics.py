@@ -22,6 +22,7 @@ from discreet.central.prevalence.estimator import (
 from discreet.central.prevalence.with_topics import faults_with_topics
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
+from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import check_kind, leave_out
 from discreet.central.vocabulary.methods import faults_of_counted
 from discreet.central.vocabulary.sharded_words import drop_for_now
@@ -328,7 +329,8 @@ def bookings(
     topics.epsilon = _left_for_topics([words], topics)
     event = words.planned_event()
     assert event is not None  # a public vocabulary takes another way
-    method = WeightedGaussian(words.epsilon, words.delta or 0.0, words.max_words_per_unit, words.privacy_unit)
+    most, unit = words.max_words_per_unit, words.privacy_unit
+    method = WeightedGaussian(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
     return [event, topics.planned_event()], method.group_failure
 
 

@@ -112,7 +112,7 @@ class SharedGaussian:
         return noise_multiplier_of(min(precision, left))
 
 
-def noise_of_share(noise_multiplier: float, share: float) -> float:
+def noise_of_share(noise_multiplier: float, share: float | Fraction) -> float:
     """Return the noise multiplier of a release that uses up this share of a Gaussian event; 0 without privacy."""
     if noise_multiplier == 0:
         return 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.rounds.sharded_units import faults_of_shards
+from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import is_writable
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
@@ -20,12 +21,8 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
 __all__ = ["METHODS", "Method", "faults_of_counted", "faults_of_documents", "make_method", "released"]
 
-METHODS = {
-    "greedy": Greedy,
-    "weighted_gaussian": WeightedGaussian,
-    "policy_gaussian": PolicyGaussian,
-    "sips": Sips,
-}
+_GAUSSIAN = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
+METHODS = {"greedy": Greedy, **_GAUSSIAN}
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
 _ABOUT_TEXTS: dict[str, Any] = {
     "ngram_range": (1, 1),
@@ -41,7 +38,7 @@ def make_method(
     """Return a method by its name; ``published`` is for "greedy" only."""
     if name == "greedy":
         return Greedy(epsilon, delta, max_words, privacy_unit, published=published)
-    return METHODS[name](epsilon, delta, max_words, privacy_unit)
+    return _GAUSSIAN[name](epsilon, delta, max_words, privacy_unit, coverage_share=SHARE)
 
 
 def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:

@@ -13,7 +13,8 @@ weights above the round's threshold. *Sensitivity*: in each round 1 in L2, as fo
 which words are skipped follows from what earlier rounds released, so this is adaptive composition. *Booked
 as*: one Gaussian event with :math:`1/\sigma^2 = \sum_i 1/\sigma_i^2`, :math:`\sigma` calibrated to
 :math:`(\epsilon, \delta/2)`, plus an additive :math:`\delta/2 = \sum_i \delta_i` for words nobody else has.
-Round i of r has a share of :math:`1/\sigma^2` and of :math:`\delta/2` in proportion to :math:`3^i`.
+Round i of r has a share of :math:`1/\sigma^2`, less what :mod:`discreet.central.vocabulary.coverage` takes of it,
+and of :math:`\delta/2` in proportion to :math:`3^i`.
 
 ``epsilon = inf``: no noise; all held words are released.
 
@@ -65,6 +66,8 @@ class Sips:
         Most distinct words of one unit that count in one round.
     privacy_unit : str
         Whose presence is hidden.
+    coverage_share : Fraction, default 0
+        Of the precision, for telling how much of the text the words make up.
     n_rounds : int, default 3
         Number of rounds.
     """
@@ -73,6 +76,7 @@ class Sips:
     delta: float
     max_words: int
     privacy_unit: str = "document"
+    coverage_share: Fraction = Fraction(0)
     n_rounds: int = 3
 
     @property
@@ -81,8 +85,13 @@ class Sips:
         return 0.0 if math.isinf(self.epsilon) else noise_multiplier_for(self.epsilon, self.delta / 2)
 
     @property
+    def coverage_noise(self) -> float:
+        """Noise multiplier of the sums that tell how much of the text the words make up."""
+        return noise_of_share(self.noise_multiplier, self.coverage_share) if self.noise_multiplier else 0.0
+
+    @property
     def shares(self) -> list[Fraction]:
-        """Share of each round in the budget; they sum to 1."""
+        """Share of each round in the budget for weights, and in delta; they sum to 1."""
         parts = [Fraction(3) ** i for i in range(self.n_rounds)]
         return [part / sum(parts) for part in parts]
 
@@ -90,7 +99,8 @@ class Sips:
     def rounds(self) -> list[tuple[float, float]]:
         """Noise multiplier and threshold of each round."""
         noise = self.noise_multiplier
-        noises = [noise_of_share(noise, share) if noise else 0.0 for share in self.shares]
+        left = 1 - self.coverage_share
+        noises = [noise_of_share(noise, share * left) if noise else 0.0 for share in self.shares]
         deltas = [self.delta / 2 * float(share) for share in self.shares]
         thresholds = [gaussian_threshold(s, d, self.max_words) for s, d in zip(noises, deltas, strict=True)]
         return list(zip(noises, thresholds, strict=True))

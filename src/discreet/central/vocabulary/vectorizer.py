@@ -2,9 +2,8 @@ r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under d
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
 chooses the words with one of four methods (see ``greedy``, ``weighted_gaussian``, ``policy_gaussian`` and
-``sips``, with their guarantees) and books what that costs *before* it reads the texts; ``transform``
-counts. Counts are exact, and as private as the texts: what is released is the list of words and their noisy
-weights, nothing else.
+``sips``, with their guarantees) and books what that costs *before* it reads the texts; ``transform`` counts. Counts are
+exact, and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
 
@@ -28,6 +27,7 @@ from discreet._progress import Callback, telling
 from discreet._threads import count_threads
 from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, collect, optional, rules, whole
 from discreet.central.vocabulary import methods
+from discreet.central.vocabulary.coverage import release_coverage
 from discreet.central.vocabulary.documents import Documents, check_kind, count_documents, pick_words
 from discreet.central.vocabulary.public_words import public_words
 from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
@@ -111,7 +111,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
     ledger_ : Ledger or None
         The ledger with the booking; None for a public vocabulary without a ledger.
     word_origin_ : WordOrigin
-        Where the words come from; the counts carry it on.
+        Where they come from; in ``coverage``, how much of the text they make up (not of "greedy"). Counts carry it on.
 
     Raises
     ------
@@ -332,12 +332,12 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         key = stream.spawn("order").words(8).tobytes()
         if isinstance(X, ShardedCorpus):
             read, found, units = None, X.vocabulary, words_in_shards(X, key, self.engine, self.n_jobs)
+            texts: Any = units
         else:
-            published = self.threshold == "published"
-            told = self.callback
+            published, told = self.threshold == "published", self.callback
             read = count_documents(X, self._tokenizer(), owners, in_text_order=published, callback=told)
             authors = read.owners if self.privacy_unit == "author" else None
-            found, order = read.words, secret_order(read.words, key)
+            found, order, texts = read.words, secret_order(read.words, key), (read.counts, authors)
             n_threads = count_threads(self.n_jobs)
             units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
         self._notice(booking, X if read is None else read.counts)
@@ -351,8 +351,11 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                 Proposal("vocabulary"),
                 ".",
             )
+        covered = release_coverage(
+            method, texts, (found, words), stream.spawn("coverage"), booking.reservation
+        )
         chosen = booked_choice(booking.ledger, booking.reservation, seeded=self.random_state is not None)
-        self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen))
+        self._set(words, weights, booking.ledger, WordOrigin.chosen(*choices_of(X), chosen, coverage=covered))
         return read
 
     def _set(self, words: tuple[str, ...], weights: Any, ledger: Ledger | None, origin: WordOrigin) -> None:

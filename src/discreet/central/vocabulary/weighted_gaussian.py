@@ -11,7 +11,8 @@ above the threshold. *Sensitivity*: k integers :math:`c_k = \lfloor 2^m/\sqrt k 
 integer arithmetic, have squared norm :math:`k c_k^2 \le 4^m`; a unit's integers depend on that unit only,
 so the sums differ by at most :math:`2^m` in L2. *Booked as*: a Gaussian event with :math:`\sigma`
 calibrated to :math:`(\epsilon, \delta/2)`, plus an additive :math:`\delta/2` for words nobody else has (see
-``thresholds``). So it composes with training as one Gaussian more.
+``thresholds``). So it composes with training as one Gaussian more. Where a share of the precision is set aside
+(:mod:`discreet.central.vocabulary.coverage`), the weights have the rest of it.
 
 Sums are of integers: any order of the units and any sharding gives the same weights.
 

@@ -11,6 +11,7 @@ released of such counts is booked where they are, or refused.
 """
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -25,6 +26,7 @@ __all__ = [
     "FROM_TEXT",
     "NUMBERED",
     "UNKNOWN",
+    "Coverage",
     "GivenWords",
     "WordOrigin",
     "carried",
@@ -36,6 +38,24 @@ __all__ = [
 
 _KINDS = ("public", "chosen", "numbered", "from text", "unknown")
 _LONGEST_NAME = 200
+
+
+class Coverage(NamedTuple):
+    """How much of the text the chosen words make up: released with their choice.
+
+    Attributes
+    ----------
+    share : float
+        From 0 to 1: the mean over units of the share of their tokens.
+    deviation : float
+        Standard deviation of the noise in it.
+    n_units : float
+        Noisy number of units that have any text.
+    """
+
+    share: float
+    deviation: float
+    n_units: float
 
 
 @dataclass(frozen=True)
@@ -50,11 +70,14 @@ class WordOrigin:
         The call, option or file by which somebody said that they are public.
     choices : tuple of ColumnChoice, default ()
         The private choices that the columns went through, whatever their names are now.
+    coverage : Coverage, optional
+        Of words that were chosen: how much of the text they make up, where that was released.
     """
 
     kind: str
     declared_by: str = ""
     choices: tuple[ColumnChoice, ...] = ()
+    coverage: Coverage | None = None
 
     def __post_init__(self) -> None:
         texts = (self.kind, self.declared_by)
@@ -62,7 +85,7 @@ class WordOrigin:
             isinstance(text, str) and len(text) <= _LONGEST_NAME and text.isprintable() for text in texts
         )
         listed = isinstance(self.choices, tuple) and all(isinstance(c, ColumnChoice) for c in self.choices)
-        if not plain or self.kind not in _KINDS or not listed:
+        if not plain or self.kind not in _KINDS or not listed or not _is_coverage(self.coverage, self.kind):
             raise CorpusError("this does not say where words come from: it was changed or is damaged.")
         if (self.kind == "public") != bool(self.declared_by) or (self.kind == "chosen" and not self.choices):
             raise CorpusError(
@@ -75,9 +98,9 @@ class WordOrigin:
         return cls("public", declared_by)
 
     @classmethod
-    def chosen(cls, *choices: ColumnChoice) -> "WordOrigin":
+    def chosen(cls, *choices: ColumnChoice, coverage: Coverage | None = None) -> "WordOrigin":
         """Words that came out of private choices, the last of which found them."""
-        return cls("chosen", choices=joined(choices))
+        return cls("chosen", choices=joined(choices), coverage=coverage)
 
     @property
     def is_public(self) -> bool:
@@ -104,9 +127,12 @@ class WordOrigin:
         """Return this where somebody says that the words are public. The choices stay."""
         return WordOrigin("public", declared_by, self.choices)
 
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> dict[str, Any]:
         """Return what a release says of its words."""
-        told = {"words": self.kind} | ({"words_declared_by": self.declared_by} if self.declared_by else {})
+        told: dict[str, Any] = {"words": self.kind}
+        if self.coverage is not None:
+            told |= {"text_covered": self.coverage.share, "text_covered_noise": self.coverage.deviation}
+        told |= {"words_declared_by": self.declared_by} if self.declared_by else {}
         return told | ({"columns": "chosen privately"} if self.choices and self.kind != "chosen" else {})
 
     def check_words(self, words: Sequence[str]) -> None:
@@ -124,7 +150,7 @@ class WordOrigin:
             "declared_by": self.declared_by,
             "choices": [choice.to_json() for choice in self.choices],
             "words_sha256": _digest(words),
-        }
+        } | ({} if self.coverage is None else {"coverage": list(self.coverage)})
 
     @classmethod
     def from_json(cls, value: Any, words: Sequence[str], *, other_words: bool = False) -> "WordOrigin":
@@ -145,15 +171,26 @@ class WordOrigin:
             Where it is damaged, or is about other words and must not be.
         """
         names = {"kind", "declared_by", "choices", "words_sha256"}
-        if not isinstance(value, dict) or set(value) != names:
+        if not isinstance(value, dict) or set(value) - {"coverage"} != names:
             raise CorpusError("this does not say where words come from: it was changed or is damaged.")
-        origin = cls(value["kind"], value["declared_by"], ColumnChoice.all_from_json(value["choices"]))
+        choices, told = ColumnChoice.all_from_json(value["choices"]), value.get("coverage")
+        numbers: Any = Coverage(*told) if isinstance(told, list) and len(told) == 3 else told
+        origin = cls(value["kind"], value["declared_by"], choices, numbers)
         if value["words_sha256"] == _digest(words):
             origin.check_words(words)
             return origin
         if other_words:
             return UNKNOWN.after(origin.choices)
         raise CorpusError("this says where other words come from than those that it lies beside.")
+
+
+def _is_coverage(value: Any, kind: str) -> bool:
+    """Whether this is nothing, or tells of chosen words by numbers that can be."""
+    if value is None:
+        return True
+    if kind != "chosen" or not isinstance(value, Coverage) or not all(type(one) is float for one in value):
+        return False
+    return 0 <= value.share <= 1 and 0 <= value.deviation < math.inf and 1 <= value.n_units < math.inf
 
 
 #: There are no words: the columns have numbers, and how many there are is the caller's to vouch for.
