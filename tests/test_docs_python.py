@@ -129,6 +129,11 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
     },
     "local.md": local,
+    "moving.md": lambda _: {"texts": some_texts(6000), "dictionary": WORDS},
+    "one-budget.md": lambda _: {
+        "texts": some_texts(12_000),
+        "wards": np.array(["north", "south", "west"])[np.arange(12_000) % 3],
+    },
     "prevalence.md": lambda folder: {
         "release": released(folder)["model"].release_,
         "counts": some_counts(),
