@@ -5,7 +5,7 @@ itself; ``--runs 50``. Topics are those of ``PrivateLDA`` at epsilon 2 on the 2,
 releases with fresh (seeded) noise, through ``TopicPrevalence`` as it is. The groups are public: the names of the
 newsgroups; the decades since 1790, of paragraphs of the speeches on the state of the union; six mailboxes of Enron,
 mail and spam apart (the corpus has no dates, so there are no months). For the speeches there is a picture, too: shares
-by decade at epsilon 0.25, with their bands, beside the exact ones. ``oracle`` is what shrinking gives where the
+by decade at epsilon 0.25, with their intervals, beside the exact ones. ``oracle`` is what shrinking gives where the
 distribution of the true shares is known, which it is to nobody: about the least error that these noisy sums allow.
 """
 
@@ -124,18 +124,20 @@ def oracle(sums: Sums, exact: np.ndarray) -> np.ndarray:
 
 def draw_decades(release: PrevalenceRelease, exact: np.ndarray) -> None:
     """Draw the topics that moved most: the private trend with its band, and the exact shares as dots."""
-    trend, years = release.trend(), np.arange(1790, 1790 + 10 * len(exact), 10)
+    trend, years = release.trend(release.groups), np.arange(1790, 1790 + 10 * len(exact), 10)
     moved = np.argsort(-(trend.level.max(0) - trend.level.min(0)), kind="stable")[:9]
     figure, axes = plt.subplots(3, 3, figsize=(10, 6.4), sharex=True, layout="constrained")
     for axis, topic in zip(axes.flat, moved.tolist(), strict=True):
         low, high = 100 * trend.low[:, topic], 100 * trend.high[:, topic]
-        axis.fill_between(years, low, high, color="#23698f", alpha=0.2, linewidth=0)
+        axis.vlines(years, low, high, color="#23698f", alpha=0.3, linewidth=4)
         axis.plot(years, 100 * trend.level[:, topic], color="#23698f")
         axis.plot(years, 100 * exact[:, topic], ".", color="black", markersize=4)
         axis.set_title(release.topics[topic], fontsize=10)
         axis.set_ylim(0, None)
     figure.supylabel("share of the decade's paragraphs, %", fontsize=10)
-    figure.suptitle("State of the union, 1790 to 2020: private at epsilon 0.25 (line, band), exact (dots)")
+    figure.suptitle(
+        "State of the union, 1790 to 2020: private at epsilon 0.25 (line, 95 % bars), exact (dots)"
+    )
     figure.savefig(HERE / "sotu_decades.png", dpi=150)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -63,11 +64,10 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert "3 topics in 3 groups" in (tmp_path / "wards.html").read_text()
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
-    assert "most in" in said
-    assert "projected" in said
-    for topic in "012":  # as in the table
-        shares = [float(row["share"]) for row in table if row["topic"] == topic]
-        assert f"{100 * max(shares):.1f} %" in said
+    assert "each group against all the others, all tested together: 9 of 9 are certain" in said
+    for row in table:  # differences with their intervals, as in the table
+        low, high = (f"{100 * float(row[name]):+.1f}" for name in ("difference_low", "difference_high"))
+        assert f"{low} to {high}" in said
     assert "epsilon = 1" in said
     # The budget is spent: a second run is refused, and nothing is written.
     (tmp_path / "kept.md").write_text("somebody's notes")
@@ -77,6 +77,41 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     again = [*arguments[:-6], "--out", str(tmp_path / "again.json")]
     assert run(again) == 2
     assert not (tmp_path / "again.json").exists()
+
+
+def test_what_noise_may_explain_is_not_printed_as_news(ward_notes, tmp_path, capsys):
+    months = ["--by", "date", "--every", "month", "--from", "2024-01", "--to", "2024-06", "--epsilon", "0.1"]
+    assert run([*command(ward_notes), *months, "--out", str(tmp_path / "months.json")]) == 0
+    said = capsys.readouterr().err
+    assert "from 2024-01 to 2024-06, all topics tested together: noise and chance may explain" in said
+    assert not re.search(r"\d %", said.split("Differences")[1].split("epsilon")[0].replace("95 %", ""))
+
+
+def test_force_replaces_what_is_there_and_nothing_else_does(ward_notes, tmp_path, capsys):
+    out = tmp_path / "wards.json"
+    arguments = [
+        *command(ward_notes),
+        "--by",
+        "ward",
+        "--groups",
+        str(ward_notes / "wards.txt"),
+        "--out",
+        str(out),
+    ]
+    assert run(arguments) == 0
+    first = out.read_text()
+    assert run(arguments) == 2
+    assert "say --force to replace it" in capsys.readouterr().err
+    assert out.read_text() == first
+    assert run([*arguments, "--force"]) == 0
+    assert out.read_text() != first
+    assert (tmp_path / "wards.md").read_text() == PrevalenceRelease.load(out).card()
+    out.write_text(
+        ""
+    )  # an empty file holds nothing that is lost: allowed, and so not a spent budget without a file
+    (tmp_path / "wards.md").unlink()
+    assert run(arguments) == 0
+    assert PrevalenceRelease.load(out).groups == ("north", "south", "west")
 
 
 def test_shares_by_month_and_person(ward_notes, tmp_path):

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
     n_topics = len(doc_topic[0])
+    documents = defaultdict(int)
     whose = range(len(doc_topic)) if authors is None else authors
     vectors = defaultdict(lambda: [0.0] * (n_groups * (n_topics + 1)))
     for shares, g, unit in zip(doc_topic, group, whose, strict=True):
@@ -15,9 +16,11 @@ def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
         for k, share in enumerate(shares):
             vectors[unit][start + k] += float(share)
         vectors[unit][start + n_topics] += count_weight
+        documents[unit] += 1
     largest = math.sqrt(1 + count_weight**2)
     total = [0] * (n_groups * (n_topics + 1))
-    for vector in vectors.values():
+    for unit, added in vectors.items():
+        vector = [value / documents[unit] for value in added]
         norm = math.sqrt(math.fsum(value**2 for value in vector))
         scale = min(1.0, largest / norm) if norm else 1.0
         for cell, value in enumerate(vector):

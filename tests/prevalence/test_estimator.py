@@ -99,6 +99,18 @@ def test_an_author_in_two_groups_counts_once_in_all():
     assert total[2] == total[5] > 0  # half of it in each
 
 
+@pytest.mark.parametrize(("m", "n_groups"), [(1, 1), (2, 1), (36, 1), (4, 12), (12, 12)])
+def test_a_person_weighs_one_however_much_they_wrote(m, n_groups):
+    rng = np.random.default_rng(0)
+    shares, who = rng.dirichlet(np.ones(5), 100 * m), np.repeat(np.arange(100), m)
+    group = np.tile(np.arange(m) % n_groups, 100).astype(np.int32)
+    group[::7] = -1 if m > 7 else group[::7]
+    bound = contribution_bound(0.5, "author")
+    total = prevalence_sum(shares, group, who, n_groups, 0.5, bound).values.reshape(n_groups, 6) * bound.step
+    assert total[:, 5].sum() / 0.5 == pytest.approx(100, abs=0.01)
+    assert total[:, :5].sum() == pytest.approx(100, abs=0.01)
+
+
 def test_blocks_and_threads_change_nothing(monkeypatch):
     from discreet.central.prevalence import statistic
 
@@ -318,7 +330,7 @@ def test_one_document_in_all_and_none_with_a_group():
         found = made.shares()
         assert np.allclose(found.share.sum(1), 1)
         assert ((found.low >= 0) & (found.high <= 1)).all()
-        assert "No single difference" in made.to_html()
+        assert "No single group differs" in made.to_html()
 
 
 def test_counts_of_other_words_are_refused():

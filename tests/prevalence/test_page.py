@@ -1,6 +1,7 @@
 """The page of shares: noise is never drawn as news, hostile names stay text, and the table holds every number."""
 
 import csv
+import dataclasses
 import io
 import re
 from html.parser import HTMLParser
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import Ledger
+from discreet.errors import ParameterError
 from discreet.privacy import events
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.prevalence_page import table_csv
@@ -43,12 +45,14 @@ class Tags(HTMLParser):
 
 def test_what_the_noise_explains_is_grey_and_no_news():
     page = release([[0.5, 0.5], [0.51, 0.49], [0.49, 0.51]]).to_html()
-    assert "No single difference" in page
+    assert "No single group differs from all the others" in page
     assert not re.search(r'<td class="(more|less)', page)
     told = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]).to_html()
-    assert "ward 0: more of \u201cword0 other0\u201d" in told
+    assert "ward 0: more of \u201cword0 other0\u201d than in all the others together, by +60.0 points" in told
     assert "ward 1:" not in told.split("</ul>")[0]
     assert len(re.findall(r'<td class="more\d"', told)) == 2
+    assert len(re.findall(r'<tr class="(?:more|less)"><th scope="row">ward [02]: [01]', told)) == 4
+    assert len(re.findall(r'<tr class="noise"><th scope="row">ward 1: [01]', told)) == 2
 
 
 def test_the_page_needs_no_network_and_runs_nothing():
@@ -96,9 +100,10 @@ def test_the_page_shows_the_shares_that_its_table_holds_and_names_their_kind():
     for row in rows:
         share, low, high = (100 * float(row[name]) for name in ("share", "low", "high"))
         assert f"{row['group']}: {share:.1f} % ({low:.1f} to {high:.1f})" in page  # the chart
-    cells = re.findall(r'<td class="(?:more|less|noise)\d?" title="[^"]*">(\d+)', page)
+    cells = re.findall(r'<td class="(?:more|less|noise)\d?">(\d+)\D*?<small>(\d+)\u2013(\d+)</small>', page)
     by_topic = sorted(rows, key=lambda row: row["topic"])
-    assert [int(cell) for cell in cells] == [round(100 * float(row["share"])) for row in by_topic]
+    numbers = [[f"{100 * float(row[name]):.0f}" for name in ("share", "low", "high")] for row in by_topic]
+    assert [list(cell) for cell in cells] == numbers
 
 
 def test_what_was_made_with_a_seed_says_so_in_the_table():
@@ -166,3 +171,88 @@ def test_growth_is_not_invented_where_quarters_of_noise_are_added_up():
         shares = np.tile([0.3, 0.3, 0.4], (16, 1)) + rng.normal(0, 0.2, (16, 3))
         alarms += release(shares, noise=200.0, configuration={"freq": "month"}).growth().certain.any()
     assert alarms <= 0.05 * n + 3 * np.sqrt(0.05 * 0.95 * n)
+
+
+def alike(n_groups, n_full, n, seed, shares=(0.05,) * 20, **how):
+    """Groups all alike in truth, of which few hold texts: noise, and nothing else, makes them differ."""
+    rng, sizes = np.random.default_rng(seed), np.zeros(n_groups)
+    sizes[:n_full] = n
+    made = release(
+        np.tile(shares, (n_groups, 1)), groups=[f"g{i}" for i in range(n_groups)], noise=17.0, **how
+    )
+    totals = sizes[:, None] * shares + rng.normal(0, 17, made.topic_totals.shape)
+    return dataclasses.replace(made, topic_totals=totals, unit_counts=sizes / 2 + rng.normal(0, 17, n_groups))
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "n_full", "n"), [(20, 20, 600), (100, 4, 2000), (30, 1, 2700), (12, 2, 3000)]
+)
+def test_groups_that_are_alike_stay_grey_whatever_their_sizes(n_groups, n_full, n):
+    named = 0
+    for seed in range(60):
+        found = alike(n_groups, n_full, n, seed).against_rest()
+        named += found.certain.any()
+    assert named <= 8  # 3 expected; 8 is beyond 1 in 100
+    grey = next(
+        made
+        for made in (alike(n_groups, n_full, n, seed) for seed in range(60))
+        if not made.against_rest().certain.any()
+    )
+    page = grey.to_html()
+    assert "No single group differs" in page
+    assert not re.search(r'class="(more|less)', page)
+
+
+def test_a_page_can_be_made_where_most_of_a_long_list_is_empty():
+    for seed in range(3):
+        page = alike(365, 2, 5000, seed).to_html()
+        assert "may be empty" in page
+    empty = alike(5, 0, 0, 0)
+    assert not empty.certain_groups.any()
+    assert "No single group differs" in empty.to_html()
+
+
+def test_none_of_many_empty_groups_is_called_surely_there():
+    wrong = sum(alike(1000, 0, 0, seed, shares=(0.5, 0.5)).certain_groups.any() for seed in range(40))
+    assert wrong <= 6
+    assert alike(1000, 3, 2000, 0, shares=(0.5, 0.5)).certain_groups[:3].all()
+
+
+def test_other_is_no_period():
+    names = [*(f"2024-{i:02d}" for i in range(1, 13)), "other"]
+    shares = [[0.3, 0.7]] * 12 + [[0.95, 0.05]]
+    made = release(shares, groups=names, configuration={"freq": "month"})
+    assert made.periods == tuple(names[:-1])
+    assert not made.growth().certain.any()
+    assert not made.moving().any()
+    assert made.trend().level.shape == made.against_rest().difference.shape == (12, 2)
+    page = made.to_html()
+    assert "Grew:" not in page
+    assert "2024-01 to 2024-12" not in page.replace("\u2013", "-")
+    assert page.count(">other<") + page.count(">other *<") == 1  # in the heat map only
+    rows = list(csv.DictReader(io.StringIO(table_csv(made))))
+    assert [row["difference"] for row in rows[-2:]] == ["", ""]
+    assert all(row["difference"] for row in rows[:-2])
+
+
+def test_groups_without_an_order_have_no_trend_unless_it_is_given():
+    made = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]])
+    for ask in (made.trend, made.growth):
+        with pytest.raises(ParameterError, match="name them in their order"):
+            ask()
+        with pytest.raises(ParameterError, match="each once"):
+            ask(["ward 1", "ward 1"])
+        with pytest.raises(ParameterError, match="there is no group"):
+            ask(["ward 1", "ward 7"])
+    assert made.growth(made.groups[::-1]).difference[0] == pytest.approx(0.8, abs=1e-6)
+    assert made.trend(["ward 2", "ward 0"]).level.shape == (2, 2)
+
+
+def test_the_table_holds_the_differences_and_the_errors_of_sizes():
+    made = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]])
+    columns, found = made.to_columns(), made.against_rest()
+    assert columns["difference"] == found.difference.ravel().tolist()
+    assert columns["differs"] == found.certain.ravel().tolist()
+    assert set(columns["n_units_error"]) == {made.n_units_error}
+    assert "difference" not in release([[0.9, 0.1]]).to_columns()
+    assert "\u00b1" in made.to_html()

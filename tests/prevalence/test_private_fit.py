@@ -169,3 +169,11 @@ def test_a_sentence_about_a_seeded_fit_says_so():
     assert all(sentence.endswith("reproducible, not for release.") for sentence in said)
     assert "no better" in said[0]
     assert "no better" not in said[1]
+
+
+def test_a_person_of_many_documents_weighs_as_much_as_one_of_one():
+    owners = np.minimum(np.arange(HELD_OUT.shape[0]), 100)
+    made = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="author").fit(HELD_OUT, owners=owners).release_
+    assert made.n_units == pytest.approx(101, abs=0.01)
+    score = np.clip(gains(RELEASE, HELD_OUT), -1, 1)
+    assert made.gain == pytest.approx((score[:100].sum() + score[100:].mean()) / 101, abs=1e-4)

@@ -9,8 +9,8 @@ Guarantee
 ---------
 *Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the sum over units, with
 Gaussian noise. *Sensitivity*: :math:`\sqrt{1 + c^2}` in L2: topics, frequencies, b and c are public, split and score
-are functions of the one document, and :class:`~discreet.privacy.Bound` holds each unit's vector (an author's: the sum
-of their documents', scaled down) to that norm. *Event*: one Gaussian event.
+are functions of the one document, an author's vector is the mean of their documents' and so no longer than the longest,
+and :class:`~discreet.privacy.Bound` holds each to that norm. *Event*: one Gaussian event.
 """
 
 import math
@@ -159,6 +159,7 @@ class PrivateFit(PrivateEstimator):
         if authors is not None:
             _, author = np.unique(authors, return_inverse=True)
             rows = np.column_stack([np.bincount(author, column) for column in rows.T])
+            rows /= np.bincount(author)[:, None]
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
         noisy = mechanism.release(

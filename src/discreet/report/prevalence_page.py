@@ -1,8 +1,10 @@
 """The page of a prevalence release: small multiples, a heat map, what is certain, and the table. No script, no network.
 
-What lies within the noise is grey: a colour is a claim, and it is only made where the interval of a share does not
-hold the topic's overall share. Every share is a projected one, which its interval holds, and which stands in the table
-that can be downloaded. The page is made from the release alone, so it costs no privacy.
+What lies within noise and chance is grey: a colour is a claim, and it is only made where a group surely differs from
+all the others together (a line: where its topic surely moves or changed), by one test of all of them, so that with
+95 % confidence none is noise. Sentences, charts, differences and heat map follow the same test. Every share is a
+projected one, which its interval holds, and which stands in the table that can be downloaded. The page is made from
+the release alone, so it costs no privacy.
 """
 
 import csv
@@ -17,6 +19,7 @@ from discreet.privacy.accounting import events
 from discreet.privacy.units import plural
 from discreet.release.files.words import printable
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
 from discreet.report.drawings.small_multiples import difference_chart, interval_chart, line_chart
 from discreet.report.pages import content_hash, part, template
@@ -25,6 +28,8 @@ from discreet.report.wording import epsilon_shown, for_spreadsheet, shown
 __all__ = ["prevalence_page", "table_csv"]
 
 _CERTAIN_SHOWN = 12
+_FEWEST_ROWS, _MOST_ROWS = 12, 60
+_LEAST_SHARE = 1e-6
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
@@ -34,49 +39,63 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     ----------
     release : PrevalenceRelease
     """
-    found = release.shares()
     base: list[float] = overall(release.sums).tolist()
-    ordered = "freq" in release.configuration
-    trend = release.trend() if ordered else None
-    flat = ~(release.moving() | release.growth().certain)
-    order = np.argsort(-np.array(base), kind="stable")
-    charts: list[dict[str, Any]] = []
-    for topic in order.tolist():
-        if trend is not None:
-            parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
-            svg = line_chart(*parts, release.groups, flat=bool(flat[topic]))
-        else:
-            svg = interval_chart(
-                found.share[:, topic], found.low[:, topic], found.high[:, topic], base[topic], release.groups
-            )
-        charts.append(
-            {
-                "number": topic,
-                "name": shown(release.topics[topic]),
-                "share": _percent(base[topic]),
-                "svg": Markup(svg),
-            }
-        )
+    periods = release.periods
+    order: list[int] = np.argsort(-np.array(base), kind="stable").tolist()
+    found = release.against_rest() if len(release.groups) > 1 else None
+    states = _states(release, found)
+    reach = 1.96 * release.n_units_error
     style = part("prevalence.css")
+    several = len(periods) > 1
     return (
         template("prevalence.html.j2").render(
             style=Markup(style),
             style_hash=content_hash(style),
             title=f"{len(release.topics)} topics in {len(release.groups)} groups",
-            ordered=ordered,
+            ordered=bool(periods),
             private_groups=release.configuration.get("group_selection") == "private",
-            charts=charts,
+            charts=_charts(release, order, base, states),
             groups=[shown(group) for group in release.groups],
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
+            size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
-            heat=_heat(release, order.tolist(), base),
-            certain=_certain(release, base),
-            changes=_changes(release, order.tolist()) if ordered and len(release.groups) > 1 else None,
+            heat=_heat(release, order, base, states),
+            certain=[] if found is None else _certain(release, found),
+            differences=None if found is None or periods else _differences(release, found),
+            changes=_changes(release, order) if several else None,
             label=_label(release),
             csv=b64encode(table_csv(release).encode()).decode(),
         )
         + "\n"
     )
+
+
+def _charts(
+    release: PrevalenceRelease, order: list[int], base: list[float], states: list[list[str]]
+) -> list[dict[str, Any]]:
+    """Return a small chart for each topic: its line over the periods, or its share in each group."""
+    found, periods = release.shares(), release.periods
+    trend, moves = (release.trend(), release.moving() | release.growth().certain) if periods else (None, None)
+    charts: list[dict[str, Any]] = []
+    for topic in order:
+        if trend is not None and moves is not None:
+            parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
+            svg = line_chart(*parts, periods, flat=not moves[topic])
+        else:
+            parts = (found.share[:, topic], found.low[:, topic], found.high[:, topic])
+            svg = interval_chart(*parts, base[topic], release.groups, [row[topic] for row in states])
+        name, share = shown(release.topics[topic]), _percent(base[topic])
+        charts.append({"number": topic, "name": name, "share": share, "svg": Markup(svg)})
+    return charts
+
+
+def _states(release: PrevalenceRelease, found: Differences | None) -> list[list[str]]:
+    """Return "more", "less" or "noise" for each group and topic."""
+    states = np.full(release.topic_totals.shape, "noise", dtype="<U5")
+    if found is not None:
+        signs = np.where(found.difference > 0, "more", "less")
+        states[: len(signs)] = np.where(found.certain, signs, "noise")
+    return states.tolist()
 
 
 def table_csv(release: PrevalenceRelease) -> str:
@@ -94,89 +113,87 @@ def _cell(value: Any) -> Any:
     """Write numbers with six digits, and names so that no spreadsheet takes them for formulas."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return for_spreadsheet(value) if isinstance(value, str) else value
+    return for_spreadsheet(value) if isinstance(value, str) else value  # None: an empty cell
 
 
-def _heat(release: PrevalenceRelease, order: list[int], base: list[float]) -> list[dict[str, Any]]:
-    """Return the rows of the heat map: a shade for each share that surely differs from the overall one, else grey."""
+def _heat(
+    release: PrevalenceRelease, order: list[int], base: list[float], states: list[list[str]]
+) -> list[dict[str, Any]]:
+    """Return the rows of the heat map: a shade for each share that surely differs, else grey."""
     found = release.shares()
     rows: list[dict[str, Any]] = []
     for topic in order:
         cells: list[dict[str, str]] = []
         for group in range(len(release.groups)):
             share, low, high = (float(part[group, topic]) for part in (found.share, found.low, found.high))
-            if low > base[topic]:
-                strength = min(4, 1 + int(2 * np.log2(max(share / base[topic], 1.0))))
-                shade = f"more{strength}"
-            elif high < base[topic]:
-                strength = min(4, 1 + int(2 * np.log2(max(base[topic] / max(share, 1e-6), 1.0))))
-                shade = f"less{strength}"
-            else:
-                shade = "noise"
-            title = f"{_percent(share)} ({_percent(low)} to {_percent(high)})"
-            cells.append({"shade": shade, "text": _percent(share), "title": title})
+            state = states[group][topic]
+            ratio = max(share, _LEAST_SHARE) / max(base[topic], _LEAST_SHARE)
+            strength = min(4, 1 + int(2 * abs(np.log2(ratio))))
+            cells.append(
+                {
+                    "shade": "noise" if state == "noise" else f"{state}{strength}",
+                    "text": _percent(share),
+                    "range": f"{100 * low:.0f}\u2013{100 * high:.0f}",
+                }
+            )
         rows.append({"number": topic, "name": shown(release.topics[topic]), "cells": cells})
     return rows
 
 
-def _certain(release: PrevalenceRelease, base: list[float]) -> list[str]:
-    """Return sentences on what the numbers are sure of, the largest first; all cells tested together (Holm)."""
-    from scipy.special import ndtr
+def _certain(release: PrevalenceRelease, found: Differences) -> list[str]:
+    """Return sentences on what the numbers are sure of, the largest differences first."""
+    return [
+        f"{row['group']}: {row['state']} of \u201c{row['name']}\u201d than in all the others together, "
+        f"by {row['change']} points ({row['low']} to {row['high']})."
+        for row in _rows(release, found, most=_CERTAIN_SHOWN)
+        if row["state"] != "noise"
+    ]
 
-    raw = release.shares("raw")
-    with np.errstate(invalid="ignore"):
-        score = np.where(
-            np.isfinite(raw.standard_error) & (raw.standard_error > 0),
-            (raw.share - np.array(base)) / np.where(raw.standard_error > 0, raw.standard_error, 1.0),
-            0.0,
-        )
-    if release.noise == 0:
-        return []
-    alone = 2 * ndtr(-np.abs(score)).ravel()
-    order = np.argsort(alone, kind="stable")
-    stepped = np.maximum.accumulate(alone[order] * np.arange(len(order), 0, -1))
-    sure = order[stepped < 0.05]
-    found: list[float] = release.shares().share.ravel().tolist()
-    n_topics = len(base)
-    gap = np.abs(np.array(found) - np.tile(base, len(release.groups)))
-    largest: list[int] = sure[np.argsort(-gap[sure], kind="stable")].tolist()
-    sentences: list[str] = []
-    for cell in largest[:_CERTAIN_SHOWN]:
-        group, topic = divmod(cell, n_topics)
-        more = "more" if found[cell] > base[topic] else "less"
-        sentences.append(
-            f"{shown(release.groups[group])}: {more} of \u201c{shown(release.topics[topic])}\u201d, "
-            f"{_percent(found[cell])} against {_percent(base[topic])} overall."
-        )
-    return sentences
+
+def _differences(release: PrevalenceRelease, found: Differences) -> dict[str, Any]:
+    """Return the differences of groups from all others: those that are certain, and the next largest, in grey."""
+    n_certain = int(found.certain.sum())
+    rows = _rows(release, found, most=max(_FEWEST_ROWS, min(n_certain, _MOST_ROWS)))
+    return {"rows": rows, "rest": found.certain.size - len(rows), "certain": n_certain}
+
+
+def _rows(release: PrevalenceRelease, found: Differences, *, most: int) -> list[dict[str, Any]]:
+    """Return the largest differences, certain ones first."""
+    size = np.where(found.certain, 2.0, 0.0) + np.abs(found.difference)
+    chosen: list[int] = np.argsort(-size.ravel(), kind="stable")[:most].tolist()
+    cells = [divmod(cell, len(release.topics)) for cell in chosen]
+    widest = max((float(np.abs([found.low[cell], found.high[cell]]).max()) for cell in cells), default=1.0)
+    return [
+        {"group": shown(release.groups[cell[0]]), "number": cell[1], "name": shown(release.topics[cell[1]])}
+        | _change(found, cell, widest)
+        for cell in cells
+    ]
+
+
+def _change(found: Differences, at: Any, widest: float) -> dict[str, Any]:
+    """Return one difference as it is written and drawn: grey unless it is certain."""
+    change, low, high = (float(part[at]) for part in (found.difference, found.low, found.high))
+    sure = bool(found.certain[at])
+    svg = difference_chart(change, low, high, max(widest, 1e-3), certain=sure)
+    state = "noise" if not sure else "more" if change > 0 else "less"
+    numbers = {"change": _points(change), "low": _points(low), "high": _points(high)}
+    return {**numbers, "state": state, "svg": Markup(svg)}
 
 
 def _changes(release: PrevalenceRelease, order: list[int]) -> dict[str, Any]:
     """Return what grew and what fell from the first quarter of the periods to the last, all topics together."""
-    found, many = release.growth(), max(1, len(release.groups) // 4)
-    most = max(float(np.abs(np.concatenate([found.low, found.high])).max()), 1e-3)
-    rows: list[dict[str, Any]] = []
-    for topic in sorted(order, key=lambda k: -float(found.difference[k])):
-        change, low, high = (float(part[topic]) for part in (found.difference, found.low, found.high))
-        sure = bool(found.certain[topic]) and release.noise > 0
-        rows.append(
-            {
-                "number": topic,
-                "name": shown(release.topics[topic]),
-                "change": _points(change),
-                "low": _points(low),
-                "high": _points(high),
-                "state": "noise" if not sure else "more" if change > 0 else "less",
-                "svg": Markup(difference_chart(change, low, high, most, certain=sure)),
-            }
-        )
-    first, last = release.groups[:many], release.groups[-many:]
+    found, periods = release.growth(), release.periods
+    many, most = max(1, len(periods) // 4), float(np.abs(np.concatenate([found.low, found.high])).max())
+    rows: list[dict[str, Any]] = [
+        {"group": "", "number": topic, "name": shown(release.topics[topic])} | _change(found, topic, most)
+        for topic in sorted(order, key=lambda k: -float(found.difference[k]))
+    ]
     return {
         "rows": rows,
         "grew": [row for row in rows if row["state"] == "more"],
         "fell": [row for row in reversed(rows) if row["state"] == "less"],
-        "first": _range(first),
-        "last": _range(last),
+        "first": _range(periods[:many]),
+        "last": _range(periods[-many:]),
         "rest": sum(row["state"] == "noise" for row in rows),
     }
 

@@ -76,8 +76,8 @@ class TopicPrevalence(PrivateEstimator):
     epsilon, delta : float, default 0.25 and 1e-6
         The promise of the shares. ``epsilon = inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``; an author of many documents then weighs as much as one
-        document in all, so that sizes of groups are those of their authors, not of their documents.
+        Whose presence is hidden. "author" needs ``owners``; an author then weighs one in all, split over groups as
+        their documents are, so that shares are means over authors and sizes add up to the number of authors.
     freq : {"decade", "year", "quarter", "month", "week", "day"}, optional
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional

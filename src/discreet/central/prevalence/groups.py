@@ -18,6 +18,7 @@ from discreet._numbers import as_texts
 from discreet._validate import shown
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.release.prevalence.record import OTHER
 
 __all__ = [
     "FREQUENCIES",
@@ -32,8 +33,6 @@ __all__ = [
     "public_groups",
 ]
 
-#: Name of the group of all labels that are not listed, where one is asked for.
-OTHER = "other"
 FREQUENCIES = ("decade", "year", "quarter", "month", "week", "day")
 _MOST_PERIODS = 100_000
 _MISSING = {"", "nan", "NaN", "None", "NaT", "<NA>"}

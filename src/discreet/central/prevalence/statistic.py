@@ -5,8 +5,12 @@ A document d with topic shares :math:`\theta_d` in group g contributes
 .. math:: v_d = (\theta_d \text{ in row } g;\; c \text{ in the count of } g), \qquad
           \lVert v_d \rVert_2 = \sqrt{\lVert\theta_d\rVert_2^2 + c^2} \le \sqrt{1 + c^2},
 
-since theta sums to 1; and nothing where it has no group. A unit's contribution is the sum over its documents, scaled
-down to that norm where it is longer (never up: totals are wanted, not directions), and placed on the lattice.
+since theta sums to 1; and nothing where it has no group. An author's contribution is the mean over those of their
+documents that have a group, and lies in the same ball, which is convex. So an author weighs one in all, however much
+they wrote: sizes of groups add up to the number of authors, each split as their documents are, and shares are means
+over authors. (The sum over the documents, scaled down to the ball, would reach its edge, with up to
+:math:`\sqrt{(1 + c^2) / (1/K + c^2)}` times the signal; but then whoever writes much, on many topics, weighs more, and
+no size says how many there are.) The contribution is placed on the lattice.
 
 Guarantee
 ---------
@@ -14,7 +18,7 @@ Guarantee
 sum goes to a mechanism. *Sensitivity*: :math:`\sqrt{1 + c^2}` in L2, exactly :math:`2^{\mathrm{bits}}` on the
 lattice: the topics, the groups and c are public, :math:`\theta_d` is folded in from the one document, and its group
 is a function of its own label; so a unit's vector depends on no other unit, and :class:`~discreet.privacy.Bound`
-holds its norm. *Event*: that of the mechanism.
+holds its norm, by scaling down what rounding lets stand out. *Event*: that of the mechanism.
 """
 
 from itertools import pairwise
@@ -79,7 +83,7 @@ def prevalence_sum(
         rows = chosen[low:high]
         vectors = _vectors(doc_topic[rows], group[rows], n_groups, count_weight)
         if authors is not None:
-            vectors = _summed_by(authors[rows], vectors)
+            vectors = _mean_by(authors[rows], vectors)
         total += sum_rows(vectors, bound, n_jobs=n_jobs).values
     return BoundedSum(total, bound)
 
@@ -104,11 +108,10 @@ def _vectors(
     return sp.csr_matrix((values.ravel(), columns.ravel(), starts), shape=(n, n_groups * width))
 
 
-def _summed_by(authors: NDArray[np.int64], vectors: Any) -> Any:
-    """Add up the rows of each author."""
-    _, author = np.unique(authors, return_inverse=True)
-    ones = np.ones(len(author))
+def _mean_by(authors: NDArray[np.int64], vectors: Any) -> Any:
+    """Average the rows of each author."""
+    _, author, many = np.unique(authors, return_inverse=True, return_counts=True)
     member = sp.csr_matrix(
-        (ones, (author, np.arange(len(author)))), shape=(int(author.max()) + 1, len(author))
+        (1.0 / many[author], (author, np.arange(len(author)))), shape=(len(many), len(author))
     )
     return member @ vectors

@@ -13,6 +13,7 @@ import typer
 from discreet.cli.options import (
     Author,
     Delta,
+    Force,
     Model,
     Quiet,
     Threads,
@@ -78,6 +79,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Which halves of documents are scored.")] = 0,
     threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure a release on held-out documents: perplexity, diversity, coherence, labels.
@@ -95,7 +97,7 @@ def evaluate(
     elif ledger is not None or out is not None or author is not None:
         raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
     if out is not None:
-        check_release_file(out)
+        check_release_file(out, force=force)
     if reference is not None and not reference_is_public:
         raise PrivacyError(
             f"coherence in {reference} would be a private statistic that costs budget, and this command books none: "
@@ -125,7 +127,7 @@ def evaluate(
             )
     if epsilon is not None:
         book = (epsilon, delta, ledger)
-        _measure_privately(release, held_out, book, out, threads, as_json, say)
+        _measure_privately(release, held_out, book, out, threads, as_json, say, force=force)
         return
     answer = _measure(release, held_out, seed, threads)
     if word_vectors is not None:
@@ -159,6 +161,8 @@ def _measure_privately(
     threads: int,
     as_json: bool,
     say: "Console",
+    *,
+    force: bool,
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
@@ -171,7 +175,7 @@ def _measure_privately(
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:
-        save_with_card(made, out)
+        save_with_card(made, out, force=force)
     if as_json:
         low, high = made.interval()
         figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}

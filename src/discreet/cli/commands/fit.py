@@ -180,7 +180,7 @@ def fit(
         raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
     prevalence = None
     if shares is not None:
-        check_release_file(shares, option="--shares")
+        check_release_file(shares, option="--shares", force=force)
         prevalence = shares_of(
             None,
             groups,
@@ -253,7 +253,7 @@ def fit(
     )
     hand_over(release, out, report, say)
     if prevalence is not None and shares is not None:
-        written = save_with_card(prevalence.release_, shares)
+        written = save_with_card(prevalence.release_, shares, force=force)
         say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["prevalence"]
 
+_MOST_SHOWN = 12
+_NOTHING = "noise and chance may explain all of them"
+
 
 def prevalence(
     model: Model,
@@ -87,7 +90,7 @@ def prevalence(
     from discreet.privacy import Ledger
     from discreet.release import Release
 
-    check_release_file(out)
+    check_release_file(out, force=force)
     for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
@@ -133,7 +136,7 @@ def prevalence(
         )  # a label that is not listed costs no budget
         shares.set_params(callback=callback).fit(documents, by=documents.labels)
     made = shares.release_
-    written = save_with_card(made, out)
+    written = save_with_card(made, out, force=force)
     if report is not None:
         made.to_html(report)
         written.append(report)
@@ -166,27 +169,39 @@ def _write_table(made: "PrevalenceRelease", path: Path) -> None:
 
 
 def _show(made: "PrevalenceRelease", say: Any) -> None:
-    """Print the topics that differ most between groups."""
+    """Print what is certain, with intervals: what noise and chance may explain is no news."""
     import numpy as np
     from rich.markup import escape
     from rich.table import Table
 
-    there = np.flatnonzero(made.certain_groups) if made.certain_groups.any() else np.arange(len(made.groups))
-    found = made.shares().share[there]  # as in --table and on the page
-    pulled = made.shares("shrunk").share[there]  # for the order: by projected ones noise would come first
-    spread = pulled.max(0) - pulled.min(0)
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    several = len(there) > 1
-    heads = ("topic", "most in", "share", "least in", "share", "words")
-    for column in heads if several else ("topic", "in", "share", "words"):
-        shown.add_column(column, justify="right" if column in ("topic", "share") else "left", overflow="fold")
-    for topic in (-spread).argsort(kind="stable")[:10].tolist():
-        most, least = int(found[:, topic].argmax()), int(found[:, topic].argmin())
-        cells = [
-            cell
-            for group in ((most, least) if several else (most,))
-            for cell in (made.groups[int(there[group])], f"{100 * found[group, topic]:.1f} %")
-        ]
-        shown.add_row(str(topic), *map(escape, [*cells, made.topics[topic]]))
-    say.print(shown)
-    say.print("Shares are projected ones: not negative, adding up to 1. Intervals: --table, --report.")
+    over_time, form = len(made.periods) > 1, "{:+.1f}"
+    if len(made.groups) == 1:
+        alone, form = made.shares(), "{:.1f}"
+        parts, chosen = (alone.share, alone.low, alone.high), np.argsort(-alone.share.ravel(), kind="stable")
+    else:
+        found = made.growth() if over_time else made.against_rest()
+        parts, sure = (found.difference, found.low, found.high), np.flatnonzero(found.certain)
+        chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
+        what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
+        counted = f"{len(sure)} of {found.certain.size} are certain" if len(sure) else _NOTHING
+        say.print(f"Differences, {what} tested together: {counted}.", markup=False)
+    if len(chosen):
+        shown = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("group", "topic", "points", "95 % interval", "words")[over_time:]:
+            shown.add_column(
+                column, justify="left" if column in ("group", "words") else "right", overflow="fold"
+            )
+        for cell in chosen[:_MOST_SHOWN].tolist():
+            group, topic = divmod(cell, len(made.topics))
+            value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
+            cells = [made.groups[group], str(topic), value, f"{low} to {high}", made.topics[topic]]
+            shown.add_row(*map(escape, cells[over_time:]))
+        say.print(shown)
+    say.print("All shares with their intervals: --table, --report.")
+
+
+def _span(made: "PrevalenceRelease") -> str:
+    """Return which periods are compared: "from 2024-01–2024-03 to 2024-10–2024-12"."""
+    many = max(1, len(made.periods) // 4)
+    ends = made.periods[:many], made.periods[-many:]
+    return "from " + " to ".join("\u2013".join(dict.fromkeys((end[0], end[-1]))) for end in ends)

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.booking.ledger_limits import check_ledger
 
-__all__ = ["content", "load", "save"]
+__all__ = ["content", "encoded", "load", "save"]
 
 _LARGEST = 64 * 2**20
 
@@ -41,8 +41,12 @@ def save(release: Any, path: Path, thing: str) -> None:
     """Write a release to a new file; ``thing`` is what messages call it."""
     if path.exists():
         raise ReleaseError(f"{path} exists already; name another file.")
-    raw = json.dumps(content(release), sort_keys=True, indent=1, allow_nan=False) + "\n"
-    write_whole(raw.encode(), path, thing)
+    write_whole(encoded(release), path, thing)
+
+
+def encoded(release: Any) -> bytes:
+    """Return what stands in the file of a release."""
+    return (json.dumps(content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
 def load(path: Path, kind: type[Kind]) -> Kind:

@@ -14,8 +14,7 @@ the variance of :math:`e_t` is known (noise and sampling) and that of :math:`u_t
 a grid of variances, and the answers are averaged by how well each explains the released shares. It is a guess that
 leans on neighbours. The band does not: it holds each period's own share, from that period's numbers alone
 (:func:`discreet.release.prevalence.shares.drawn`), whatever the trend does; a band drawn around a smoothed line holds
-its part only where the model is true: of a month unlike its neighbours it held nothing. The line stays in its
-band.
+its part only where the model is true: of a month unlike its neighbours it held nothing.
 
 *Movement*: under one share p for all periods :math:`S_t - \hat n_t p` has mean 0 and a known variance, whether or not
 a period is empty; the sum of their squares, in parts of the variance, at the best p, is chi-square with one degree of
@@ -201,8 +200,8 @@ def trend(sums: Sums, level: float = 0.95) -> Trend:
     means, likelihood = _smooth(found.share, variance, (_PACES[:, None] * size) ** 2)
     weight = np.exp(likelihood - likelihood.max(0))
     smoothed = (weight * means).sum(1) / weight.sum(0)
-    held, asked = drawn(sums), drawn(sums, level)
-    return Trend(np.clip(smoothed, held.low, held.high), asked.low, asked.high, asked.standard_error)
+    alone = drawn(sums, level)
+    return Trend(np.clip(smoothed, 0.0, 1.0), alone.low, alone.high, alone.standard_error)
 
 
 def _smooth(values: Floats, variance: Floats, step: Floats) -> tuple[Floats, Floats]:

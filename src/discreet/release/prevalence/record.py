@@ -5,7 +5,7 @@ for, so one file answers all these questions at no further cost.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -31,18 +31,27 @@ from discreet.release.prevalence.changes import (
     trend,
 )
 from discreet.release.prevalence.response import correction, response
-from discreet.release.prevalence.shares import Shares, Sums, corrected, group_sizes, projected, raw, shrunk
+from discreet.release.prevalence.shares import (
+    Shares,
+    Sums,
+    corrected,
+    group_sizes,
+    projected,
+    raw,
+    shrunk,
+    surely_there,
+)
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["PrevalenceRelease"]
+__all__ = ["OTHER", "PrevalenceRelease"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["projected", "shrunk", "raw"]
 _KINDS = {"raw": raw, "projected": projected, "shrunk": shrunk}
-#: A group is told apart from an empty one only beyond this many standard errors.
-_SURELY_THERE = 2.0
+#: What documents of no listed group are put into.
+OTHER = "other"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,42 +174,72 @@ class PrevalenceRelease(NumbersRelease):
         return group_sizes(self.sums)[0]
 
     @property
+    def n_units_error(self) -> float:
+        """Standard error of each number of units."""
+        return group_sizes(self.sums)[1]
+
+    @property
     def certain_groups(self) -> NDArray[np.bool_]:
-        """Whether each group is surely not empty: its noisy size lies two standard errors above 0."""
-        sizes, error = group_sizes(self.sums)
-        return sizes > _SURELY_THERE * error
+        """Whether each group is surely not empty: with 95 % confidence none that is empty is called so."""
+        return surely_there(self.sums)
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """The groups that are periods, in order: without "other"; none where the groups are not of dates."""
+        if "freq" not in self.configuration:
+            return ()
+        return self.groups[:-1] if self.groups[-1] == OTHER and len(self.groups) > 1 else self.groups
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
         return compare(self.sums, self._index(first), self._index(second), _level(level))
 
-    def growth(self, *, level: float = 0.95) -> Differences:
+    def growth(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in the last quarter of the groups than in the first.
 
-        For groups in the order of time. All topics are tested together, as by :meth:`compare`.
-        """
-        return growth(self.sums, _level(level))
+        All topics are tested together, as by :meth:`compare`.
 
-    def trend(self, *, level: float = 0.95) -> Trend:
-        """Return the shares smoothed over the groups in their order, with a band for each period's own share."""
-        return trend(self.sums, _level(level))
+        Parameters
+        ----------
+        groups : sequence of str, optional
+            Groups in their order; by default the periods, where groups are of dates.
+        level : float, default 0.95
+        """
+        return growth(self._ordered(groups), _level(level))
+
+    def trend(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Trend:
+        """Return the shares smoothed over the groups in their order, with a band for each period's own share.
+
+        Parameters
+        ----------
+        groups : sequence of str, optional
+            Groups in their order; by default the periods, where groups are of dates.
+        level : float, default 0.95
+        """
+        return trend(self._ordered(groups), _level(level))
+
+    def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
+        """Whether each topic's share surely differs between groups, all topics together; shape (n_topics,).
+
+        Where groups are of dates, between the periods.
+        """
+        return moving(self._some(self.periods or self.groups), _level(level))
 
     def against_rest(self, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in each group than in all the others together.
 
-        Arrays of shape (n_groups, n_topics); all groups and topics are tested together.
+        Arrays of shape (n_groups, n_topics), all tested together. Where groups are of dates, a row for each of the
+        periods, which are compared with each other.
         """
-        return against_rest(self.sums, _level(level))
-
-    def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
-        """Whether each topic's share surely differs from group to group, shape (n_topics,); all tested together."""
-        return moving(self.sums, _level(level))
+        return against_rest(self._some(self.periods or self.groups), _level(level))
 
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.
 
-        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, sampling_error,
-        certain_group and kind; and label, "reproducible, not for release", where a seed was used.
+        They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, n_units_error,
+        sampling_error, certain_group and kind; difference, difference_low, difference_high and differs, by
+        :meth:`against_rest`, where there are several groups; and label, "reproducible, not for release", where a seed
+        was used.
         """
         found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
         n_groups, n_topics = found.share.shape
@@ -213,9 +252,11 @@ class PrevalenceRelease(NumbersRelease):
             "high": found.high.ravel().tolist(),
             "standard_error": found.standard_error.ravel().tolist(),
             "n_units": np.repeat(sizes, n_topics).tolist(),
+            "n_units_error": [self.n_units_error] * (n_topics * n_groups),
             "sampling_error": sampling_error(self.sums).ravel().tolist(),
             "certain_group": np.repeat(sure, n_topics).tolist(),
             "kind": [kind] * (n_topics * n_groups),
+            **self._columns_of_differences(level),
             **({"label": [self.determinism] * (n_topics * n_groups)} if self.reproducible else {}),
         }
 
@@ -237,6 +278,36 @@ class PrevalenceRelease(NumbersRelease):
     def __repr__(self) -> str:
         size = f"{len(self.groups)} groups, {len(self.topics)} topics"
         return f"<PrevalenceRelease: {size}, {self.determinism}; {self.ledger!r}>"
+
+    def _columns_of_differences(self, level: float) -> dict[str, list[Any]]:
+        if len(self.groups) == 1:
+            return {}
+        found, unknown = self.against_rest(level=level), [None] * len(self.topics)
+        others = len(self.groups) - len(found.difference)  # "other" is no period
+        return {
+            name: [*part.ravel().tolist(), *(unknown * others)]
+            for name, part in (
+                ("difference", found.difference),
+                ("difference_low", found.low),
+                ("difference_high", found.high),
+                ("differs", found.certain),
+            )
+        }
+
+    def _ordered(self, groups: Sequence[str] | None) -> Sums:
+        """Return the numbers of groups that have an order."""
+        if groups is None and not self.periods:
+            raise ParameterError(
+                "these groups are no periods, so nothing says in which order they stand; name them in their order: "
+                f"{shown(list(self.groups[:3]))}, ..."
+            )
+        return self._some(self.periods if groups is None else groups)
+
+    def _some(self, groups: Sequence[str]) -> Sums:
+        which = [self._index(group) for group in groups]
+        if not which or len(set(which)) < len(which):
+            raise ParameterError("expected groups of the release, one or more, each once.")
+        return self.sums._replace(topics=self.topic_totals[which], counts=self.unit_counts[which])
 
     def _index(self, group: str) -> int:
         if group not in self.groups:

@@ -53,6 +53,7 @@ __all__ = [
     "raw",
     "row_weight",
     "shrunk",
+    "surely_there",
 ]
 
 Floats = NDArray[np.float64]
@@ -184,9 +185,19 @@ def _limits(
     return np.where(known, (b - root) / divisor, -np.inf), np.where(known, (b + root) / divisor, np.inf)
 
 
+def surely_there(sums: Sums) -> NDArray[np.bool_]:
+    """Whether each group is surely not empty: with 95 % confidence none that is empty is called so, all together."""
+    sizes, error = group_sizes(sums)
+    return sizes > max(float(ndtri(1 - 0.05 / len(sizes))), 2.0) * error
+
+
 def overall(sums: Sums) -> Floats:
-    """Return the shares of all groups together, shape (n_topics,): not negative, sum 1."""
-    total = np.maximum(sums.topics.sum(0), 0.0)
+    """Return the shares of all groups together, shape (n_topics,): not negative, sum 1.
+
+    Groups that may be empty are left out, where others are not: they would add their noise and little else.
+    """
+    there = surely_there(sums)
+    total = np.maximum(sums.topics[there if there.any() else slice(None)].sum(0), 0.0)
     return total / total.sum() if total.sum() > 0 else np.full(len(total), 1 / len(total))
 
 

@@ -158,7 +158,7 @@ def _may_leave(release: NumbersRelease) -> str:
 def _weight(release: PrevalenceRelease) -> str:
     if release.promise.privacy_unit == "document":
         return ""
-    return f"what one {release.promise.called} added was scaled down to the weight of one document; "
+    return f"what one {release.promise.called} added was averaged over their documents, to a weight of one in all; "
 
 
 def _groups(release: PrevalenceRelease) -> str:

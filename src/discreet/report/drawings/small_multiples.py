@@ -18,7 +18,9 @@ _NAME = 110
 
 
 def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], *, flat: bool = False) -> str:
-    """Return a line over the groups in their order, with its band.
+    """Return a line over the groups in their order, with the interval of each group behind it.
+
+    Intervals are bars apart, not one band: each is about its own group, and its edges are no line that moves.
 
     Parameters
     ----------
@@ -28,36 +30,44 @@ def line_chart(level: Floats, low: Floats, high: Floats, groups: Sequence[str], 
     flat : bool, default False
         Whether nothing is seen to move: then it is grey.
     """
-    n, top = len(level), _round_up(float(high.max()))
+    n = len(level)
+    # A period that may be empty has an interval of 0 to 100 %: it is cut, and does not flatten the others.
+    top = _round_up(float(min(high.max(), max(1.6 * level.max(), 1.2 * np.median(high)))))
     x = np.linspace(_LEFT + 4, _WIDTH - 6, n) if n > 1 else np.array([(_LEFT + _WIDTH) / 2])
     floor = _HEIGHT - _BOTTOM
 
     def y(values: Any) -> Any:
         return floor - (floor - 8) * np.minimum(values, top) / top
 
-    band = _points(np.r_[x, x[::-1]], np.r_[y(high), y(low)[::-1]])
+    marks = "".join(
+        f'<line class="band" x1="{at:.1f}" x2="{at:.1f}" y1="{from_:.1f}" y2="{to:.1f}"/>'
+        for at, from_, to in zip(x, y(low), y(high), strict=True)
+    )
     line = _points(x, y(level))
     first, last = (escape(shown(group)) for group in (groups[0], groups[-1]))
-    told = escape(f"from {100 * level[0]:.1f} % in {groups[0]} to {100 * level[-1]:.1f} % in {groups[-1]}")
+    told = f"from {100 * level[0]:.1f} % in {first} to {100 * level[-1]:.1f} % in {last}"
     return (
         f'<svg class="{"flat" if flat else "moves"}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{told}">'
         + _grid(top, y)
-        + f'<polygon class="band" points="{band}"/><polyline class="line" points="{line}"/>'
+        + f'<g stroke-width="{min(6.0, 150 / n):.2f}">{marks}</g><polyline class="line" points="{line}"/>'
         + f'<text class="tick" x="{_LEFT + 4}" y="{_HEIGHT - 4}">{first}</text>'
         + (f'<text class="tick end" x="{_WIDTH - 6}" y="{_HEIGHT - 4}">{last}</text>' if n > 1 else "")
         + "</svg>"
     )
 
 
-def interval_chart(share: Floats, low: Floats, high: Floats, base: float, groups: Sequence[str]) -> str:
+def interval_chart(
+    share: Floats, low: Floats, high: Floats, base: float, groups: Sequence[str], states: Sequence[str]
+) -> str:
     """Return a row for each group: its share, its interval, and a line where the overall share lies.
 
     Parameters
     ----------
     share, low, high : arrays of shape (n_groups,)
     base : float
-        The overall share. Intervals that hold it are grey.
-    groups : sequence of str
+        The overall share.
+    groups, states : sequences of str
+        Names, and "more", "less" or "noise": what the groups are surely to the others.
     """
     height = _ROW * len(share) + _BOTTOM
     top = _round_up(float(min(high.max(), max(share.max() * 1.6, base * 2))))
@@ -68,10 +78,11 @@ def interval_chart(share: Floats, low: Floats, high: Floats, base: float, groups
     parts = [f'<line class="base" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="0" y2="{height - _BOTTOM}"/>']
     for row, group in enumerate(groups):
         y = _ROW * row + _ROW / 2
-        state = "more" if low[row] > base else "less" if high[row] < base else "noise"
-        told = escape(f"{group}: {100 * share[row]:.1f} % ({100 * low[row]:.1f} to {100 * high[row]:.1f})")
+        told = escape(
+            f"{shown(group)}: {100 * share[row]:.1f} % ({100 * low[row]:.1f} to {100 * high[row]:.1f})"
+        )
         parts.append(
-            f'<g class="{state}"><title>{told}</title>'
+            f'<g class="{states[row]}"><title>{told}</title>'
             f'<text class="name" x="{_NAME - 6}" y="{y:.1f}" dy=".35em">{escape(_short(shown(group)))}</text>'
             f'<line class="interval" x1="{x(low[row]):.1f}" x2="{x(high[row]):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<circle cx="{x(share[row]):.1f}" cy="{y:.1f}" r="3.2"/></g>'
