@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import grimp
@@ -117,6 +118,39 @@ def test_no_file_is_longer_than_400_lines():
         if (n := len(p.read_text().split("\n"))) > 401
     ]
     assert not long
+
+
+#: Names that several files bear, because in each place they are the same thing, or the standard word for it.
+SHARED_NAMES = {
+    "arguments": "checks of what public functions of the room are called with",
+    "base": "the base class of the room's estimators",
+    "documents": "documents as the estimators of the room read them",
+    "estimator": "the class with fit that stands over the folder's init and step",
+    "file": "the file format of the folder's object",
+    "kernel": "the compiled loop of the folder's sampler",
+    "notebook": "what a notebook shows of the room's objects",
+    "page": "the HTML page of the folder's subject",
+    "plain": "the folder's kernel for processors without wide vectors",
+    "record": "what is released, as an object",
+    "shards": "a corpus in shards, as the room sees it",
+    "simd": "wide vector instructions of the folder's kernel",
+    "state": "the state of an algorithm: only what its next step needs",
+    "sweep": "one pass of the folder's sampler over all tokens",
+    "units": "privacy units, whose contributions are bounded, as the room's mechanisms need them",
+    "wire": "the bytes that travel between the parties of the setting",
+    "write": "writing what the folder's reader reads",
+}
+
+
+def test_files_of_one_name_are_the_same_thing():
+    """A file of the command is named after what it offers, so it may bear that file's name."""
+    places = defaultdict(list)
+    for file in SOURCE.rglob("*.py"):
+        if file.stem != "__init__" and file.relative_to(SOURCE).parts[0] != "cli":
+            places[file.stem].append(str(file.relative_to(SOURCE)))
+    shared = {name: where for name, where in places.items() if len(where) > 1}
+    assert {name: where for name, where in shared.items() if name not in SHARED_NAMES} == {}
+    assert SHARED_NAMES.keys() - shared.keys() == set()
 
 
 @pytest.mark.parametrize(

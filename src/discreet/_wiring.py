@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from discreet.audit import AuditReport
     from discreet.engines.through import Through
     from discreet.release import Release
-    from discreet.release.fit import FitRelease
+    from discreet.release.goodness_of_fit import FitRelease
     from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["connect"]

@@ -15,7 +15,7 @@ from discreet.evaluate import completion_perplexity, unigram
 from discreet.privacy import events
 from discreet.privacy.ledger import file as ledger_file
 from discreet.release.booking.ledger_limits import MOST_SLOW_BOOKINGS
-from discreet.release.fit import FitRelease
+from discreet.release.goodness_of_fit import FitRelease
 
 
 def counts(n=4000, seed=0):

@@ -34,7 +34,7 @@ from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.release.fit import FitRelease, mark_of
+from discreet.release.goodness_of_fit import FitRelease, mark_of
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings

@@ -19,7 +19,7 @@ from discreet.lda.moments.estimates import Channel, Estimates
 from discreet.lda.moments.learn import Learned, Reports, learn_topics
 from discreet.lda.moments.moments import read_bits
 from discreet.lda.moments.refine import infer_topics
-from discreet.local.checks import bits_in_order
+from discreet.local.arguments import bits_in_order
 from discreet.local.promise import closed_ledger, losses, settings_of
 from discreet.privacy.accounting import events
 from discreet.release.private_estimator import PlannedEstimator

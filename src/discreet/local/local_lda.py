@@ -18,8 +18,8 @@ from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.learn import Reports
 from discreet.lda.moments.moments import Moments, read_bits
+from discreet.local.arguments import SHARED, words_of_reports
 from discreet.local.base import LocalTopics, make_release
-from discreet.local.checks import SHARED, words_of_reports
 from discreet.local.lp_lda import rebuild
 
 __all__ = ["LocalLDA"]

@@ -17,8 +17,8 @@ from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments
 from discreet.local import report_stream
+from discreet.local.arguments import SHARED, bits_in_order, words_of_reports
 from discreet.local.base import LocalTopics, make_release
-from discreet.local.checks import SHARED, bits_in_order, words_of_reports
 from discreet.local.discounted_moments import DiscountedMoments
 from discreet.local.report_stream import ReportStream
 from discreet.release.record import Release

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.audit import AuditReport
     from discreet.corpus import ShardedCorpus
     from discreet.engines import Engine
-    from discreet.release.fit import FitRelease
+    from discreet.release.goodness_of_fit import FitRelease
 
 __all__ = ["Release"]
 

@@ -20,7 +20,7 @@ from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.privacy.units import large_delta, plural
 from discreet.release.editing import details
 from discreet.release.files.words import printable
-from discreet.release.fit import FitRelease
+from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg

@@ -87,8 +87,8 @@ def evaluate(
     These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
     with noise, booked, for the report.
     """
-    from discreet.cli.beside import check_release_file
     from discreet.cli.display import console, progress
+    from discreet.cli.small_releases import check_release_file
     from discreet.release import Release
 
     exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
@@ -166,7 +166,7 @@ def _measure_privately(
 ) -> None:
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
-    from discreet.cli.beside import save_with_card
+    from discreet.cli.small_releases import save_with_card
     from discreet.privacy import Ledger
 
     epsilon, delta, ledger = budget

@@ -123,10 +123,10 @@ def fit(
     from discreet.central import fit_topics
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
-    from discreet.cli.beside import check_release_file, save_with_card
     from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.shards import open_shards
+    from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.fields import field_names
     from discreet.corpus.words.word_vectors import check_vector_file

@@ -84,8 +84,8 @@ def prevalence(
     may leave.
     """
     from discreet.central.prevalence.estimator import check_labels
-    from discreet.cli.beside import check_release_file, save_with_card
     from discreet.cli.display import console, progress
+    from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import find_format, read_corpus
     from discreet.privacy import Ledger
     from discreet.release import Release

@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Write a report that people can look at: one offline HTML file."""
     from discreet.release import Release
-    from discreet.release.fit import FitRelease
+    from discreet.release.goodness_of_fit import FitRelease
 
     check_output_file(out, force=force)
     measured = None if fit is None else FitRelease.load(fit)

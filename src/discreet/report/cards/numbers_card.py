@@ -8,7 +8,7 @@ import math
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
-from discreet.release.fit import FitRelease
+from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
 from discreet.report.wording import epsilon_shown, shown
@@ -117,7 +117,7 @@ is a little too good.
 
 ```python
 from discreet.privacy.units import plural
-from discreet.release.fit import FitRelease
+from discreet.release.goodness_of_fit import FitRelease
 
 release = FitRelease.load("path/to/this/file.json")
 release.gain, release.interval(), release.perplexity_ratio
