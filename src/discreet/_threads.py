@@ -3,6 +3,8 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import cache
 from itertools import pairwise
 from threading import Thread
 from typing import Any, TypeVar
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import Parameter, ParameterError
 
-__all__ = ["balanced_cuts", "count_threads", "pieces", "share_out"]
+__all__ = ["balanced_cuts", "count_threads", "one_blas_thread", "pieces", "share_out"]
 
 _PIECES_A_THREAD = 8
 
@@ -35,6 +37,19 @@ def count_threads(n_jobs: int | None) -> int:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores + 1 + int(n_jobs))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep linear algebra to one thread for a while: small matrices are quicker so, and bits do not depend on cores."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache  # looking for libraries takes milliseconds, and leaves circles of references behind
+def _libraries() -> Any:
+    import scipy.linalg  # pyright: ignore[reportUnusedImport]  # noqa: F401  # only what is loaded is found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def balanced_cuts(indptr: NDArray[Any], n_pieces: int) -> NDArray[np.int64]:

@@ -17,7 +17,8 @@ Arora et al., "Learning topic models: going beyond SVD", arXiv:1204.1956 (why co
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from discreet._threads import one_blas_thread
 
 __all__ = ["factorize", "varimax"]
 
@@ -41,7 +42,7 @@ def factorize(cooccurrence: Matrix, unigram: Matrix, n_topics: int, *, noise: fl
         Standard deviation of the noise in each cell; half the size of its spectrum is the ridge on F.
     """
     ridge = 0.5 * noise * np.sqrt(len(unigram))
-    with threadpool_limits(1):
+    with one_blas_thread():
         return _factorize(cooccurrence, unigram, n_topics, ridge)
 
 

@@ -36,7 +36,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from discreet._threads import one_blas_thread
 
 __all__ = ["VectorPrior", "expected_topics", "follow"]
 
@@ -110,7 +111,7 @@ def follow(
         N, the share of each topic.
     """
     coordinates, scales, spread = prior.coordinates, prior.scales, prior.spread
-    with threadpool_limits(1):
+    with one_blas_thread():
         for _ in range(_LATER_SWEEPS if prior.fitted else _FIRST_SWEEPS):
             expected = expected_topics(prior.directions, coordinates, unigram) * weight
             spread = _spread(joint, variance, expected)

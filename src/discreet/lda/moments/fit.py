@@ -30,9 +30,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from discreet._progress import Callback, tell
+from discreet._threads import one_blas_thread
 from discreet.errors import CorpusError
 
 __all__ = [
@@ -212,7 +212,7 @@ def fit_topics(
     """
     target = combine(list(sources) if isinstance(sources, Sequence) else [sources])
     tau = spread or (1.5 if target.n_documents >= _MANY_DOCUMENTS else 1.0)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return _descend(target, n_topics, np.random.default_rng(seed), tau, n_steps, callback)
 
 

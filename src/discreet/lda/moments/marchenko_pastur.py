@@ -23,8 +23,8 @@ doi:10.1070/SM1967v001n04ABEH001994.
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from discreet._threads import one_blas_thread
 from discreet.lda.moments.estimates import Estimates
 from discreet.lda.moments.noisy import NoisyMoments
 
@@ -51,6 +51,6 @@ def learnable(found: Estimates | NoisyMoments) -> int:
         Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
     """
     white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
-    with threadpool_limits(1, user_api="blas"):  # more threads cost more than they bring at this size
+    with one_blas_thread():  # more threads cost more than they bring at this size
         values = np.linalg.eigvalsh(white)
     return int((values > edge).sum())

@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
-from threadpoolctl import threadpool_limits
 
 from discreet._progress import Callback, tell
-from discreet._threads import share_out
+from discreet._threads import one_blas_thread, share_out
 from discreet.lda.moments.estimates import Channel
 
 __all__ = ["LARGEST_NOISE", "Refined", "infer_topics", "refine_topics"]
@@ -111,7 +110,7 @@ def refine_topics(
     mean = start.astype(np.float32)
     thetas: list[Singles] = []
     total, posterior = np.zeros(topic_word.shape), anchor
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for number in range(n_passes):
             total = np.zeros(topic_word.shape)
             answers: list[Singles] = []
@@ -146,7 +145,7 @@ def infer_topics(
         theta = _documents(rows, _start(len(rows), prior), mean, prior, _FOLD_STEPS, last_mean=True)
         return theta.astype(np.float64)
 
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         parts = [
             part for group in _groups(blocks, 2 * n_threads) for part in share_out(work, group, n_threads)
         ]

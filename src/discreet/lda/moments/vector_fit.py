@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from discreet._progress import Callback, tell
+from discreet._threads import one_blas_thread
 from discreet.lda.moments.estimates import Estimates
 from discreet.lda.moments.fit import (
     N_STEPS,
@@ -87,7 +87,7 @@ def agreement(found: Estimates, vectors: Floats) -> float:
     known = np.flatnonzero(np.isfinite(vectors.sum(1)))
     if len(known) < 3:
         return 0.0
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         rates = np.clip(found.rates, 1e-4, 0.999)
         pointing = centred(vectors, rates / rates.sum())[known]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-12)
@@ -124,7 +124,7 @@ def fit_topics_with_vectors(
     n_steps : int
     callback : callable, optional
     """
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return _descend(found, vectors, n_topics, np.random.default_rng(seed), n_steps, callback)
 
 

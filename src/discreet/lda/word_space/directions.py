@@ -5,7 +5,8 @@ Vectors of a word that has none are NaN; such a word stands at the mean and so s
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from discreet._threads import one_blas_thread
 
 __all__ = ["centred", "directions"]
 
@@ -56,7 +57,7 @@ def directions(vectors: Floats, unigram: Floats, n: int) -> Floats:
     -------
     array of shape (n_words, at most n)
     """
-    with threadpool_limits(1):
+    with one_blas_thread():
         share = unigram**_POWER / (unigram**_POWER).sum()
         moved = np.sqrt(share)[:, None] * (vectors - share @ vectors)
         values, axes = np.linalg.eigh(moved.T @ moved)

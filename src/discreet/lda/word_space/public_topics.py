@@ -16,8 +16,8 @@ doi:10.1023/A:1007612920971 (spherical k-means).
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from discreet._threads import one_blas_thread
 from discreet.lda.word_space.directions import centred
 
 __all__ = ["topics_of_vectors"]
@@ -42,7 +42,7 @@ def topics_of_vectors(vectors: Floats, unigram: Floats, n_topics: int, seed: int
     seed : int
         Of the starts; public.
     """
-    with threadpool_limits(1):
+    with one_blas_thread():
         moved = centred(vectors, unigram)
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
         pointing = moved / np.maximum(lengths, 1e-12)

@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from discreet._threads import one_blas_thread
 from discreet.lda.moments.moments import Moments
 from discreet.lda.moments.packed import unpack_bits
 from discreet.privacy.bit_channel import BitChannel
@@ -123,7 +123,7 @@ def _directions(moments: Moments, channel: BitChannel) -> NDArray[np.float32]:
         return np.zeros((n_words, 0), np.float32)
     mean = moments.first / n
     covariance = moments.second / n - np.outer(mean, mean)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         values, vectors = eigsh(covariance, _MOST_DIRECTIONS, which="LA", v0=np.ones(n_words))
     p, q = float(channel.p), float(channel.q)
     edge = max(p * (1 - p), q * (1 - q)) * (1 + math.sqrt(n_words / n)) ** 2
