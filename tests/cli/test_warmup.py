@@ -42,9 +42,10 @@ topics = rng.dirichlet(np.ones(55), 9)
 fold_in(topics, corpus, n_jobs=2)
 query_statistic(topics, counts)
 private = dict(epsilon=9.0, allow_unlearnable=True)
-PrivateLDA(6, **private).fit(corpus)
-PrivateSVILDA(6, sampling_rate=0.3, n_jobs=2, epsilon=9.0).fit(corpus)
-PrivateLDA(6, privacy_unit="author", **private).fit(corpus, owners=corpus.owners)
+listed = Corpus(corpus.counts, words, words_are_public=True)
+PrivateLDA(6, **private).fit(listed)
+PrivateSVILDA(6, sampling_rate=0.3, n_jobs=2, epsilon=9.0).fit(listed)
+PrivateLDA(6, privacy_unit="author", **private).fit(listed, owners=corpus.owners)
 PrivateCountVectorizer(epsilon=30.0).fit([" ".join(np.repeat(words, row)) for row in counts])
 print(json.dumps(compiled))
 """
@@ -70,6 +71,12 @@ def test_after_a_warmup_nothing_compiles(tmp_path):
     assert str(tmp_path) in said
     assert "CPU time" in said
     assert json.loads(python("-c", USE).stdout) == []
+
+
+@pytest.mark.filterwarnings("ignore")  # of fits that teach nothing
+def test_every_task_runs():
+    for task in warmup.tasks((4,)):
+        task()
 
 
 def test_it_says_where_and_runs_every_task(monkeypatch, capsys, tmp_path):

@@ -49,6 +49,7 @@ def warmup(
 def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     """Return what to run: together these reach every kernel of the package."""
     import numpy as np
+    import scipy.sparse as sp
 
     from discreet.central import (
         CountNoiseLDA,
@@ -57,6 +58,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         PrivateLDA,
         PrivateSVILDA,
     )
+    from discreet.corpus import Corpus
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
     from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS
     from discreet.lda.moments.bits import add_pair_counts
@@ -70,6 +72,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     topic_word = rng.dirichlet(np.ones(40), 4)
     words = [f"w{i}" for i in range(40)]
     texts = [" ".join(np.repeat(words, row)) for row in counts]
+    listed = Corpus(sp.csr_array(counts), words, words_are_public=True)
     owners = np.arange(48) // 2
     private: dict[str, Any] = {"epsilon": 50.0, "random_state": 0}
 
@@ -92,13 +95,9 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         query_statistic(np.stack([topic_word, topic_word]), counts)
 
     def private_lda() -> None:
-        for unit in ("document", "author"):
-            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(
-                counts, owners=owners, vocabulary=words
-            )
-            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(
-                counts, owners=owners, vocabulary=words
-            )
+        for unit, of in (("document", None), ("author", owners)):
+            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(listed, owners=of)
+            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(listed, owners=of)
 
     def vocabulary() -> None:
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):
@@ -106,15 +105,11 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
 
     def hybrid() -> None:
         for noise in ("laplace", "gaussian"):
-            HybridGibbsLDA(4, epsilon=50.0, n_sweeps=2, noise=noise, random_state=0).fit(
-                counts, vocabulary=words
-            )
+            HybridGibbsLDA(4, epsilon=50.0, n_sweeps=2, noise=noise, random_state=0).fit(listed)
 
     def noisy_counts() -> None:
         for when in ("first", "every", "last"):
-            CountNoiseLDA(4, when=when, epsilon=50.0, n_sweeps=2, random_state=0).fit(
-                counts, vocabulary=words
-            )
+            CountNoiseLDA(4, when=when, epsilon=50.0, n_sweeps=2, random_state=0).fit(listed)
 
     def informed() -> None:
         count_topics_of(counts, np.ones((528, 40)), 0.1, n_sweeps=1, seed=0)
