@@ -91,13 +91,12 @@ def corpora(folder: Path) -> dict[str, Any]:
 
 
 def local(_: Path) -> dict[str, Any]:
-    channel = BitChannel.symmetric(3.0)
+    channel = BitChannel.for_replacement(6.0, 0.03)
     rng = np.random.default_rng(2)
     present = (rng.random((3000, 1000)) < 0.02).astype(np.int32)
     present[:, :40] |= (some_counts() > 0).astype(np.int32)
     rows = channel.reports(present, SecureStream(1))
     return {
-        "channel": channel,
         "reports": rows,
         "monday": rows[:1000],
         "tuesday": rows[1000:],
@@ -142,7 +141,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "ward_of_each_text": np.array(["north", "south", "west"])[np.arange(12_000) % 3],
         "ledger": Ledger(1.0, 1e-6),
     },
-    "quick-start.md": lambda folder: notes(folder) or {},
+    "quick-start.md": lambda folder: notes(folder) or {"new_texts": some_texts(9)},
     "releases.md": released,
     "vocabulary.md": lambda _: {"texts": some_texts()},
     "what-is-not-hidden.md": lambda folder: {"release": released(folder)["model"].release_},

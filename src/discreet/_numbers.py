@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 
-__all__ = ["COUNT_THE_WORDS", "as_array", "as_labels", "as_numbers", "as_texts"]
+__all__ = ["COUNT_ITS_WORDS", "COUNT_THE_WORDS", "as_array", "as_labels", "as_numbers", "as_texts"]
 
 #: What to do with text where counts of words were expected.
 COUNT_THE_WORDS = (
     "choose its words privately and count them with PrivateCountVectorizer(epsilon=...).fit_transform(texts), or "
     "count public words with Corpus.from_texts(texts, vocabulary=words, words_are_public=True)"
 )
+#: The same where the words are those of a release.
+COUNT_ITS_WORDS = "count the words of the release: Corpus.from_texts(texts, vocabulary=release.vocabulary)"
 _TEXT = (str, bytes, bytearray)
 _NUMBERS = (bool, int, float, complex, np.bool_, np.number, Decimal, type(None))
 _LISTS = (list, tuple, np.ndarray)
@@ -102,6 +104,11 @@ def _of_objects(array: NDArray[Any], what: str, advice: str) -> NDArray[Any]:
     if lists:
         raise CorpusError(f"{what} has rows of different lengths.")
     foreign = sorted(kind.__name__ for kind in kinds if not issubclass(kind, _NUMBERS))
+    if foreign and array.ndim == 0:
+        held = next((f": pass its {name}" for name in (what, f"{what}_") if hasattr(array.item(), name)), "")
+        raise TypeError(
+            f"{what} as an argument must be an array, not a string or one {foreign[0]}, of numbers{held}."
+        )
     if foreign:
         raise TypeError(
             f"{what} as an argument must be numbers, not a string or another object that is no number: found "

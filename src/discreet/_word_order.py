@@ -10,7 +10,10 @@ from discreet.errors import CorpusError
 
 __all__ = ["carried", "column_order", "column_words", "in_order", "known_words", "names_of"]
 
-_COUNT_ANEW = "count with its words: read_corpus(..., vocabulary=release.vocabulary)"
+_COUNT_ANEW = (
+    "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or read_corpus(path, ...) with "
+    "the same vocabulary="
+)
 
 
 def carried(X: Any, name: str) -> Any:
@@ -85,11 +88,10 @@ def column_order(
     if words is None or found is None or found == words:
         return None
     if not set(words) <= set(found) or (len(found) != len(words) and not drop_others):
-        known = set(words)
-        n_other, n_missing = sum(word not in known for word in found), len(known - set(found))
-        raise CorpusError(
-            f"the {what} are of other words than the model: {n_other} of their {len(found)} are not among its "
-            f"{len(words)}, and {n_missing} of its words are missing; {advice}."
+        known, given = set(words), set(found)
+        raise CorpusError(  # which words is not told: a model that is not private may hold private ones
+            f"the {what} are of other words than the model: of its {len(known)} words {len(known - given)} are "
+            f"missing, and of the {len(found)} given {len(given - known)} are unknown to it; {advice}."
         )
     column_of = {word: column for column, word in enumerate(found)}
     return [column_of[word] for word in words]

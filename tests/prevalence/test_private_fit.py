@@ -130,7 +130,7 @@ def test_bad_calls():
     with pytest.raises(ParameterError, match="release must be a Release"):
         PrivateFit("topics/").fit(HELD_OUT)
     words = [f"other{i}" for i in range(24)]
-    with pytest.raises(CorpusError, match="of other words than the model: 24 of their 24"):
+    with pytest.raises(CorpusError, match="of other words than the model: of its 24 words 24"):
         PrivateFit(RELEASE).fit(Corpus(HELD_OUT, words, words_are_public=True))
 
 

@@ -226,7 +226,7 @@ def test_counts_of_other_words_are_not_taken_for_these():
     turned = Corpus(counts, made.vocabulary[::-1])
     assert not np.allclose(made.transform(turned), made.transform(counts))
     np.testing.assert_array_equal(made.transform(turned), made.transform(counts[:, ::-1]))
-    with pytest.raises(CorpusError, match="1 of their 30 are not among its 30"):
+    with pytest.raises(CorpusError, match="of its 30 words 1 are missing, and of the 30 given 1 are unknown"):
         made.transform(Corpus(counts, [*made.vocabulary[:-1], "strange"]))
 
 

@@ -21,11 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._numbers import COUNT_ITS_WORDS
 from discreet._progress import Callback, telling
 from discreet._validate import CALLBACK, SEED, THREADS, Rule, number, rules
 from discreet._word_order import in_order
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
+from discreet.corpus.check import refuse_texts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in, log_likelihood
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -140,6 +142,7 @@ class PrivateFit(PrivateEstimator):
         CorpusError
             Where X is not what was expected. The cost stays booked.
         """
+        refuse_texts(X, COUNT_ITS_WORDS)
         self._check_call(X, owners)
         booking = self._book(X)
         # From here on X may be read: the cost is booked.

@@ -17,7 +17,7 @@ _LARGEST = 2**31 - 1
 _FREE, _FOR_EACH = 1_000_000, 100
 
 
-def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
+def check_counts(X: Any, *, n_words: int | None = None, advice: str = COUNT_THE_WORDS) -> Csr:
     """Check a document-word matrix and return it as canonical CSR with int32 counts.
 
     Parameters
@@ -26,6 +26,8 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
         Counts: not negative, finite, whole numbers, at most 2147483647. Floats that are whole are taken.
     n_words : int, optional
         Number of columns that is expected.
+    advice : str
+        What to do where X holds text.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
         Where entries are neither numbers nor text.
     """
     known: Any = getattr(X, "counts", None)  # a Corpus: its counts were checked when it was made
-    counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X)
+    counts: Csr = known if isinstance(known, sp.csr_matrix) else canonical_counts(X, advice)
     if counts.shape[1] == 0:
         raise CorpusError(
             f"Found array with 0 feature(s) (shape={counts.shape}) while a minimum of 1 is required."
@@ -59,7 +61,7 @@ def check_counts(X: Any, *, n_words: int | None = None) -> Csr:
     return counts
 
 
-def refuse_texts(X: Any) -> None:
+def refuse_texts(X: Any, advice: str = COUNT_THE_WORDS) -> None:
     """Refuse what cannot be a matrix of counts for its kind alone: a text, a column or a list of them.
 
     Looks at the kind of X and of its first element, and reads nothing: it may be asked before anything is booked.
@@ -71,17 +73,17 @@ def refuse_texts(X: Any) -> None:
     shape = getattr(X, "shape", None)
     first = X[0] if isinstance(X, list | tuple) and len(X) > 0 else None
     if isinstance(X, str | bytes) or isinstance(first, str | bytes):
-        raise CorpusError(f"X holds text, but counts of words are expected: {COUNT_THE_WORDS}.")
+        raise CorpusError(f"X holds text, but counts of words are expected: {advice}.")
     if isinstance(shape, tuple) and len(shape) != 2:
         raise CorpusError(
             f"Expected 2D array (documents x words), got an array of shape {shape} instead. If these are texts, "
-            f"{COUNT_THE_WORDS}. Reshape your data: X.reshape(1, -1) is one document."
+            f"{advice}. Reshape your data: X.reshape(1, -1) is one document."
         )
 
 
-def canonical_counts(X: Any) -> Csr:
+def canonical_counts(X: Any, advice: str = COUNT_THE_WORDS) -> Csr:
     """Do what :func:`check_counts` does, but allow no documents and no words."""
-    counts = _as_csr(X)
+    counts = _as_csr(X, advice)
     data = _whole(counts)
     counts: Csr = sp.csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
     if not counts.has_canonical_format:
@@ -102,7 +104,7 @@ def canonical_counts(X: Any) -> Csr:
     return counts
 
 
-def _as_csr(X: Any) -> Any:
+def _as_csr(X: Any, advice: str) -> Any:
     if sp.issparse(X):
         if len(X.shape) != 2:
             raise CorpusError(
@@ -111,7 +113,7 @@ def _as_csr(X: Any) -> Any:
         if X.dtype.kind == "c":
             raise CorpusError("Complex data not supported: counts are whole numbers.")
         return inside_its_shape(X)
-    values = as_numbers(X)
+    values = as_numbers(X, advice=advice)
     if values.dtype.kind == "c":
         raise CorpusError("Complex data not supported: counts are whole numbers.")
     if values.ndim != 2:

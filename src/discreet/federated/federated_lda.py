@@ -18,6 +18,7 @@ from discreet._numbers import as_array
 from discreet._progress import Callback, tell
 from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet._word_order import column_words
+from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import GivenWords, WordOrigin, given_words, refuse_chosen_columns
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
@@ -193,8 +194,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         ------
         ParameterError, CorpusError, PrivacyError
         """
-        if isinstance(X, np.ndarray) or hasattr(X, "counts") or not len(X):
-            raise CorpusError("fit takes a list of count matrices, one for each silo.")
+        _refuse_other_than_parts(X)
         self._check_parameters()
         n_words = _width(X[0])
         given = _words(X, vocabulary, words_are_public, n_words)
@@ -339,6 +339,18 @@ def make_release(
         None,
         result.get("n") if state.mechanism == "aggregate" else None,
     )
+
+
+def _refuse_other_than_parts(X: Any) -> None:
+    """Refuse what is no list of matrices for its kind alone."""
+    if not isinstance(X, list | tuple) or not X:
+        found = "an empty list" if isinstance(X, list | tuple) else f"one {type(X).__name__}"
+        raise CorpusError(
+            f"fit takes a list of count matrices or corpora, one for each silo, but got {found}: "
+            "fit([counts_of_first_silo, counts_of_second_silo])."
+        )
+    for part in X:
+        refuse_texts(part)
 
 
 def _width(part: Any) -> int:

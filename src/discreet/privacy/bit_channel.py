@@ -43,6 +43,9 @@ ReadWords = Callable[[int], NDArray[np.uint32]]
 class BitChannel:
     """Bits that are 1 with probability p for present words and q for absent ones.
 
+    Made by :meth:`for_replacement` (an epsilon for a word replaced by another), :meth:`for_document` (for a whole
+    document) or :meth:`symmetric` (for a word added or removed), rather than from thresholds.
+
     Parameters
     ----------
     p_threshold, q_threshold : int

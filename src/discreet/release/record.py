@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._numbers import COUNT_ITS_WORDS
 from discreet._presenter import presenter
 from discreet._sharding import is_sharded
 from discreet._tables import frame
@@ -186,7 +187,8 @@ class Release(Promised):
         if is_sharded(counts):
             parts = self.transform_shards(counts, n_jobs=n_jobs, engine=engine)
             return stack(parts, counts, len(self.topic_word))
-        checked = check_counts(in_order(counts, self.vocabulary), n_words=len(self.vocabulary))
+        ordered = in_order(counts, self.vocabulary)
+        checked = check_counts(ordered, n_words=len(self.vocabulary), advice=COUNT_ITS_WORDS)
         return fold_in(self.topic_word, checked, doc_topic_prior=self._doc_topic_prior, n_jobs=n_jobs)
 
     def transform_shards(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._numbers import COUNT_ITS_WORDS
 from discreet._sharding import is_sharded
 from discreet._word_order import in_order, known_words
 from discreet.errors import CorpusError
@@ -69,7 +70,8 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         from discreet.corpus import check_counts
 
         check_is_fitted(self, "release_")
-        counts = check_counts(in_order(X, known_words(self.release_.vocabulary)))
+        ordered = in_order(X, known_words(self.release_.vocabulary))
+        counts = check_counts(ordered, advice=COUNT_ITS_WORDS)
         if counts.shape[1] != self.n_features_in_:
             raise CorpusError(
                 f"X has {counts.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "

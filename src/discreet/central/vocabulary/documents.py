@@ -35,6 +35,11 @@ def check_kind(X: Any) -> None:
         )
     if isinstance(X, Corpus | ShardedCorpus):
         return
+    if hasattr(X, "columns"):
+        raise CorpusError(
+            "expected an iterable of texts or a Corpus, found a frame: pass its column of texts, frame['body'] or what "
+            "it is called; a frame of counts goes to PrivateLDA directly if its words are public."
+        )
     if sp.issparse(X) or getattr(X, "ndim", 1) != 1:
         raise CorpusError(
             "expected an iterable of texts or a Corpus, found a matrix; name its columns with "

@@ -140,9 +140,8 @@ class HybridGibbsLDA(WordLevelModel):
         faults: list[DiscreetError] = []
         if len(given) != 1:
             both = (Parameter("epsilon"), " (of the whole fit) or ", Parameter("epsilon_noise"))
-            faults.append(
-                PrivacyError("give either ", *both, f" (of one table), but {len(given)} are given.")
-            )
+            which = ", not both." if given else "; neither is given."
+            faults.append(PrivacyError("give either ", *both, " (of one table)", which))
         checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
         return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
 

@@ -284,5 +284,7 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
             yield unpack_bits(part, n_words)
             continue
         if part.dtype != np.bool_ and not ((part == 0) | (part == 1)).all():
-            raise CorpusError("a report must hold zeros and ones only, no counts, NaN or inf: give bits.")
+            raise CorpusError(
+                f"a report must hold zeros and ones only, but these hold other numbers. {_RANDOMISE}."
+            )
         yield part.astype(np.uint8)

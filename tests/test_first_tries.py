@@ -1,0 +1,86 @@
+"""What people try first: refused before anything is booked, with the next call to make."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from discreet import FederatedLDA, HybridGibbsLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA
+from discreet.corpus import Corpus
+from discreet.errors import CorpusError, PrivacyError
+from discreet.evaluate import completion_perplexity
+from discreet.local import BitChannel
+from discreet.privacy import Ledger
+
+COUNTS = np.random.default_rng(0).poisson(0.5, (60, 12))
+TEXTS = ["tax rent bill"] * 60
+
+
+@pytest.fixture(scope="module")
+def release():
+    return PrivateLDA(3, epsilon=float("inf"), allow_unlearnable=True, random_state=0).fit(COUNTS).release_
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        sp.csr_matrix(COUNTS),
+        COUNTS,
+        pd.DataFrame(COUNTS),
+        Corpus(COUNTS, tuple("abcdefghijkl")),
+        [],
+        iter([COUNTS]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_silos_that_are_no_list_are_refused_with_an_example(given):
+    with pytest.raises(CorpusError, match=r"one for each silo, but got .*fit\(\["):
+        FederatedLDA(3).fit(given)
+
+
+@pytest.mark.parametrize("given", [[TEXTS], [pd.Series(TEXTS)], [COUNTS, COUNTS[0]]])
+def test_silos_that_are_no_matrices_are_refused(given):
+    with pytest.raises(CorpusError, match=r"holds text|Expected 2D array"):
+        FederatedLDA(3).fit(given)
+
+
+def test_a_frame_of_texts_is_told_to_give_its_column():
+    ledger = Ledger(1, 1e-6)
+    with pytest.raises(CorpusError, match="its column of texts"):
+        PrivateCountVectorizer(epsilon=1, ledger=ledger).fit(pd.DataFrame({"body": TEXTS}))
+    assert not ledger.entries
+
+
+def test_texts_under_a_release_are_told_to_be_counted_in_its_words(release):
+    advice = r"Corpus\.from_texts\(texts, vocabulary=release\.vocabulary\)"
+    with pytest.raises(CorpusError, match=advice):
+        release.transform(TEXTS)
+    ledger = Ledger(1, 1e-6)
+    with pytest.raises(CorpusError, match=advice):
+        PrivateFit(release, epsilon=0.5, ledger=ledger).fit(TEXTS)
+    assert not ledger.entries
+
+
+def test_new_texts_are_counted_in_the_words_of_a_release_and_transformed():
+    words = ["tax", "rent", "bill"]
+    model = PrivateLDA(2, epsilon=float("inf"), allow_unlearnable=True, random_state=0)
+    known = model.fit(COUNTS[:, :3], vocabulary=words, words_are_public=True).release_
+    shares = known.transform(Corpus.from_texts(["a tax, a bill", "rent"], vocabulary=known.vocabulary))
+    assert shares.shape == (2, 2)
+    assert np.allclose(shares.sum(1), 1)
+
+
+def test_a_release_in_place_of_its_topics_is_told_what_to_pass(release):
+    with pytest.raises(TypeError, match="Release, of numbers: pass its topic_word"):
+        completion_perplexity(release, COUNTS)
+
+
+def test_counts_in_place_of_reports_are_told_of_the_channel():
+    channel = BitChannel.for_replacement(4, 0.03)
+    with pytest.raises(CorpusError, match=r"zeros and ones only.*BitChannel"):
+        LocalLDA(3, channel=channel).fit(np.full((60, 12), 2))
+
+
+def test_a_missing_epsilon_is_said_in_plain_words():
+    with pytest.raises(PrivacyError, match="neither is given"):
+        HybridGibbsLDA(3).fit(COUNTS)
