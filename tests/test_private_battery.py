@@ -34,6 +34,9 @@ EMPTY_SILO = "a silo without documents is one, too: to refuse it would tell ever
 COINS = "coins for bits and pairs are words of the stream, which no array of noise is drawn for"
 KEPT = "the server keeps the reports, which are what was released"
 ROSTER = "the booking names the roster of keys, and keys are drawn from the seed"
+IN_SHARES = "each silo adds its share of the noise itself, to a sum that is masked"
+NO_MECHANISM = "the noise of the baseline that promises nothing is drawn by itself"
+OF_COINS = "randomises each token or bit by coins, and has no sum that noise is added to"
 TWICE = "a round draws topics, noise or not"
 
 
@@ -87,19 +90,32 @@ def texts(n_documents):
     return [*written, f"{words[0]} {words[1]}"]
 
 
-def topics():
-    return Release(np.kron(np.eye(2), np.full(12, 1 / 12)), [f"w{i}" for i in range(24)], Ledger(1.0, 1e-6))
+def topics(unit="document"):
+    ledger = Ledger(1.0, 1e-6, privacy_unit=unit)
+    return Release(np.kron(np.eye(2), np.full(12, 1 / 12)), [f"w{i}" for i in range(24)], ledger)
 
 
 AT_INFINITY = "check_infinite_epsilon_adds_no_noise"
+OF_SUMS = ("check_sums_keep_to_their_bound", "check_all_is_made_of_noisy_sums")
 OF_TEXTS = {"make": texts, "released": ("vocabulary_", "word_weights_"), "takes_counts": False}
 #: Name of a case: estimator, how the battery is to be run, and what cannot hold, and why.
 CASES = {
     "PrivateLDA": (PrivateLDA(2, epsilon=4.0), {}, {}),
+    "PrivateLDA, authors": (PrivateLDA(2, epsilon=4.0, privacy_unit="author"), {}, {}),
     "PrivateLDA, two rounds": (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}, {}),
     "PrivateSVILDA": (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), {}, {AT_INFINITY: SAMPLED}),
     "PrivateSVILDA.park2016": (PrivateSVILDA.park2016(2), {}, {AT_INFINITY: SAMPLED}),
     "PrivateMomentLDA": (PrivateMomentLDA(2, epsilon=4.0, allow_unlearnable=True), {}, {}),
+    "PrivateMomentLDA, authors": (
+        PrivateMomentLDA(2, epsilon=4.0, privacy_unit="author", allow_unlearnable=True),
+        {},
+        {},
+    ),
+    "PrivateSVILDA, authors": (
+        PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3, privacy_unit="author"),
+        {},
+        {AT_INFINITY: SAMPLED},
+    ),
     **{
         f"HybridGibbsLDA, {noise}{'' if publish else ', hidden'}": (
             HybridGibbsLDA(2, epsilon=4.0, n_sweeps=3, noise=noise, publish_assignments=publish),
@@ -112,7 +128,8 @@ CASES = {
     "CountNoiseLDA": (
         CountNoiseLDA(2, n_sweeps=3),
         {},
-        {AT_INFINITY: CHAIN, "check_ledger_grows_before_reading": VOID},
+        {AT_INFINITY: CHAIN, "check_ledger_grows_before_reading": VOID}
+        | dict.fromkeys(OF_SUMS, NO_MECHANISM),
     ),
     **{
         f"PrivateCountVectorizer, {method}": (
@@ -122,6 +139,20 @@ CASES = {
         )
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
     },
+    **{
+        f"PrivateCountVectorizer, {method}, authors": (
+            PrivateCountVectorizer(epsilon=4.0, method=method, privacy_unit="author"),
+            OF_TEXTS,
+            {AT_INFINITY: IN_SEED_ORDER} if method in ("greedy", "policy_gaussian") else {},
+        )
+        for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
+    },
+    "TopicPrevalence, authors": (
+        ByRow(topics("author"), groups=["even", "odd"], epsilon=2.0, privacy_unit="author"),
+        {},
+        {},
+    ),
+    "PrivateFit, authors": (PrivateFit(topics("author"), epsilon=2.0, privacy_unit="author"), {}, {}),
     "TopicPrevalence": (ByRow(topics(), groups=["even", "odd"], epsilon=2.0), {}, {}),
     "TopicPrevalence, private groups": (
         ByRow(topics(), group_selection="private", epsilon=6.0, unlisted="other"),
@@ -132,7 +163,7 @@ CASES = {
     "FederatedLDA, aggregate": (
         OneSilo(),
         {},
-        {"check_bad_counts_are_refused": EMPTY_SILO, AT_INFINITY: ROSTER},
+        {"check_bad_counts_are_refused": EMPTY_SILO, AT_INFINITY: ROSTER} | dict.fromkeys(OF_SUMS, IN_SHARES),
     ),
     "FederatedLDA, bits": (
         OneSilo("bits"),
@@ -142,6 +173,7 @@ CASES = {
             "check_neighbours_draw_alike": COINS,
             "check_size_does_not_depend_on_documents": KEPT,
             AT_INFINITY: IN_SEED_ORDER,
+            **dict.fromkeys(OF_SUMS, OF_COINS),
         },
     ),
     "FederatedLDA, rrp": (
@@ -151,6 +183,7 @@ CASES = {
             "check_bad_counts_are_refused": EMPTY_SILO,
             "check_neighbours_draw_alike": COINS,
             AT_INFINITY: TWICE,
+            **dict.fromkeys(OF_SUMS, OF_COINS),
         },
     ),
 }

@@ -1,13 +1,15 @@
 """The battery itself: each check catches the fault it is for. Our estimators pass: tests/test_private_battery.py."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from discreet import Ledger
+from discreet import Ledger, PrivateLDA
+from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import (
     Bound,
     BoundedSum,
@@ -15,6 +17,7 @@ from discreet.privacy import (
     SecureStream,
     check_private_estimator,
     noise_multiplier_for,
+    rounded_gaussian,
 )
 from discreet.privacy.testing.battery import CHECKS
 from discreet.privacy.testing.subject import Subject, planted_counts
@@ -31,7 +34,7 @@ class WordTotals(BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X, y=None, owners=None):
-        mechanism = GaussianMechanism(Bound(), noise_multiplier_for(self.epsilon, self.delta))
+        mechanism = GaussianMechanism(self._bound(), noise_multiplier_for(self.epsilon, self.delta))
         ledger = self._ledger()
         reservation = ledger.reserve(mechanism.event(), "word totals")
         counts = self._read(X)
@@ -41,7 +44,12 @@ class WordTotals(BaseEstimator):
         return self
 
     def _ledger(self):
-        return Ledger(self.epsilon, self.delta) if self.ledger is None else self.ledger
+        if self.ledger is not None:
+            return self.ledger
+        return Ledger(self.epsilon, self.delta, privacy_unit=getattr(self, "privacy_unit", "document"))
+
+    def _bound(self):
+        return Bound()
 
     def _read(self, X):
         dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float)
@@ -60,6 +68,113 @@ class WordTotals(BaseEstimator):
 
     def _noisy(self, mechanism, total, stream, reservation):
         return mechanism.release(total, stream.spawn("totals"), reservation, n_jobs=self.n_jobs) * 1.0
+
+
+class AuthorTotals(WordTotals):
+    """An honest estimator of authors: what one author wrote is added up before it is bounded."""
+
+    privacy_unit = "author"
+
+    def fit(self, X, y=None, owners=None):
+        if owners is None:
+            raise PrivacyError("pass owners= to fit")
+        self._owners = np.unique(owners, return_inverse=True)[1]
+        try:
+            return super().fit(X, y, owners)
+        finally:
+            del self._owners
+
+    def _bound(self):
+        return Bound(privacy_unit="author")
+
+    def _total(self, bound, counts):
+        of_author = np.zeros((self._owners.max() + 1, counts.shape[1]))
+        np.add.at(of_author, self._owners, counts)
+        return super()._total(bound, of_author)
+
+
+class BoundsEachDocument(AuthorTotals):
+    """Booked for authors, but each document counts for itself."""
+
+    def _total(self, bound, counts):
+        return bound.sum(counts, normalise=True)
+
+
+class IgnoresOwners(WordTotals):
+    """The same, in the way it is most easily written: ``fit`` takes owners and never looks at them."""
+
+    privacy_unit = "author"
+
+    def _bound(self):
+        return Bound(privacy_unit="author")
+
+
+class BoundOfAnotherUnit(AuthorTotals):
+    """Bounded in the name of documents, and booked for authors."""
+
+    def _bound(self):
+        return Bound()
+
+
+class SumsByHand(WordTotals):
+    """Nobody is bounded: the sum of all counts is called a bounded sum."""
+
+    def _total(self, bound, counts):
+        return BoundedSum((counts.sum(0) * 2**bound.bits).astype(np.int64), bound)
+
+
+class BoundsTheSum(WordTotals):
+    """One document can swing the direction of the whole sum."""
+
+    def _total(self, bound, counts):
+        return BoundedSum(bound.place(counts.sum(0)) * len(counts), bound)
+
+
+class EdgesFromData(WordTotals):
+    """Lengths in 24 bins from nothing to the longest document there is."""
+
+    def _total(self, bound, counts):
+        lengths = counts.sum(1)
+        bins = np.minimum(lengths * 24 // max(lengths.max(), 1), 23).astype(int)
+        return bound.sum(np.eye(24)[bins])
+
+
+class DividesByTheExactNumber(WordTotals):
+    def _noisy(self, mechanism, total, stream, reservation):
+        self._exact = total.values.sum()
+        return super()._noisy(mechanism, total, stream, reservation)
+
+    def fit(self, X, y=None, owners=None):
+        super().fit(X, y, owners)
+        self.totals_ = self.totals_ / self._exact
+        del self._exact
+        return self
+
+
+class ReleasesAnExactArrayBeside(WordTotals):
+    """Two numbers in one release: the noisy one covers for the exact one."""
+
+    def fit(self, X, y=None, owners=None):
+        super().fit(X, y, owners)
+        self.totals_ = {"noisy": self.totals_, "exact": np.asarray(X.sum(0)).ravel() % 97}
+        return self
+
+
+class KeepsTheExactNumber(WordTotals):
+    def _read(self, X):
+        counts = super()._read(X)
+        self.n_ = len(counts)
+        return counts
+
+
+class AddsNoiseByHand(WordTotals):
+    """The noise is right, but no mechanism knows to what it was added."""
+
+    def _noisy(self, mechanism, total, stream, reservation):
+        reservation.use(mechanism.event())
+        return (
+            total.values + rounded_gaussian(mechanism.scale, total.values.shape, stream.spawn("totals"))
+        ) * 1.0
 
 
 class ChangesInput(WordTotals):
@@ -171,6 +286,8 @@ class FallsOverEmptyDocuments(WordTotals):
         return super()._total(bound, counts)
 
 
+SUMS, MADE_OF = "check_sums_keep_to_their_bound", "check_all_is_made_of_noisy_sums"
+EXACT = "check_nothing_exact_is_kept"
 FAULTS = {
     ChangesInput: "check_input_is_not_changed",
     SharesMemory: "check_release_shares_no_memory",
@@ -181,12 +298,23 @@ FAULTS = {
     IgnoresTheBudget: "check_short_budget_is_refused",
     KeepsTheLongestDocument: "check_canaries_are_not_released",
     KeepsLengths: "check_size_does_not_depend_on_documents",
+    BoundsEachDocument: SUMS,
+    IgnoresOwners: SUMS,
+    BoundOfAnotherUnit: SUMS,
+    SumsByHand: SUMS,
+    BoundsTheSum: SUMS,
+    EdgesFromData: SUMS,
+    DividesByTheExactNumber: MADE_OF,
+    ReleasesAnExactArrayBeside: EXACT,
+    KeepsTheExactNumber: EXACT,
+    AddsNoiseByHand: SUMS,
     UsesOneKeyForAll: "check_no_key_is_used_twice",
     DrawsForEachDocument: "check_neighbours_draw_alike",
     TakesNaN: "check_bad_counts_are_refused",
     FallsOverEmptyDocuments: "check_odd_documents_are_taken",
 }
-#: What a fault breaks besides, and must: a fit that reads first also reads before it refuses, and so on.
+#: What a fault breaks besides, and must: a fit that reads first also reads before it refuses,
+#: what is kept exactly is not made of noisy sums, and so on.
 ALSO = {
     ChangesInput: {
         "check_infinite_epsilon_adds_no_noise",
@@ -195,7 +323,15 @@ ALSO = {
     },
     BooksAfterReading: {"check_short_budget_is_refused"},
     IgnoresTheBudget: {"check_ledger_grows_before_reading"},
-    ForgetsNoise: {"check_neighbours_draw_alike"},
+    ForgetsNoise: {"check_neighbours_draw_alike", SUMS, MADE_OF, EXACT},
+    DependsOnThreads: {SUMS},
+    KeepsTheLongestDocument: {MADE_OF, EXACT},
+    KeepsLengths: {MADE_OF, EXACT},
+    DrawsForEachDocument: {SUMS, MADE_OF},
+    FallsOverEmptyDocuments: {SUMS, MADE_OF},
+    ReleasesAnExactArrayBeside: {MADE_OF},
+    KeepsTheExactNumber: {MADE_OF},
+    AddsNoiseByHand: {MADE_OF},
     UsesOneKeyForAll: {"check_noise_is_added"},
 }
 
@@ -211,8 +347,10 @@ def failures(estimator) -> set[str]:
     return failed
 
 
-def test_the_honest_estimator_passes():
-    assert failures(WordTotals()) == set()
+@pytest.mark.parametrize("honest", [WordTotals(), AuthorTotals()], ids=["documents", "authors"])
+def test_honest_estimators_pass(honest):
+    assert failures(honest) == set()
+    assert set(check_private_estimator(honest, released=("totals_",)).values()) == {"passed"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
@@ -235,3 +373,40 @@ def test_expected_failures_must_fail_and_must_be_known():
         )
     with pytest.raises(AssertionError, match="check_noise_is_added"):
         check_private_estimator(ForgetsNoise(), released=("totals_",))
+
+
+def test_what_cannot_be_checked_is_refused_with_what_is_missing():
+    class NoLedger(BaseEstimator):
+        def __init__(self, epsilon=1.0):
+            self.epsilon = epsilon
+
+        def fit(self, X):
+            return self
+
+    with pytest.raises(ParameterError, match="NoLedger has no parameter ledger and no random_state"):
+        check_private_estimator(NoLedger())
+    with pytest.raises(ParameterError, match=r"no attribute release_; say what is released.*: totals_"):
+        check_private_estimator(WordTotals())
+    with pytest.raises(ParameterError, match="finite epsilon"):
+        check_private_estimator(WordTotals(epsilon=float("inf")), released=("totals_",))
+    with pytest.raises(TypeError, match="got the class WordTotals"):
+        check_private_estimator(WordTotals)
+    with pytest.raises(TypeError, match="got a str"):
+        check_private_estimator("WordTotals")
+
+
+def test_to_look_at_data_is_not_to_change_them():
+    class Looks(WordTotals):
+        def _read(self, X):
+            X.sum()  # SciPy writes down in X what it found out about it
+            return super()._read(X)
+
+    assert set(check_private_estimator(Looks(), released=("totals_",)).values()) == {"passed"}
+
+
+def test_the_battery_warns_of_nothing():
+    """Its many fits of one text are on ledgers of their own, which is no user's doing."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        check_private_estimator(PrivateLDA(2, epsilon=4.0))
+    assert [one.message for one in told] == []

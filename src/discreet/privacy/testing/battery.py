@@ -3,20 +3,24 @@
     from discreet.privacy import check_private_estimator
     check_private_estimator(PrivateLDA(n_topics=2, epsilon=4.0))
 
-An estimator is private in the sense meant here when it has ``fit(X, owners=...)``, books on a ``ledger=``,
-draws noise from ``random_state=`` (None: secure), takes ``epsilon=`` (``inf``: the non-private twin), and
-releases what it learned as ``release_`` (with ``save``), or as the attributes named in ``released``. Every
-check is a function of its own that raises ``AssertionError`` with what was expected and what came; together
-they are listed in :data:`CHECKS`.
+An estimator is private in the sense meant here when it has ``fit(X)``, books on a ``ledger=``, draws noise from
+``random_state=`` (None: secure), takes ``epsilon=`` (``inf``: the non-private twin), and releases what it learned as
+``release_`` (with ``save``), or as the attributes named in ``released``. It says whose data it protects as
+``privacy_unit`` and ``neighboring``, by default the document that is added or removed; where that is the author,
+``fit`` takes ``owners=``, and all checks tell it who wrote what. Every check is a function of its own that raises
+``AssertionError`` with what was expected and what came; together they are listed in :data:`CHECKS`.
 
 The checks find mistakes, they prove nothing: a proof stands in the docstring of a mechanism, and an audit
 (:mod:`discreet.audit`) measures it.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discreet.privacy.testing import checks
+from discreet._validate import is_number
+from discreet.errors import ParameterError
+from discreet.privacy.testing import checks, proof_checks
 from discreet.privacy.testing.subject import Subject, planted_counts
 
 __all__ = ["CHECKS", "check_private_estimator"]
@@ -35,6 +39,9 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
     checks.check_neighbours_draw_alike,
     checks.check_bad_counts_are_refused,
     checks.check_odd_documents_are_taken,
+    proof_checks.check_sums_keep_to_their_bound,
+    proof_checks.check_all_is_made_of_noisy_sums,
+    proof_checks.check_nothing_exact_is_kept,
 )
 _FOR_COUNTS = (
     checks.check_canaries_are_not_released,
@@ -60,7 +67,7 @@ def check_private_estimator(
     make : callable, optional
         ``make(n_documents) -> X``. By default counts of 24 words about two themes.
     released : tuple of str, default ("release_",)
-        Fitted attributes that leave.
+        Fitted attributes that leave. All others must follow from what left, too.
     takes_counts : bool, default True
         False for estimators of texts; then ``make`` must be given, and checks about matrices are left out.
     expected_failures : mapping of str to str, optional
@@ -73,10 +80,13 @@ def check_private_estimator(
 
     Raises
     ------
+    ParameterError, TypeError
+        Where there is nothing to check: no such parameters, no such attribute, no noise.
     AssertionError
         From the first check that fails unexpectedly, or that was expected to fail and passes.
     """
     subject = Subject(estimator, make or planted_counts, released, takes_counts)
+    _check_subject(subject)
     expected = dict(expected_failures or {})
     unknown = set(expected) - {check.__name__ for check in CHECKS}
     if unknown:
@@ -102,3 +112,28 @@ def check_private_estimator(
                 )
             outcome[name] = "passed"
     return outcome
+
+
+def _check_subject(subject: Subject) -> None:
+    """Refuse what the checks cannot be asked of."""
+    estimator, name = subject.estimator, type(subject.estimator).__name__
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        what = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {name}"
+        raise TypeError(f"expected an estimator, such as PrivateLDA(epsilon=2.0), but got {what}.")
+    parameters = estimator.get_params(deep=False)
+    missing = [needed for needed in ("epsilon", "ledger", "random_state") if needed not in parameters]
+    if missing:
+        raise ParameterError(
+            "the checks fit under other values of epsilon (inf: no noise), ledger (what is booked on) and random_state "
+            f"(None: secure noise), but {name} has no parameter {' and no '.join(missing)}."
+        )
+    if is_number(parameters["epsilon"]) and math.isinf(parameters["epsilon"]):
+        raise ParameterError("the checks look for noise; give the estimator a finite epsilon.")
+    model = subject.fit(subject.make(200), random_state=0)
+    absent = [one for one in subject.released if not hasattr(model, one)]
+    if absent:
+        fitted = ", ".join(one for one in vars(model) if one.endswith("_")) or "none"
+        raise ParameterError(
+            f"after fit, {name} has no attribute {' and no '.join(absent)}; say what is released, as in "
+            f'released=("totals_",). Its fitted attributes are: {fitted}.'
+        )

@@ -1,11 +1,10 @@
 """What the battery works on: an estimator, how to feed it, and instruments that watch a fit."""
 
+import inspect
 import tempfile
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-
-# Pickling, as other processes would: only to look for what must not be inside, never to keep a model.
-from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -14,9 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet.errors import SeparateBudgetsWarning
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.testing.leaves import frozen
 
-__all__ = ["Spy", "Subject", "arrays_in", "frozen", "planted_counts", "recorded_draws", "recorded_keys"]
+__all__ = ["Spy", "Subject", "planted_counts", "recorded_draws", "recorded_keys"]
 
 _WORDS = 24
 
@@ -41,17 +42,51 @@ class Subject(NamedTuple):
     released: tuple[str, ...]
     takes_counts: bool
 
-    def fit(self, X: Any, *, owners: Any = None, **parameters: Any) -> Any:
-        """Fit a clone with other parameters."""
+    @property
+    def unit(self) -> str:
+        """What the estimator protects."""
+        return getattr(self.estimator, "privacy_unit", "document")
+
+    @property
+    def relation(self) -> str:
+        """When two data sets are neighbours."""
+        return getattr(self.estimator, "neighboring", "add_or_remove_one")
+
+    def new(self, **parameters: Any) -> Any:
+        """Return an unfitted clone with other parameters."""
         from sklearn.base import clone
 
         fresh: Any = clone(self.estimator)
-        model = fresh.set_params(**parameters)
-        if (
-            owners is None or getattr(model, "privacy_unit", "") == "document"
-        ):  # owners would be refused, and rightly
-            return model.fit(X)
-        return model.fit(X, owners=owners)
+        return fresh.set_params(**parameters)
+
+    def fit(self, X: Any, *, owners: Any = None, **parameters: Any) -> Any:
+        """Fit a clone with other parameters."""
+        return self.fit_model(self.new(**parameters), X, owners)
+
+    def fit_model(self, model: Any, X: Any, owners: Any = None) -> Any:
+        """Fit a model; where authors are the unit it is told them, by default two documents for each."""
+        with warnings.catch_warnings():
+            # Each fit has a ledger of its own, on purpose: none of them is released.
+            warnings.simplefilter("ignore", SeparateBudgetsWarning)
+            return model.fit(X, **self._told(X, owners))
+
+    def _told(self, X: Any, owners: Any) -> dict[str, Any]:
+        """Return what ``fit`` is told of authors: nothing where it takes none, or would rightly refuse them."""
+        if self.unit == "document" or "owners" not in inspect.signature(self.estimator.fit).parameters:
+            return {}
+        if owners is None and self.unit == "author" and getattr(X, "owners", None) is None:
+            return {"owners": np.arange(_n_rows(X)) // 2}
+        return {} if owners is None else {"owners": owners}
+
+    def fitted(self, model: Any) -> dict[str, Any]:
+        """Return all that a model has and a new one has not: what was learned, released or not."""
+        given = self.estimator.get_params(deep=False)
+        held = self.held(model) | {name: getattr(model, name) for name in self.released}
+        return {name: value for name, value in held.items() if name not in given}
+
+    def held(self, model: Any) -> dict[str, Any]:
+        """Return all that a model would hold in another process."""
+        return dict(model.__getstate__())
 
     def known(self, **parameters: Any) -> dict[str, Any]:
         """Return those of the parameters that the estimator has."""
@@ -60,9 +95,7 @@ class Subject(NamedTuple):
 
     def ledger(self, epsilon: float = 1e3, delta: float = 1e-3) -> Ledger:
         """Return a fresh ledger under the estimator's own unit."""
-        unit = getattr(self.estimator, "privacy_unit", "document")
-        relation = getattr(self.estimator, "neighboring", "add_or_remove_one")
-        return Ledger(epsilon, delta, privacy_unit=unit, neighboring=relation)
+        return Ledger(epsilon, delta, privacy_unit=self.unit, neighboring=self.relation)
 
     def bytes_of(self, model: Any) -> bytes:
         """Return everything released, as bytes."""
@@ -87,25 +120,9 @@ def planted_counts(n_documents: int) -> sp.csr_matrix:
     return sp.csr_matrix(np.array(rows, dtype=np.int32).reshape(-1, _WORDS))
 
 
-def frozen(value: Any) -> bytes:
-    """Return the bytes that another process would be sent of ``value``."""
-    return bytes(ForkingPickler.dumps(value))
-
-
-def arrays_in(value: Any, depth: int = 0) -> Iterator[NDArray[Any]]:
-    """Yield the arrays that can be reached from a value through its attributes and containers."""
-    if depth > 4:
-        return
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from arrays_in(part, depth + 1)
-    elif isinstance(value, list | tuple):
-        for part in value[:100]:
-            yield from arrays_in(part, depth + 1)
-    elif hasattr(value, "__dict__") and not isinstance(value, type | Ledger):
-        yield from arrays_in(dict(vars(value)), depth + 1)
+def _n_rows(X: Any) -> int:
+    data = X.hidden if isinstance(X, Spy) else X
+    return int(data.shape[0]) if hasattr(data, "shape") else len(data)
 
 
 def _files_of(release: Any) -> dict[str, bytes]:
@@ -138,6 +155,11 @@ class Spy:
         self._data = data
         self._note = note
         self.seen: list[Any] = []
+
+    @property
+    def hidden(self) -> Any:
+        """The data, for those who need not be watched."""
+        return self._data
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

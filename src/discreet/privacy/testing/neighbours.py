@@ -1,0 +1,106 @@
+"""Pairs of neighbouring data that differ by one odd unit: a heavy one, a short one, an empty one."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.privacy.testing.subject import Subject
+
+__all__ = ["Pair", "pairs"]
+
+_N_ORDINARY = 200
+#: Documents of the author who is removed.
+_PROLIFIC = 50
+_MILLION = 1_000_000
+
+
+class Pair(NamedTuple):
+    """Two neighbouring data sets.
+
+    Attributes
+    ----------
+    unit : str
+        What one has and the other has not, in words.
+    with_it, without_it : data
+        X and its neighbour.
+    owners, owners_without : array or None
+        Who wrote each document; None where that is not asked for.
+    """
+
+    unit: str
+    with_it: Any
+    without_it: Any
+    owners: NDArray[Any] | None
+    owners_without: NDArray[Any] | None
+
+
+def pairs(subject: Subject) -> Iterator[Pair]:
+    """Yield neighbours under the unit and the relation of an estimator, one pair for each odd unit."""
+    X = subject.make(_N_ORDINARY)
+    if subject.unit in ("word", "pair"):
+        yield from _moved_tokens(X)
+        return
+    of_one = _PROLIFIC if subject.unit == "author" else 1
+    for name, rows in _odd_rows(subject, X, of_one):
+        whose = (
+            f"an author of {of_one} documents, each {name}" if of_one > 1 else f"a document that is {name}"
+        )
+        yield _pair(subject, whose, X, rows)
+
+
+def _odd_rows(subject: Subject, X: Any, n: int) -> Iterator[tuple[str, Any]]:
+    """Yield names of odd units, and the rows of each."""
+    if sp.issparse(X):
+        wide, like = X.shape[1], X.dtype
+        odd = np.zeros((4, wide), like)
+        odd[0, 2] = _MILLION
+        odd[1, :] = _MILLION // wide
+        odd[2, 3] = 1
+        names = ("a million tokens of one word", "a million tokens of all words", "one token", "empty")
+        for name, row in zip(names, odd, strict=True):
+            yield name, sp.csr_matrix(np.tile(row, (n, 1)))
+    elif isinstance(X, list) and all(isinstance(text, str) for text in X):
+        joined = " ".join(X)
+        for name, text in (
+            ("all texts, many times", f"{joined} " * (_PROLIFIC // n)),
+            ("short", X[0][:5]),
+            ("empty", ""),
+        ):
+            yield name, [text] * n
+    more = subject.make(_N_ORDINARY + n)
+    yield "like the others", more[_N_ORDINARY:]
+
+
+def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    ordinary = np.arange(_N_ORDINARY) // 2
+    mine = np.full(n, ordinary[-1] + 1)
+    owners, without = np.concatenate([ordinary, mine]), ordinary
+    others = X
+    if subject.relation == "replace_one":
+        others, without = _stacked(X, X[:n]), owners
+    if subject.unit != "author":
+        return Pair(unit, _stacked(X, rows), others, None, None)
+    return Pair(unit, _stacked(X, rows), others, owners, without)
+
+
+def _moved_tokens(X: Any) -> Iterator[Pair]:
+    """Yield counts in which one token is another word: in a heavy document, and in an ordinary one."""
+    heavy, row = X.tolil(), 4
+    heavy[row, int(X[row].indices[0])] = _MILLION
+    for unit, counts in (("a token among a million", heavy.tocsr()), ("a token", X)):
+        column, moved = int(X[row].indices[0]), counts.tolil()
+        moved[row, column] -= 1
+        moved[row, column + 1] += 1
+        yield Pair(unit, counts, moved.tocsr(), None, None)
+
+
+def _stacked(upper: Any, lower: Any) -> Any:
+    if sp.issparse(upper):
+        return sp.csr_matrix(sp.vstack([upper, lower]))
+    if isinstance(upper, np.ndarray):
+        return np.concatenate([upper, lower])
+    return [*upper, *lower]

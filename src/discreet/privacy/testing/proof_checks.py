@@ -1,0 +1,96 @@
+"""Checks of what a proof relies on: sums that one unit hardly moves, and nothing that leaves beside the noise."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.privacy.testing.leaves import leaves_of
+from discreet.privacy.testing.neighbours import Pair, pairs
+from discreet.privacy.testing.replay import Run, how_far, replayed
+from discreet.privacy.testing.subject import Subject
+
+__all__ = [
+    "check_all_is_made_of_noisy_sums",
+    "check_nothing_exact_is_kept",
+    "check_sums_keep_to_their_bound",
+]
+
+_SEEDS = (0, 1, 2)
+
+
+def check_sums_keep_to_their_bound(subject: Subject) -> None:
+    """A unit more moves no sum further than its bound says: a document of a million tokens, an author of 50."""
+    for pair, first, again, _, _ in _replays(subject):
+        assert len(again.releases) == len(first.releases), (
+            f"expected as many noisy sums without {pair.unit}, but there are {len(again.releases)}, not "
+            f"{len(first.releases)}."
+        )
+        for number, (one, other) in enumerate(zip(first.releases, again.releases, strict=True), 1):
+            promised = (one.bound.privacy_unit, one.bound.neighboring)
+            assert promised == (subject.unit, subject.relation), (
+                f"expected sums bounded for {subject.unit} ({subject.relation}), as the estimator says, but noisy "
+                f"sum {number} is bounded for {promised[0]} ({promised[1]})."
+            )
+            far = how_far(one, other)
+            times = math.sqrt(far) if one.bound.norm == "l2" else float(far)
+            assert far <= 1, (
+                f"expected {pair.unit} to move noisy sum {number} by its sensitivity at most, but it moves it by "
+                f"{times:.6g} times as much: bound all that one {subject.unit} adds, before the sum."
+            )
+
+
+def check_all_is_made_of_noisy_sums(subject: Subject) -> None:
+    """Where a neighbour gets the same noisy sums, all that is fitted is the same: nothing else tells of the data."""
+    for pair, _, _, one, other in _replays(subject):
+        differing = _differing(_learned(subject, one), _learned(subject, other))
+        assert not differing, (
+            f"expected all that is fitted to follow from noisy sums, but with the same ones {differing[0]} tells "
+            f"whether there is {pair.unit}."
+        )
+        assert subject.bytes_of(one) == subject.bytes_of(other), (
+            f"expected the same files from the same noisy sums, but they tell whether there is {pair.unit}."
+        )
+
+
+def check_nothing_exact_is_kept(subject: Subject) -> None:
+    """What is the same under every seed is the same for neighbours, too: each array has noise, or ignores X."""
+    pair = next(pairs(subject))
+    found = [
+        [_learned(subject, subject.fit(X, owners=owners, random_state=seed)) for seed in _SEEDS]
+        for X, owners in ((pair.with_it, pair.owners), (pair.without_it, pair.owners_without))
+    ]
+    exact = [{name for name in runs[0] if len({run.get(name) for run in runs}) == 1} for runs in found]
+    differing = _differing(*({name: runs[0][name] for name in exact[0] & exact[1]} for runs in found))
+    assert not differing, (
+        f"expected noise in all that depends on X, but {differing[0]} has none: it is the same for all seeds, and "
+        f"tells whether there is {pair.unit}."
+    )
+
+
+def _replays(subject: Subject) -> Iterator[tuple[Pair, Run, Run, Any, Any]]:
+    """Yield, for each pair of neighbours, what mechanisms were asked for in both fits, and the models."""
+    for pair in pairs(subject):
+        with replayed() as first:
+            one = subject.fit(pair.with_it, owners=pair.owners, random_state=0)
+        assert not first.n_besides, (
+            f"expected all noise from mechanisms (GaussianMechanism, LaplaceMechanism), whose sums this check can see, "
+            f"but {first.n_besides} arrays of noise were drawn besides."
+        )
+        assert first.releases, (
+            "expected sums released through mechanisms, which this check can see, but none was."
+        )
+        with replayed(first.releases) as again:
+            other = subject.fit(pair.without_it, owners=pair.owners_without, random_state=0)
+        yield pair, first, again, one, other
+
+
+def _learned(subject: Subject, model: Any) -> dict[str, bytes]:
+    """Return the bytes of all that was fitted, by name."""
+    found: dict[str, bytes] = {}
+    for attribute, value in subject.fitted(model).items():
+        found |= {f"{attribute}{name}": part for name, part in leaves_of(value).items()}
+    return found
+
+
+def _differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
