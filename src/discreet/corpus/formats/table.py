@@ -1,9 +1,17 @@
 """The one table of formats: what each holds, the names it is known by, and the module that reads and writes it.
 
 Reading, writing, the command's choices, its help and all messages come from here. To add a format, write its module
-and its row. A module of text has ``read(path, reading) -> Corpus`` and, where its documents have fields,
-``field_names(path, encoding)``; one of counts has ``read(path, told) -> Counted``. One that writes has
-``write(corpus, file, target)``, which is given an open file and the name it will have.
+and its row, which has these functions:
+
+* ``read(path, reading) -> Corpus`` of text: ``path`` is a file, compressed too but where the row says ``packed``;
+  ``reading`` (:class:`~discreet.corpus.formats.text.records.Reading`) names the fields and says how words are made.
+* ``field_names(path, encoding)``, where the documents of a file of text have fields: their names.
+* ``read(path, told) -> Counted`` of counts, of shape (n_documents, n_words); ``told``
+  (:class:`~discreet.corpus.formats.counts.counted.CountReading`) holds the words that were given, and whom to tell.
+* ``write(corpus, file, target)``, where it can be written: an open file, and the name that it will have.
+
+All raise :class:`~discreet.errors.CorpusError`, which names the lines, rows or files that are broken and shows nothing
+of what stands in them; a library that is not installed is named, too.
 """
 
 import os

@@ -18,24 +18,7 @@ _TELL_EVERY = 100_000
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read counts from CSV with the columns document, word, count.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too.
-    told : CountReading
-        Words given, to which others are dropped; encoding, delimiter, callback.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken.
-    """
+    """Read counts from CSV with the columns document, word, count; other words than those given are dropped."""
     problems = Problems(os.fspath(path))
     table = LongTable(told.words)
     with open_source(path) as source, decoded(source, path, told.encoding, newline="") as file:

@@ -20,24 +20,9 @@ _TELL_EVERY = 1000
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read counts from CSV with a column for each word.
+    """Read counts from CSV with a column for each word; other words than those given are dropped.
 
-    Parameters
-    ----------
-    path : path
-        The file; compressed too. A first column without a name, or called "document" or "id", is left out where it is
-        the index of the rows.
-    told : CountReading
-        Words given, to which others are dropped; encoding, delimiter, callback.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Names the lines where something is no count.
+    A first column without a name, or called "document" or "id", is left out where it is the index of the rows.
     """
     problems, chunks, n_rows = Problems(os.fspath(path)), RowChunks(), 0
     with open_source(path) as source, decoded(source, path, told.encoding, newline="") as file:

@@ -15,21 +15,7 @@ __all__ = ["read", "write"]
 def read(path: PathLike, told: CountReading) -> Counted:
     """Read the counts of an LDA-C file.
 
-    Parameters
-    ----------
-    path : path
-        The file; gzip too.
-    told : CountReading
-        The number of words that were given; otherwise the largest number met says. Callback.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken or out of range.
+    As many words as were given; otherwise the largest number met says.
     """
     problems = Problems(os.fspath(path))
     documents = Pairs(problems, 0, told.n_words)

@@ -18,25 +18,7 @@ _FIELDS = ("integer", "unsigned-integer", "real", "double", "pattern")
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read the counts of a Matrix Market file.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too: ``coordinate``, ``general``, and integer, real (whole values) or pattern (all 1).
-    told : CountReading
-        Callback.
-
-    Returns
-    -------
-    Counted
-        Of shape (rows, columns).
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken or out of range, or where the header does not hold.
-    """
+    """Read a matrix: ``coordinate``, ``general``, and integer, real (whole values) or pattern (all 1)."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source:
         field = _banner(source.raw, problems.name)

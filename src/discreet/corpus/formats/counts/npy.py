@@ -16,24 +16,7 @@ __all__ = ["read"]
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read a dense matrix.
-
-    Parameters
-    ----------
-    path : path
-        The file; whole numbers from 0, as integers or floats.
-    told : CountReading
-        Nothing of it is used.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Where it is not such a file, or promises another size than it has.
-    """
+    """Read a dense matrix of whole numbers from 0, as integers or floats."""
     del told
     name = os.fspath(path)
     refuse_emptiness_of(path, "a matrix of numpy.save")

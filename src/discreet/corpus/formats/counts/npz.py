@@ -30,24 +30,7 @@ ORIGIN = "discreet.word_origin"
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read a sparse matrix, and the extras if there are any.
-
-    Parameters
-    ----------
-    path : path
-        A file of ``scipy.sparse.save_npz`` or :func:`write_corpus`.
-    told : CountReading
-        Nothing of it is used.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Where it is not such a file.
-    """
+    """Read what ``scipy.sparse.save_npz`` or :func:`write_corpus` wrote, and the extras if there are any."""
     del told
     name = os.fspath(path)
     fault: str | None = None

@@ -20,24 +20,7 @@ _ROWS_WRITTEN = 1 << 16
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read counts from Parquet with the columns document, word, count.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    told : CountReading
-        Words given, to which others are dropped; callback.
-
-    Returns
-    -------
-    Counted
-
-    Raises
-    ------
-    CorpusError
-        Names the rows where a count is not a whole number from 0.
-    """
+    """Read counts from Parquet with the columns document, word, count; other words than those given are dropped."""
     problems = Problems(os.fspath(path))
     file = open_parquet(path)
     check_columns(file.schema_arrow.names, problems.name)

@@ -24,25 +24,9 @@ _INTEGER = re.compile(rb"[+-]?\d{1,18}(?:\.0*)?")
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read the counts and labels of an SVMlight file.
+    """Read counts and labels (int, or str where one is not a whole number); ``qid:`` and comments are skipped.
 
-    Parameters
-    ----------
-    path : path
-        The file; gzip too. ``qid:`` fields and comments are skipped.
-    told : CountReading
-        The number of words that were given; otherwise the largest number met says. Whether words are numbered from
-        0, as scikit-learn writes by default; callback.
-
-    Returns
-    -------
-    Counted
-        With labels: int, or str where one is not a whole number.
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken or out of range.
+    As many words as were given; otherwise the largest number met says.
     """
     problems = Problems(os.fspath(path))
     zero_based = told.zero_based

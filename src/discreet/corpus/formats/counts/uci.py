@@ -18,25 +18,7 @@ _LONGEST_HEADER = 64
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
-    """Read the counts of a UCI bag-of-words file.
-
-    Parameters
-    ----------
-    path : path
-        The ``docword`` file; gzip too. Read in blocks: memory is 12 bytes an entry and a few megabytes.
-    told : CountReading
-        Callback.
-
-    Returns
-    -------
-    Counted
-        Of shape (D, W).
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are not three whole numbers in range, or where the header does not hold.
-    """
+    """Read a ``docword`` file, in blocks: memory is 12 bytes an entry and a few megabytes."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source:
         shape = Shape(*(_header(source.raw, number, problems.name) for number in (1, 2, 3)))

@@ -13,24 +13,7 @@ __all__ = ["field_names", "read"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus of raw text from an Arrow file, a batch at a time.
-
-    Parameters
-    ----------
-    path : path
-        The file: of the IPC file format (Feather, version 2) or the IPC stream format.
-    reading : Reading
-        Names of the columns, tokenizer, vocabulary.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Where pyarrow is not installed, a column is missing, or a row lacks text or author; names the rows.
-    """
+    """Read the IPC file format (Feather, version 2) or the IPC stream format, a batch at a time."""
     problems = Problems(os.fspath(path))
     with _open(path) as file:
         choose_fields(reading, file.schema.names, problems.name)

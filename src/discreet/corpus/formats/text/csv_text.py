@@ -12,24 +12,7 @@ __all__ = ["field_names", "read"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus of raw text from CSV with a header line.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too. ``.tsv`` is separated by tabs.
-    reading : Reading
-        Names of the columns, tokenizer, vocabulary, encoding, delimiter.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Names the lines where a row has more or fewer fields than the header, or a quote is not closed.
-    """
+    """Read CSV with a header line; ``.tsv`` is separated by tabs."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
         delimiter = separator(path, reading.delimiter)

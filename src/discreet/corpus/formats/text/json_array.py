@@ -20,25 +20,7 @@ _decoder = json.JSONDecoder()
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus from a JSON array.
-
-    Parameters
-    ----------
-    path : path
-        The file; compressed too. Elements are objects, or texts, which are then the field "text". A file of one object
-        a line is read as that.
-    reading : Reading
-        Names of the fields, tokenizer, vocabulary, encoding.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Names the lines on which broken elements begin.
-    """
+    """Read an array of objects, or of texts, which are then the field "text"; or one object a line."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as file:
         start = _start(file)

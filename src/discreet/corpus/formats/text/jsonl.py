@@ -14,24 +14,7 @@ __all__ = ["field_names", "read"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus from JSON Lines.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too. Blank lines are skipped.
-    reading : Reading
-        Names of the fields, tokenizer, vocabulary, encoding.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Names the lines that are broken, or lack a field.
-    """
+    """Read one object a line; blank lines are skipped."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
         return gather(

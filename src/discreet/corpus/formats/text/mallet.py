@@ -14,19 +14,7 @@ __all__ = ["read", "write"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read MALLET's import format: ``name label text`` on each line, separated by blanks.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too. Blank lines are skipped.
-    reading : Reading
-        The fields are ``name``, ``label`` and ``text``.
-
-    Returns
-    -------
-    Corpus
-    """
+    """Read the fields ``name``, ``label`` and ``text`` of each line; blank lines are skipped."""
     choose_fields(reading, ["name", "label", "text"], os.fspath(path))
     problems = Problems(os.fspath(path))
 

@@ -13,24 +13,7 @@ _ROWS = 1024
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus of raw text from Parquet, some rows at a time.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    reading : Reading
-        Names of the columns, tokenizer, vocabulary.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Where pyarrow is not installed, a column is missing, or a row lacks text or author; names the rows.
-    """
+    """Read columns of Parquet, some rows at a time."""
     problems = Problems(os.fspath(path))
     file = open_parquet(path)
     choose_fields(reading, file.schema_arrow.names, problems.name)

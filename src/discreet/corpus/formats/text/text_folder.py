@@ -36,24 +36,9 @@ def field_names(path: PathLike, encoding: str) -> list[str]:
 def read(path: PathLike, reading: Reading) -> Corpus:
     """Read every ``.txt`` and ``.txt.gz`` file of a folder, or of an archive, in the order of their paths.
 
-    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside.
-
-    Parameters
-    ----------
-    path : path
-        The folder, or a zip archive, which is not unpacked to the disk.
-    reading : Reading
-        The fields of a file are ``text``, ``file`` (its path below the folder) and ``folder`` (the folder it
-        lies in, below ``path``), so that ``author="folder"`` is a folder for each author.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Names the file that is not text.
+    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside. A
+    zip archive is not unpacked to the disk. The fields of a file are ``text``, ``file`` (its path below the folder) and
+    ``folder`` (the folder it lies in), so that ``author="folder"`` is a folder for each author.
     """
     name = os.fspath(path)
     if not Path(path).exists():

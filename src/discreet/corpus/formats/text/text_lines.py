@@ -10,19 +10,7 @@ __all__ = ["read"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a text file with one document a line; a blank line is an empty document.
-
-    Parameters
-    ----------
-    path : path
-        The file; gzip too.
-    reading : Reading
-        The only field is ``text``.
-
-    Returns
-    -------
-    Corpus
-    """
+    """Read the only field, ``text``, of each line; a blank line is an empty document."""
     choose_fields(reading, ["text"], os.fspath(path))
     problems = Problems(os.fspath(path))
     with open_source(path) as source, decoded(source, path, reading.encoding) as lines:

@@ -17,23 +17,9 @@ __all__ = ["field_names", "read"]
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
-    """Read a corpus of raw text from the first sheet, whose first row names the columns; empty rows are skipped.
+    """Read the first sheet, whose first row names the columns; empty rows are skipped.
 
-    Parameters
-    ----------
-    path : path
-        The file. Of formulas, the values that were last computed are read.
-    reading : Reading
-        Names of the columns, tokenizer, vocabulary.
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    CorpusError
-        Where openpyxl is not installed, a column is missing, or a row lacks text or author; names the rows.
+    Of formulas, the values that were last computed are read.
     """
     problems = Problems(os.fspath(path))
     with _rows(path) as rows:
