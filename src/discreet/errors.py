@@ -22,6 +22,7 @@ __all__ = [
     "Proposal",
     "ReleaseError",
     "SeparateBudgetsWarning",
+    "WeakForecastWarning",
 ]
 
 
@@ -100,6 +101,10 @@ class ReleaseError(DiscreetError):
 
 class LostChoiceWarning(UserWarning):
     """A fit on columns that were chosen privately, which no longer say so: its release does not tell that cost."""
+
+
+class WeakForecastWarning(UserWarning):
+    """Topics about to be trained of which little is to be expected; the message says what would change that."""
 
 
 class SeparateBudgetsWarning(UserWarning):

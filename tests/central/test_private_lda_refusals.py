@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from tests.naive.central_checks import random_counts
 from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
 
-from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
 from discreet.central import PrivateMomentLDA
 from discreet.central import private_lda as module
 from discreet.corpus.words.origin import FROM_TEXT
-from discreet.errors import CorpusError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, ParameterError, PrivacyError, WeakForecastWarning
 from discreet.privacy.units import large_delta
 
 # ---- refusals
@@ -214,3 +214,31 @@ def test_the_limit_of_the_refusal_is_thirty():
     model._check_call(sp.csr_matrix((1, width)), None)
     with pytest.raises(ParameterError, match="mostly noise"):
         model._check_call(sp.csr_matrix((1, width + 2)), None)
+
+
+def test_weak_topics_are_warned_of_before_they_are_trained():
+    texts = [" ".join(f"w{(i * j) % 97}" for j in range(1, 12)) for i in range(6000)]
+    stages = []
+    how = {"epsilon": 8.0, "random_state": 0, "callback": lambda *told: stages.append(told[0])}
+    with pytest.raises(
+        WeakForecastWarning, match=r"cannot tell 500 topics apart.* at most .* topics can be told"
+    ):
+        fit_topics(texts, n_topics=500, **how)  # warnings are errors here
+    assert "starting topics" not in stages
+    assert "training rounds" not in stages
+    fit_topics(texts, n_topics=5, **how)
+    fit_topics(texts[:2000], n_topics=50, **{**how, "allow_unlearnable": True})
+
+
+def test_a_forecast_knows_how_much_of_the_text_its_words_make_up():
+    rng = np.random.default_rng(0)
+    texts = [" ".join([f"w{rng.integers(12)}" for _ in range(8)] + [f"rare{rng.integers(10**6)}" for _ in range(12)])
+             for _ in range(4000)]  # fmt: skip
+    with pytest.warns(
+        WeakForecastWarning, match=r"little of the text.*cover about (39|40|41) % of the text, and the topics"
+    ):
+        release = fit_topics(texts, n_topics=2, epsilon=4.0, random_state=0)
+    said = f"cover about {100 * release.configuration['text_covered']:.0f} % of the text"
+    assert said in release.configuration["forecast"]
+    assert said in release.to_html().split("<main")[0]
+    assert said in release.card()

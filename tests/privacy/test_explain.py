@@ -125,7 +125,7 @@ def test_the_explanation_in_words_and_numbers():
         "from 1 % to at most 3.1 %",
         "10: epsilon = 13.5",
         "x = 8.4 (weak)",
-        "77,000 units",
+        "or an epsilon of 1.1 for the topics or about 22,000 units",
     ):
         assert part in words, part
     assert "several authors" in explain_budget(1, 1e-6, privacy_unit="author").in_words()
@@ -190,7 +190,8 @@ def test_verdicts(difficulty, verdict):
     told = learnability(1000, 10, 10_000 / difficulty, 1.0)
     assert told.difficulty == pytest.approx(difficulty)
     assert told.verdict == verdict
-    assert ("fewer words or topics" in told.in_words()) == (difficulty >= 8)
+    assert ("To be usable (x below 8)" in told.in_words()) == (difficulty >= 8)
+    assert ("To be good (x below 2)" in told.in_words()) == (2 <= difficulty < 8)
 
 
 def test_the_forecast_grows_with_difficulty():

@@ -36,12 +36,15 @@ class Data(NamedTuple):
         Public.
     public : Any
         What was read beside X (:meth:`PrivateTopicModel._read_public`). Public.
+    covered : float or None
+        Share of the text that the words make up, where that was released.
     """
 
     counts: Any
     authors: NDArray[Any] | None
     words: tuple[str, ...]
     public: Any = None
+    covered: float | None = None
 
 
 class Fitted(NamedTuple):
@@ -128,7 +131,9 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     def _fit_booked(self, booking: Booking, X: Any, owners: Any, words: GivenWords, public: Any) -> Self:
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
-        data = Data(*check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards), public)
+        read = check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards)
+        coverage = words.origin.coverage
+        data = Data(*read, public, None if coverage is None else coverage.share)
         # Whoever chose words knows the text, and on which ledger.
         self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
         fitted = self._train(data, booking)

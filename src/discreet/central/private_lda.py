@@ -4,6 +4,7 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.full_batch`, where 
 """
 
 import math
+import warnings
 from typing import Any
 
 from discreet._progress import Callback, steps, telling
@@ -26,7 +27,7 @@ from discreet.central.rounds.sharded_units import ShardedUnits, units_of
 from discreet.central.rounds.units import Units
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
+from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import HOPELESS, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
@@ -63,7 +64,7 @@ class PrivateLDA(PrivateTopicModel):
         A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
     allow_unlearnable : bool, default False
-        Train even where topics will be mostly noise.
+        Train even where topics will be mostly noise, and without a ``WeakForecastWarning`` where they will be weak.
     allow_large_delta : bool, default False
         Train even where delta is above 1 over the noisy number of units, so that some might be published as they are.
     random_state : int, optional
@@ -191,7 +192,9 @@ class PrivateLDA(PrivateTopicModel):
         shape = getattr(X, "shape", None) or getattr(getattr(X, "counts", None), "shape", None)
         if bound is None or self.allow_unlearnable or shape is None or len(shape) != 2 or self._faults():
             return []
-        forecast = learnability(shape[1], self.n_topics, bound, gdp_mu(self.epsilon, self.delta))
+        forecast = learnability(
+            shape[1], self.n_topics, bound, gdp_mu(self.epsilon, self.delta), delta=self.delta
+        )
         if forecast.difficulty <= HOPELESS:
             return []
         advice = Proposal("allow_unlearnable", True)
@@ -213,16 +216,18 @@ class PrivateLDA(PrivateTopicModel):
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
-            return self._train_on(units, data.public, booking)
+            return self._train_on(units, data, booking)
 
-    def _train_on(self, units: Units | ShardedUnits, found: WordVectors | None, booking: Booking) -> Fitted:
+    def _train_on(self, units: Units | ShardedUnits, data: Data, booking: Booking) -> Fitted:
         stream = SecureStream(self.random_state).spawn("topics")
         noise = booking.plan.how
         gate = SharedGaussian(booking.reservation, noise, self.privacy_unit, stream, self.n_jobs)
         mu = gdp_mu(self.epsilon, self.delta)
         n_units = full_batch.count_units(units, gate)
         self._check_delta(n_units, booking)
-        forecast = learnability(units.n_words, self.n_topics, n_units, mu)
+        found: WordVectors | None = data.public
+        told = {"delta": self.delta, "covered": data.covered}
+        forecast = learnability(units.n_words, self.n_topics, n_units, mu, **told)
         if forecast.difficulty > HOPELESS and not self.allow_unlearnable:
             raise ParameterError(
                 f"{forecast.in_words()} Nothing was trained, but the cost stays booked. ",
@@ -231,6 +236,8 @@ class PrivateLDA(PrivateTopicModel):
                 Proposal("n_units_lower_bound"),
                 " gets such fits refused before they cost anything.",
             )
+        if forecast.is_weak and not self.allow_unlearnable:
+            warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         vectors = None if found is None else found.vectors
         with telling(self.callback, "starting topics"):

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +30,14 @@ from discreet.cli.commands import (
     vectors,
     warmup,
 )
-from discreet.errors import DiscreetError, Parameter, Proposal
+from discreet.errors import (
+    DiscreetError,
+    LostChoiceWarning,
+    Parameter,
+    Proposal,
+    SeparateBudgetsWarning,
+    WeakForecastWarning,
+)
 
 __all__ = ["app", "main", "run"]
 
@@ -68,6 +76,9 @@ _OPTIONS_OF = {
     "prevalence": {"label": "--by"},
     "transform": {"label": "--id"},
 }
+
+#: Shown as one line, whatever filters are set.
+_WARNINGS = (LostChoiceWarning, SeparateBudgetsWarning, WeakForecastWarning)
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -129,6 +140,18 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command with ``arguments`` and return its exit code."""
+    with warnings.catch_warnings():
+        for category in _WARNINGS:
+            warnings.simplefilter("always", category)
+        warnings.showwarning = _show_warning
+        return _run(arguments)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    typer.echo(f"discreet: {message}", err=True)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         code = app(args=arguments, prog_name="discreet", standalone_mode=False)
     except _ClickException as error:

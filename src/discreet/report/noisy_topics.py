@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from discreet.release.record import Release
 
-__all__ = ["forecast_told", "mostly_noise", "noise_share", "overall", "told"]
+__all__ = ["apart_told", "forecast_told", "mostly_noise", "noise_share", "overall", "told"]
 
 _MOSTLY = 0.3
+#: Nats a token, about 5 % of perplexity.
+_HARDLY = 0.05
 
 
 def noise_share(release: Release) -> NDArray[np.float64] | None:
@@ -54,9 +56,26 @@ def mostly_noise(release: Release) -> NDArray[np.bool_]:
 def forecast_told(release: Release) -> str | None:
     """Return the forecast of a release, which knew no text, and what its topics say against it; None without one."""
     forecast, noise = release.configuration.get("forecast"), told(release)
-    if not isinstance(forecast, str) or noise is None:
-        return forecast if isinstance(forecast, str) else None
-    return f"{forecast} But {noise}: the forecast did not hold there."
+    if not isinstance(forecast, str):
+        return None
+    but = "" if noise is None else f" But {noise}: the forecast did not hold there."
+    return f"{forecast}{but} {apart_told(release)}".rstrip()
+
+
+def apart_told(release: Release) -> str:
+    r"""Say how far the topics are from the words of all texts together; "" of a single topic.
+
+    That is :math:`\sum_k p(k) \sum_w p(w|k) \ln (p(w|k) / p(w))`, the information in nats that the topic of a token
+    holds about its word: 0 where topics are nothing but word frequencies. Noise that was taken for words counts in it.
+    """
+    topics, weight = release.topic_word, release.topic_weight
+    if len(topics) == 1:
+        return ""
+    weight = np.full(len(topics), 1 / len(topics)) if weight is None else weight
+    plain = np.maximum(weight @ topics, 1e-300)
+    nats = float(weight @ (topics * np.log(np.maximum(topics, 1e-300) / plain)).sum(1))
+    said = f"The topic of a token tells {max(nats, 0.0):.2f} nats about its word beyond word frequencies"
+    return f"{said}: hardly anything." if nats < _HARDLY else f"{said}."
 
 
 def told(release: Release) -> str | None:

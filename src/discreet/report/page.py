@@ -25,6 +25,7 @@ from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg
 from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
+from discreet.report.noisy_topics import forecast_told
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.pages import content_hash, part, template
 from discreet.report.plain_words import questions
@@ -94,6 +95,7 @@ def report(
         topics=topics,
         n_noisy=int(listing.noisy.sum()),
         noisy=noise_told(release),
+        verdict=forecast_told(release),
         questions=questions(release),
         covered=text_covered(release),
         similar=Markup(_similar(release, listing)),

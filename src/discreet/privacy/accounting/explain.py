@@ -247,7 +247,7 @@ def explain_budget(
     mu, failure = _noise_of(epsilon, delta, events, neighboring)
     forecast = None
     if n_documents is not None and n_topics is not None and n_words is not None:
-        forecast = learnability(n_words, n_topics, n_documents, mu)
+        forecast = learnability(n_words, n_topics, n_documents, mu, delta=delta)
     if failure and group_failure is None:
         raise ParameterError(
             Parameter("group_failure"), " is needed where an event may fail: what it is for several units."

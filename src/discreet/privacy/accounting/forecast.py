@@ -4,7 +4,10 @@ The fits are those of experiments on news text (docs/choosing.md); none of them 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from discreet.privacy.accounting.gdp import gdp_epsilon
 
 __all__ = ["HOPELESS", "Learnability", "beside_public_vectors", "learnability"]
 
@@ -12,6 +15,12 @@ __all__ = ["HOPELESS", "Learnability", "beside_public_vectors", "learnability"]
 HOPELESS = 30.0
 #: Fewer words a topic than this tell no topics apart.
 _WORDS_A_TOPIC = 2
+#: Difficulty above which topics are no longer called usable.
+_USABLE = 8.0
+#: Words that make up less of the text than this say little of it.
+_LITTLE = 0.5
+#: What is not worth advising.
+_LARGEST_EPSILON, _MOST_UNITS = 20.0, 1e12
 #: Below this n mu, public word vectors alone were better than training with them on every corpus measured; above the
 #: second, on none.
 VECTORS_ALONE, TEXTS_TEACH = 600.0, 4500.0
@@ -25,15 +34,21 @@ class Learnability:
     ----------
     difficulty : float
         x = words times topics, over units times mu.
-    verdict : {"good", "usable", "weak", "mostly noise", "too few words"}
-        The last where few words are read, so that noise is no hindrance, but there is little to tell topics by: fewer
-        than two words a topic.
+    verdict : {"good", "usable", "weak", "mostly noise", "too few words", "little of the text"}
+        The last two where noise is no hindrance: fewer than two words a topic, which tell no topics apart; and words
+        that make up less than half of the text.
     expected_gap : float
         Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
     units_for_five_percent : float
         About how many units would bring the gap to 5 % (difficulty 2.2), all else being equal.
     n_words, n_topics : int
         Of which the forecast is: words that were not chosen are nowhere in it.
+    n_units, mu : float
+        What it was made from.
+    delta : float or None
+        Of the training; says which epsilon another mu is.
+    covered : float or None
+        Share of the text that the words make up, where it is known.
     """
 
     difficulty: float
@@ -42,26 +57,72 @@ class Learnability:
     units_for_five_percent: float
     n_words: int
     n_topics: int
+    n_units: float = math.nan
+    mu: float = math.inf
+    delta: float | None = None
+    covered: float | None = None
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it is neither good nor usable."""
+        return self.verdict not in ("good", "usable")
 
     def in_words(self) -> str:
-        """Return the forecast as a sentence."""
+        """Return the forecast in sentences, the last of which says what would change it, in numbers."""
         if self.verdict == "too few words":
             words = "1 word" if self.n_words == 1 else f"{self.n_words} words"
+            fewer = self.n_words // _WORDS_A_TOPIC
+            at_most = f"at most {fewer} topics can be told by them; " if fewer > 1 else ""
             return (
                 f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
-                "more documents or a larger epsilon let more words be chosen, and fewer topics need fewer."
+                f"{at_most}more documents or a larger epsilon let more words be chosen.{self._covered()}"
             )
+        x, gap = _plain(self.difficulty), _plain(100 * self.expected_gap)
+        x = f"x = {x}" if x else "x below 0.01"
+        gap = f"about {gap}" if gap else "less than 0.01"
         said = (
-            f"Learnability: x = {self.difficulty:.2g} ({self.verdict}); perplexity on these {self.n_words:,} words, "
-            "and on no others, is expected to lie about "
+            f"Learnability: {x} ({self.verdict}); perplexity on these {self.n_words:,} words, and on no others, is "
+            f"expected to lie {gap} % above that of a model without privacy.{self._covered()}"
         )
-        said += f"{100 * self.expected_gap:.2g} % above that of a model without privacy"
-        if self.difficulty >= 2.2:
-            said += f" (5 % would take about {_two_digits(self.units_for_five_percent)} units)"
-        return said + ("; use fewer words or topics, or a larger epsilon." if self.difficulty >= 8 else ".")
+        target = 2.0 if self.difficulty < _USABLE else _USABLE
+        return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
+
+    def _covered(self) -> str:
+        if self.covered is None:
+            return ""
+        said = f" The words chosen cover about {100 * self.covered:.0f} % of the text"
+        if self.verdict == "little of the text":
+            said += ", and the topics tell nothing of the rest; more documents or a larger epsilon let more be chosen"
+        return f"{said}."
+
+    def _would_change(self, target: float) -> str:
+        """Say how many topics, words or units, or which epsilon, would bring the difficulty to a target."""
+        times = self.difficulty / target
+        ways = [
+            f"at most {_below(number / times)} {what}"
+            for number, what in ((self.n_topics, "topics"), (self.n_words, "words"))
+            if number / times > 2
+        ]
+        if self.delta is not None and self.mu > 0:
+            epsilon = gdp_epsilon(self.mu * times, self.delta)
+            if epsilon <= _LARGEST_EPSILON:
+                ways.append(f"an epsilon of {_up(epsilon)} for the topics")
+        needed = self.n_words * self.n_topics / (target * self.mu) if self.mu > 0 else math.inf
+        if needed < _MOST_UNITS:
+            ways.append(f"about {_up(needed)} units")
+        name = "good" if target < _USABLE else "usable"
+        return f"To be {name} (x below {target:g}) it would take {' or '.join(ways) or 'much less to learn'}."
 
 
-def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Learnability:
+def learnability(
+    n_words: int,
+    n_topics: int,
+    n_units: float,
+    mu: float,
+    *,
+    delta: float | None = None,
+    covered: float | None = None,
+) -> Learnability:
     """Forecast what can be learned, from public (or released) numbers.
 
     Parameters
@@ -71,19 +132,25 @@ def learnability(n_words: int, n_topics: int, n_units: float, mu: float) -> Lear
         Public bound on, or noisy number of, documents or authors.
     mu : float
         Gaussian-DP parameter of the training; ``inf`` is no noise.
+    delta : float, optional
+        Of the training: then it is said which epsilon would do.
+    covered : float, optional
+        Share of the text that the words make up.
     """
     signal = max(n_units, 1.0) * mu
     difficulty = n_words * n_topics / signal if signal > 0 else math.inf
     verdict = "mostly noise"
-    for limit, name in ((2, "good"), (8, "usable"), (15, "weak")):
+    for limit, name in ((2, "good"), (_USABLE, "usable"), (15, "weak")):
         if difficulty < limit:
             verdict = name
             break
     if verdict != "mostly noise" and n_words < _WORDS_A_TOPIC * n_topics:
         verdict = "too few words"
+    elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:
+        verdict = "little of the text"
     gap = 0.016 * difficulty**1.5 if difficulty < 3 else 0.031 * difficulty**0.83
     needed = n_words * n_topics / (2.2 * mu) if mu > 0 else math.inf
-    return Learnability(difficulty, verdict, gap, needed, n_words, n_topics)
+    return Learnability(difficulty, verdict, gap, needed, n_words, n_topics, n_units, mu, delta, covered)
 
 
 def beside_public_vectors(n_units: float, mu: float) -> str:
@@ -113,8 +180,26 @@ def beside_public_vectors(n_units: float, mu: float) -> str:
     return said + "training was better than topics of the vectors alone on all corpora measured."
 
 
-def _two_digits(count: float) -> str:
-    if not 0 < count < 1e15:
-        return f"{count:.2g}"
-    digits = 10 ** max(0, math.floor(math.log10(count)) - 1)
-    return f"{math.ceil(count / digits) * digits:,}"
+def _plain(number: float) -> str:
+    """Write a number with two digits and no exponent; "" below 0.01."""
+    if not math.isfinite(number):
+        return "infinitely many"
+    if 0 < number < 0.01:
+        return ""
+    return f"{number:.2g}" if number < 99.5 else f"{_rounded(number, round):,.0f}"
+
+
+def _up(number: float) -> str:
+    rounded = _rounded(number, math.ceil)
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.2g}"
+
+
+def _below(number: float) -> str:
+    return f"{math.ceil(number) - 1:,}"
+
+
+def _rounded(number: float, how: Callable[[float], int]) -> float:
+    """Return a number of two digits."""
+    digits = math.floor(math.log10(number)) - 1
+    whole = how(number / 10.0**digits)
+    return float(whole * 10**digits) if digits >= 0 else whole / 10**-digits
