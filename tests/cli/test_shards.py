@@ -10,6 +10,7 @@ from tests.clusters import local_cluster
 from discreet import Release
 from discreet.cli.app import run as command
 from discreet.corpus import ShardedCorpus, read_corpus
+from discreet.release.prevalence import PrevalenceRelease
 
 TOPICS = [[f"{letter}{i}" for i in range(8)] for letter in "abc"]
 
@@ -102,6 +103,26 @@ def test_topics_of_shards_are_written_shard_by_shard(run, files, suffix, how):
         assert found.read_bytes() == expected.read_bytes()
 
 
+def test_shares_in_groups_of_labelled_shards_are_those_of_the_file(run, files):
+    shards, people = files / "shards", files / "people.txt"
+    people.write_text("".join(f"p{i}\n" for i in range(150)))
+    told = ("--shard-documents", "200", "--label", "who")
+    assert run("convert", files / "one.jsonl", shards, *told).exit_code == 0
+    fitted(run, shards, files / "release")
+    found = []
+    for corpus, by in ((shards, "label"), (files / "one.jsonl", "who")):
+        out = files / f"{by}.json"
+        how = ("--corpus", corpus, "--by", by, "--groups", people, "--seed", "1", "--out", out)
+        done = run("prevalence", files / "release", *how)
+        assert done.exit_code == 0, done.output
+        found.append(PrevalenceRelease.load(out).topic_totals)
+    assert np.array_equal(*found)
+    other = ("--corpus", shards, "--by", "who", "--groups", people, "--out", files / "other.json")
+    done = run("prevalence", files / "release", *other)
+    assert done.exit_code == 2
+    assert "say --by label" in done.output
+
+
 def test_counts_become_shards_too(run, files):
     (files / "words.txt").write_text("\n".join(read_corpus(files / "one.jsonl").vocabulary))
     public = ("--vocabulary", files / "words.txt", "--vocabulary-is-public")
@@ -121,7 +142,7 @@ def test_counts_become_shards_too(run, files):
     ("arguments", "message"),
     [
         (["convert", "one.jsonl", "two.jsonl", "x.npz"], "--shard-documents 100000"),
-        (["convert", "one.jsonl", "s", "--shard-documents", "9", "--label", "who"], "--label cannot be used"),
+        (["convert", "one.jsonl", "s", "--shard-documents", "9", "--zero-based"], "--zero-based cannot be"),
         (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
         (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
         (["fit", "shards", "--out", "r", "--workers", "2", "--scheduler", "tls://h:1"], "say one of them"),

@@ -8,6 +8,7 @@ from tests.naive import prevalence as naive
 from tests.prevalence.test_estimator import RELEASE, X
 
 from discreet import Ledger, TopicPrevalence
+from discreet.central.prevalence.labelled import LabelledDocuments
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon
@@ -36,7 +37,8 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
         for name, weight in weights.items()
         if weight > method.threshold * method.mechanism.bound.sensitivity
     }
-    found = choose_names(labels, authors, 500, method, SecureStream(0), reservation(method))
+    documents = LabelledDocuments(None, 500, labels, authors)
+    found = choose_names(documents, method, SecureStream(0), reservation(method))
     assert found == tuple(sorted(passing)) == ("north", "south", "west")
 
 

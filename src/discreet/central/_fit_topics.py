@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Any
 from discreet._progress import Callback
 from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
-from discreet.central.prevalence.estimator import (
-    TopicPrevalence,
-    check_labels,
-    check_rows_of_labels,
-    shares_booked,
-)
+from discreet.central.prevalence.estimator import TopicPrevalence, check_labels, shares_booked
+from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.prevalence.with_topics import faults_with_topics
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
@@ -139,7 +135,7 @@ def fit_topics(
         stands in each group, in ``prevalence.release_``. Its epsilon is a part of this one, and the topics get what it
         leaves.
     by : sequence of length n_documents, optional
-        With ``prevalence``: the group of each document.
+        With ``prevalence``: the group of each document; by default the labels of the corpus. Shards carry theirs.
 
     Returns
     -------
@@ -192,6 +188,7 @@ def fit_topics(
         callback=callback,
     )
     check_kind(texts_or_corpus)
+    by = by if prevalence is None else labels_for(texts_or_corpus, by)
     check_rows_of_labels(texts_or_corpus, by, owners)
     theirs = ledger_of_choices(texts_or_corpus)
     refuse(
@@ -199,7 +196,7 @@ def fit_topics(
             *faults_of_call(topics, texts_or_corpus, owners),
             *faults_of_counted(texts_or_corpus, {"stop_words": stop_words, "token_pattern": token_pattern}),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
-            *faults_with_topics(prevalence, by, privacy_unit, epsilon),
+            *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon),
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
@@ -227,7 +224,7 @@ def fit_topics(
             public = read_public(topics, names)
         booked = book_together(book, *chosen, topics, *where)
         if prevalence is not None:
-            check_labels(prevalence, by, len(by))
+            check_labels(prevalence, texts_or_corpus, by)
         counts: Any = texts_or_corpus
         if chosen:
             counts = count_booked(words, booked[0], texts_or_corpus, owners)

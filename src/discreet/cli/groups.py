@@ -80,10 +80,17 @@ def shares_of(
     return shares
 
 
-def check_field(corpus: Path, known: str) -> None:
-    """Refuse counts, which have no fields that could name a group."""
+def check_field(corpus: Path, known: str, by: str) -> None:
+    """Refuse counts, which have no fields that could name a group; shards carry one label a document."""
     from discreet.corpus import TEXT_FORMATS
 
+    if known == "shards":
+        if by != "label":
+            raise CorpusError(
+                f"{corpus}: shards carry one label a document, under no other name: say --by label. What it is says "
+                "--label where shards are written."
+            )
+        return
     if known not in TEXT_FORMATS:
         raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
 

@@ -19,6 +19,7 @@ _STREAMED = (
     "text",
     "author",
     "tokenizer",
+    "label",
     "delimiter",
     "encoding",
     "skip_empty",

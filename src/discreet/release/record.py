@@ -189,7 +189,7 @@ class Release(Promised):
             return stack(parts, counts, len(self.topic_word))
         ordered = in_order(counts, self.vocabulary)
         checked = check_counts(ordered, n_words=len(self.vocabulary), advice=COUNT_ITS_WORDS)
-        return fold_in(self.topic_word, checked, doc_topic_prior=self._doc_topic_prior, n_jobs=n_jobs)
+        return fold_in(self.topic_word, checked, doc_topic_prior=self.doc_topic_prior, n_jobs=n_jobs)
 
     def transform_shards(
         self, corpus: ShardedCorpus, *, n_jobs: int | None = None, engine: Engine | None = None
@@ -200,13 +200,14 @@ class Release(Promised):
         """
         from discreet.lda import fold_in_shards
 
-        prior, words = self._doc_topic_prior, self.vocabulary
+        prior, words = self.doc_topic_prior, self.vocabulary
         return fold_in_shards(
             self.topic_word, corpus, words=words, doc_topic_prior=prior, n_jobs=n_jobs, engine=engine
         )
 
     @property
-    def _doc_topic_prior(self) -> float:
+    def doc_topic_prior(self) -> float:
+        """Dirichlet prior of topics in a document, with which :meth:`transform` folds documents in."""
         return float(self.configuration.get("doc_topic_prior", 0.1))
 
     def with_settings(self, **settings: _Scalar) -> Release:

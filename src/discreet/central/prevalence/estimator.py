@@ -13,6 +13,7 @@ import numpy as np
 from discreet._progress import Callback, telling
 from discreet._validate import (
     CALLBACK,
+    ENGINE,
     SEED,
     THREADS,
     Rule,
@@ -28,16 +29,26 @@ from discreet.central.check_data import check_data
 from discreet.central.prevalence.groups import (
     FREQUENCIES,
     OTHER,
+    faults_of_division,
     is_crossed,
     label_texts,
-    place_crossed,
-    place_in_groups,
     public_groups,
 )
+from discreet.central.prevalence.labelled import (
+    Grouping,
+    Labelled,
+    LabelledDocuments,
+    LabelledShards,
+    check_rows_of_labels,
+    faults_of_labels,
+    labels_for,
+)
 from discreet.central.prevalence.selection import choose_names, name_choice
-from discreet.central.prevalence.statistic import contribution_bound, prevalence_sum
+from discreet.central.prevalence.statistic import contribution_bound
+from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
-from discreet.corpus.owners import check_same_rows
+from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.engines import Engine
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -105,6 +116,8 @@ class TopicPrevalence(PrivateEstimator):
     ledger : Ledger, optional
         Where the cost is booked; give the one that the topics were booked on, and the release states both together.
     callback : callable, optional
+    engine : Engine, optional
+        Who goes through shards, as for :class:`~discreet.PrivateLDA`.
 
     Attributes
     ----------
@@ -143,6 +156,7 @@ class TopicPrevalence(PrivateEstimator):
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
 
     def __init__(
@@ -166,6 +180,7 @@ class TopicPrevalence(PrivateEstimator):
         n_jobs: int | None = None,
         ledger: Ledger | None = None,
         callback: Callback | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.release = release
         self.groups = groups
@@ -185,17 +200,18 @@ class TopicPrevalence(PrivateEstimator):
         self.n_jobs = n_jobs
         self.ledger = ledger
         self.callback = callback
+        self.engine = engine
 
-    def fit(self, X: Any, by: Any, *, owners: Any = None) -> "TopicPrevalence":
+    def fit(self, X: Any, by: Any = None, *, owners: Any = None) -> "TopicPrevalence":
         """Book the cost, then add up and release.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, WordCounts or Corpus of shape (n_documents, n_words)
+        X : array-like, sparse matrix, WordCounts, Corpus or ShardedCorpus of shape (n_documents, n_words)
             Counts of the words of ``release``, in their order.
-        by : sequence of length n_documents
-            The group of each document: a label, or with ``freq`` a date; None, NaN and "" for no group. For a cross
-            table a pair of such sequences.
+        by : sequence of length n_documents, optional
+            By default the labels that X carries; shards always carry theirs. The group of each document: a label, or
+            with ``freq`` a date; None, NaN and "" for no group. For a cross table a pair of such sequences.
         owners : array-like of shape (n_documents,), optional
             Author of each document, where authors are the unit; by default those that X carries.
 
@@ -206,28 +222,25 @@ class TopicPrevalence(PrivateEstimator):
         CorpusError
             Where X, ``by`` or ``owners`` are not what was expected. The cost stays booked.
         """
-        missing = ParameterError(
-            Parameter("release"), " must be a Release; only fit_topics, which makes one, goes without."
-        )
-        refuse(
-            [*self._faults(), *([missing] if self.release is None else []), *self._faults_of_call(X, owners)]
-        )
+        why = " must be a Release; only fit_topics, which makes one, goes without."
+        by = labels_for(X, by)
+        faults = [*self._faults(), *self._faults_of_call(X, owners), *self._faults_of_labels(X, by)]
+        refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
         check_rows_of_labels(X, by, owners)
         return self._fit_booked(self._book(X), self.release, X, by, owners)
 
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
         """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
-        counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
-        self._notice(booking, counts)
+        documents = self._labelled(X, by, owners, booking)
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
+        mechanism, weight = how.shares, float(self.count_weight)
         try:
-            groups, placed = self._grouped(by, authors, counts.shape[0], how, stream, booking)
+            grouping = self._grouping(documents, how, stream, booking)
+            with telling(self.callback, "finding topics of documents"):
+                total = documents.shares(topics, grouping, weight, mechanism.bound)
         except CorpusError as fault:
             raise CorpusError(*fault.args, " The cost stays booked.") from None
-        with telling(self.callback, "finding topics of documents"):
-            doc_topic = topics.transform(X, n_jobs=self.n_jobs)
-        mechanism, weight = how.shares, float(self.count_weight)
-        total = prevalence_sum(doc_topic, placed, authors, len(groups), weight, mechanism.bound, self.n_jobs)
+        groups = grouping.names
         noisy = mechanism.release(total, stream, booking.reservation, n_jobs=self.n_jobs)
         numbers = np.asarray(noisy * mechanism.bound.step, dtype=np.float64).reshape(len(groups), -1)
         self.groups_ = groups
@@ -244,15 +257,31 @@ class TopicPrevalence(PrivateEstimator):
         )
         return self
 
-    def _grouped(
-        self, by: Any, authors: Any, n_documents: int, how: "_How", stream: SecureStream, booking: Booking
-    ) -> tuple[tuple[str, ...], Any]:
-        """Return the groups, and the number of each document's."""
+    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+        return [*super()._faults_of_call(X, owners), *faults_of_shards(X, owners, self.engine)]
+
+    def _faults_of_labels(self, X: Any, by: Any) -> list[DiscreetError]:
+        return faults_of_labels(X, by, self.freq is None and is_crossed(self.groups))
+
+    def _labelled(self, X: Any, by: Any, owners: Any, booking: Booking) -> LabelledDocuments | LabelledShards:
+        if isinstance(X, ShardedCorpus):
+            self._notice(booking, X)
+            return LabelledShards(X, self.engine, self.n_jobs)
+        counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
+        self._notice(booking, counts)
+        return LabelledDocuments(X, counts.shape[0], by, authors, self.n_jobs)
+
+    def _grouping(
+        self,
+        documents: Labelled,
+        how: "_How",
+        stream: SecureStream,
+        booking: Booking,
+    ) -> Grouping:
         if how.names is None:
-            return self._public_groups(), self._placed(by, n_documents)
-        unlisted = self._unlisted()
-        child = stream.spawn("names")
-        groups = choose_names(by, authors, n_documents, how.names, child, booking.reservation, self.n_jobs)
+            return self._public_grouping()
+        unlisted, own = self._unlisted(), stream.spawn("names")
+        groups = choose_names(documents, how.names, own, booking.reservation, self.n_jobs)
         groups = (*groups, OTHER) if unlisted == "other" else groups
         if not groups:
             raise PrivacyError(
@@ -261,14 +290,11 @@ class TopicPrevalence(PrivateEstimator):
                 Proposal("groups"),
                 ".",
             )
-        return groups, place_in_groups(by, groups, n_documents, unlisted=unlisted)
+        return Grouping(groups, None, None, unlisted)
 
-    def _placed(self, by: Any, n_documents: int) -> Any:
-        """Return the number of each document's group, where groups are public."""
-        unlisted = self._unlisted()
-        if self.groups is not None and self.freq is None and is_crossed(self.groups):
-            return place_crossed(by, self.groups, n_documents, unlisted=unlisted)
-        return place_in_groups(by, self._public_groups(), n_documents, freq=self.freq, unlisted=unlisted)
+    def _public_grouping(self) -> Grouping:
+        crossed = self.groups if self.freq is None and is_crossed(self.groups) else None
+        return Grouping(self._public_groups(), crossed, self.freq, self._unlisted())
 
     def _plan(self) -> Plan:
         bound = contribution_bound(float(self.count_weight), self.privacy_unit)
@@ -306,7 +332,8 @@ class TopicPrevalence(PrivateEstimator):
         if faults:
             return faults
         if self.division is not None:
-            faults += self._faults_of_division()
+            what = (self.freq, self.groups, self.unlisted, self.privacy_unit)
+            faults += faults_of_division(self.division, *what)
         if self.group_selection == "public":
             return [*faults, *collect(self._public_groups)]
         if (self.groups, self.freq, self.start, self.end) != (None, None, None, None):
@@ -323,30 +350,6 @@ class TopicPrevalence(PrivateEstimator):
                 ParameterError(
                     Parameter("unlisted"),
                     '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
-                )
-            )
-        return faults
-
-    def _faults_of_division(self) -> list[DiscreetError]:
-        name = Parameter("division")
-        faults: list[DiscreetError] = []
-        if not isinstance(self.division, str) or not self.division.strip():
-            faults.append(
-                ParameterError(
-                    name,
-                    " must name the date that is meant, of which each document has one: 'date received'.",
-                )
-            )
-        if self.freq is None or self.groups is not None:
-            faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
-        if self.unlisted == "other":
-            faults.append(ParameterError(name, ': documents of all other periods would be read for "other".'))
-        if self.privacy_unit != "document":
-            faults.append(
-                PrivacyError(
-                    name,
-                    " makes months cost as one where each document has its month; one person may have written in "
-                    "several, and their costs add up. Leave it out.",
                 )
             )
         return faults
@@ -377,19 +380,15 @@ class TopicPrevalence(PrivateEstimator):
         )
 
 
-def check_labels(model: TopicPrevalence, by: Any, n_documents: int) -> None:
+def check_labels(model: TopicPrevalence, X: Any, by: Any) -> None:
     """Raise ``CorpusError`` where a fit would for its labels: before anything slow is done or a budget spent."""
-    if model.group_selection == "private":
-        label_texts(by, n_documents)
+    grouping = None if model.group_selection == "private" else model._public_grouping()  # pyright: ignore[reportPrivateUsage]
+    if isinstance(X, ShardedCorpus):
+        LabelledShards(X, model.engine, model.n_jobs).check(grouping)
+    elif grouping is None:
+        label_texts(by, len(by))
     else:
-        model._placed(by, n_documents)  # pyright: ignore[reportPrivateUsage]
-
-
-def check_rows_of_labels(X: Any, by: Any, owners: Any) -> None:
-    """Raise ``CorpusError`` where documents, labels and owners have different indexes: before anything is booked."""
-    for labels in (pair := by if isinstance(by, tuple | list) else (by,)):  # a pair, for a cross table
-        for rows, of in ((X, "the documents"), (owners, "the owners"), (pair[0], "by[0]")):
-            check_same_rows(rows, labels, "by", of)
+        grouping.place(by, len(by) if grouping.crossed is None else len(by[0]))
 
 
 def shares_booked(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet._numbers import as_texts
 from discreet._validate import shown
 from discreet.corpus.files import first_few
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError
 from discreet.release.prevalence.record import OTHER
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "OTHER",
     "Labels",
     "cross_names",
+    "faults_of_division",
     "is_crossed",
     "label_texts",
     "periods",
@@ -199,6 +200,33 @@ def public_groups(groups: Any, freq: str | None, start: Any, end: Any, *, other:
             f'="other" adds a group "{OTHER}", but there is one of that name; rename it.',
         )
     return (*names, OTHER)
+
+
+def faults_of_division(
+    division: Any, freq: str | None, groups: Any, unlisted: str | None, privacy_unit: str
+) -> list[DiscreetError]:
+    """Say what keeps periods from being paid for one by one."""
+    name = Parameter("division")
+    faults: list[DiscreetError] = []
+    if not isinstance(division, str) or not division.strip():
+        faults.append(
+            ParameterError(
+                name, " must name the date that is meant, of which each document has one: 'date received'."
+            )
+        )
+    if freq is None or groups is not None:
+        faults.append(ParameterError(name, " is for periods: give freq, start and end, and no groups."))
+    if unlisted == "other":
+        faults.append(ParameterError(name, ': documents of all other periods would be read for "other".'))
+    if privacy_unit != "document":
+        faults.append(
+            PrivacyError(
+                name,
+                " makes months cost as one where each document has its month; one person may have written in "
+                "several, and their costs add up. Leave it out.",
+            )
+        )
+    return faults
 
 
 def label_texts(by: Any, n_documents: int) -> list[str | None]:

@@ -18,21 +18,17 @@ What a label that was not chosen adds depends on its own document alone: nothing
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-
-from discreet.central.prevalence.groups import OTHER, label_texts
-from discreet.central.vocabulary.documents import is_writable
-from discreet.central.vocabulary.units import rank_words, secret_order
+from discreet.central.vocabulary.units import secret_order
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import largest_gaussian
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.noise.stream import SecureStream
+
+if TYPE_CHECKING:
+    from discreet.central.prevalence.labelled import Labelled
 
 __all__ = ["NameChoice", "choose_names", "name_choice"]
 
@@ -65,9 +61,7 @@ def name_choice(epsilon: float, delta: float, share: float, max_groups: int, pri
 
 
 def choose_names(
-    by: Any,
-    authors: NDArray[np.int64] | None,
-    n_documents: int,
+    documents: "Labelled",
     method: WeightedGaussian,
     stream: SecureStream,
     reservation: Reservation,
@@ -77,11 +71,8 @@ def choose_names(
 
     Parameters
     ----------
-    by : sequence of length n_documents
-        The label of each document; None, NaN and "" stand for no label.
-    authors : array of shape (n_documents,), int64, or None
-        Whose document each is, where authors are the unit.
-    n_documents : int
+    documents : LabelledDocuments or LabelledShards
+        None, NaN and "" stand for no label.
     method : WeightedGaussian
     stream : SecureStream
     reservation : Reservation
@@ -93,23 +84,8 @@ def choose_names(
     tuple of str
         Sorted. Names that cannot stand on a line of their own, and "other", are never among them.
     """
-    labels = label_texts(by, n_documents)
-    names = tuple(sorted({label for label in labels if label is not None and is_writable(label)} - {OTHER}))
-    counts = _one_hot(labels, names)
+    names = documents.names()
     order = secret_order(names, stream.spawn("order").words(8).tobytes())
-    choice = method.choose(
-        rank_words(counts, authors, order), stream.spawn("noise"), reservation, n_jobs=n_jobs
-    )
+    units = documents.names_of_units(names, order)
+    choice = method.choose(units, stream.spawn("noise"), reservation, n_jobs=n_jobs)
     return tuple(sorted(names[number] for number in choice.words.tolist()))
-
-
-def _one_hot(labels: Sequence[str | None], names: tuple[str, ...]) -> sp.csr_matrix:
-    """Return a row for each document, with a 1 in the column of its name."""
-    column = {name: number for number, name in enumerate(names)}
-    named = [column.get(label, -1) if label is not None else -1 for label in labels]
-    columns = np.array(named, np.int64)
-    held = columns >= 0
-    ends = np.r_[0, np.cumsum(held)]
-    return sp.csr_matrix(
-        (np.ones(int(held.sum()), np.int64), columns[held], ends), shape=(len(labels), max(len(names), 1))
-    )

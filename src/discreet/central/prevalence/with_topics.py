@@ -11,7 +11,9 @@ from discreet.release.private_estimator import faults_of_estimator
 __all__ = ["faults_with_topics"]
 
 
-def faults_with_topics(prevalence: Any, by: Any, privacy_unit: str, epsilon: float) -> list[DiscreetError]:
+def faults_with_topics(
+    prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float
+) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
     if prevalence is None and by is None:
         return []
@@ -37,8 +39,7 @@ def faults_with_topics(prevalence: Any, by: Any, privacy_unit: str, epsilon: flo
                 f" protects each {prevalence.privacy_unit}, but the topics each {privacy_unit}; take one unit.",
             )
         )
-    if by is None:
-        faults.append(ParameterError(Parameter("by"), " must give the group of each document."))
+    faults += prevalence._faults_of_labels(X, by)  # pyright: ignore[reportPrivateUsage]
     if is_number(prevalence.epsilon) and math.isfinite(epsilon) and prevalence.epsilon >= epsilon:
         faults.append(
             PrivacyError(

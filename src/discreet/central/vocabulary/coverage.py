@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from discreet.central.vocabulary.greedy import Greedy
 from discreet.central.vocabulary.sharded_words import ShardedWords
-from discreet.corpus.shards.shard_file import Shard
+from discreet.corpus.shards.shard_file import Rows
 from discreet.corpus.words.origin import Coverage
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
@@ -73,8 +73,7 @@ def coverage_sum(
     return sum_rows(np.column_stack([share, 1 - share]), bound).values
 
 
-def _sum_of_shard(shard: Shard, chosen: NDArray[np.bool_], bound: Bound) -> NDArray[np.int64]:
-    rows = shard.read()
+def _sum_of_rows(rows: Rows, chosen: NDArray[np.bool_], bound: Bound) -> NDArray[np.int64]:
     return coverage_sum(rows.counts, rows.owners, chosen, bound)
 
 
@@ -110,7 +109,7 @@ def release_coverage(
     chosen = np.fromiter((word in named for word in words[0]), np.bool_, len(words[0]))
     bound, noise = Bound("l2", privacy_unit=method.privacy_unit), method.coverage_noise
     if isinstance(texts, ShardedWords):
-        total = texts.engine.map_sum(_sum_of_shard, texts.shards, chosen, bound)
+        total = texts.shards.sum(_sum_of_rows, chosen, bound)
     else:
         total = coverage_sum(*texts, chosen, bound)
     noisy = GaussianMechanism(bound, noise).release(BoundedSum(total, bound), stream, reservation)

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.vocabulary.units import UnitWords, first_words, rank_words, secret_order
-from discreet.corpus.shards.shard_file import Shard
+from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.engines import Engine, ProcessEngine
+from discreet.engines import Engine
+from discreet.engines.through import Through
 
 __all__ = ["ShardedWords", "drop_for_now", "sum_even_weights", "transform_for_now", "words_in_shards"]
 
@@ -39,16 +40,14 @@ class ShardedWords:
 
     Parameters
     ----------
-    shards : tuple of Shard
-        Each unit in one.
+    shards : Through
+        Each unit in one; read as :class:`Rows`.
     order : array of shape (n_words,), uint64
         Secret number of each word, as :func:`rank_words` takes it.
-    engine : Engine
     """
 
-    shards: tuple[Shard, ...]
+    shards: Through
     order: NDArray[np.uint64]
-    engine: Engine
 
     @property
     def n_words(self) -> int:
@@ -69,19 +68,18 @@ class ShardedWords:
         done : array of shape (n_words,), bool, optional
             Words that do not count, because they were released before.
         """
-        total = self.engine.map_sum(_even_weights_of, self.shards, self.order, max_words, weights, done)
+        total = self.shards.sum(_even_weights_of, self.order, max_words, weights, done)
         held = np.flatnonzero(total)
         return held, total[held]
 
 
 def _even_weights_of(
-    shard: Shard,
+    rows: Rows,
     order: NDArray[np.uint64],
     max_words: int,
     weights: NDArray[np.int64],
     done: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    rows = shard.read()
     units = rank_words(rows.counts, rows.owners, order)
     return sum_even_weights(first_words(units, max_words, done), len(order), weights)
 
@@ -91,7 +89,7 @@ def words_in_shards(
 ) -> ShardedWords:
     """Return the words of the units of a corpus; the key is that of their secret order."""
     order = secret_order(corpus.vocabulary, key)
-    return ShardedWords(corpus.shards, order, engine or ProcessEngine(n_jobs))
+    return ShardedWords(Through(corpus.shards, Shard.read, engine, n_jobs), order)
 
 
 def transform_for_now(vectorizer: Any, corpus: ShardedCorpus) -> ShardedCorpus:

@@ -201,11 +201,11 @@ def fit(
     say.print("reading ...")
     known = how.format_of(corpus)
     if by is not None:
-        check_field(corpus, known)
+        check_field(corpus, known, by)
     options: dict[str, Any] = {
         **how.options(known),
         "author": author,
-        "label": by,
+        "label": None if known == "shards" else by,
         "vocabulary": vocabulary,
         "zero_based": zero_based,
     }
@@ -224,13 +224,14 @@ def fit(
     say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     if prevalence is not None:
-        check_labels(prevalence, documents.labels, documents.n_documents)
+        check_labels(prevalence, documents, None if known == "shards" else documents.labels)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget, unit_name)
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         given: dict[str, Any] = {"unit_name": unit_name}
         if prevalence is not None:
-            given |= {"prevalence": prevalence, "by": documents.labels}
+            prevalence.set_params(engine=engine)
+            given["prevalence"] = prevalence
         release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
     if not documents.word_origin.is_public:
         n_words = len(release.vocabulary)

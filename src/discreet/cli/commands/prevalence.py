@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.groups import (
     Disjoint,
     End,
@@ -75,6 +76,9 @@ def prevalence(
     table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
     seed: Seed = None,
     threads: Threads = -1,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tls: TlsFolder = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,6 +89,7 @@ def prevalence(
     """
     from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, progress
+    from discreet.cli.shards import open_shards
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import find_format, read_corpus
     from discreet.privacy import Ledger
@@ -95,9 +100,19 @@ def prevalence(
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
     known = file_format or find_format(corpus)
-    check_field(corpus, known)
+    check_field(corpus, known, by)
     release = Release.load(model)
-    unit = "document" if author is None else "author"
+    options: dict[str, Any] = {
+        "text": text,
+        "author": author,
+        "encoding": encoding,
+        "delimiter": delimiter,
+        "skip_empty": skip_empty or None,
+        "token_pattern": token_pattern,
+    }
+    documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
+    owned = author is not None if documents is None else documents.owners is not None
+    unit = "author" if owned else "document"
     book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
     shares = shares_of(
         release,
@@ -116,25 +131,21 @@ def prevalence(
         ledger=book,
     )
     say = console(quiet=quiet)
-    say.print(_promise(release, author, book), markup=False)
-    pattern = token_pattern or release.configuration.get("token_pattern")
-    options: dict[str, Any] = {
-        "text": text,
-        "author": author,
-        "encoding": encoding,
-        "delimiter": delimiter,
-        "skip_empty": skip_empty or None,
-        "token_pattern": pattern,
-    }
+    source = "the shards' owners" if author is None else f"field {author!r}"
+    say.print(_promise(release, source if owned else None, book), markup=False)
+    options["token_pattern"] = token_pattern or release.configuration.get("token_pattern")
     given = {name: value for name, value in options.items() if value is not None}
-    with progress(quiet=quiet) as callback:
-        documents = read_corpus(
-            corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **given
-        )
-        check_labels(
-            shares, documents.labels, documents.n_documents
-        )  # a label that is not listed costs no budget
-        shares.set_params(callback=callback).fit(documents, by=documents.labels)
+    with (
+        engine_for(workers, scheduler, tls, sharded=known == "shards") as engine,
+        progress(quiet=quiet) as callback,
+    ):
+        if documents is None:
+            documents = read_corpus(
+                corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **given
+            )
+        shares.set_params(callback=callback, engine=engine)
+        check_labels(shares, documents, None if known == "shards" else documents.labels)  # costs no budget
+        shares.fit(documents)
     made = shares.release_
     written = save_with_card(made, out, force=force)
     if report is not None:
@@ -148,11 +159,11 @@ def prevalence(
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
-def _promise(release: "Release", author: str | None, book: "Ledger | None") -> str:
+def _promise(release: "Release", known_by: str | None, book: "Ledger | None") -> str:
     """Say in one line whom these shares protect, and where the topics protect more."""
-    if author is not None:
+    if known_by is not None:
         named = (book or release.ledger).unit_name if release.promise.privacy_unit == "author" else ""
-        return f"Protecting each {named or 'person'} (field {author!r}), with all documents of one."
+        return f"Protecting each {named or 'person'} ({known_by}), with all documents of one."
     if release.promise.privacy_unit == "author":
         return (
             "Protecting each document for itself, though the topics protect persons with all their documents: for the "

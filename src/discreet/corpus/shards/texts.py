@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.files import PathLike
@@ -31,9 +33,11 @@ class _SpillingSink:
         self.counter: TextCounter | None = None
         self._spill = spill
 
-    def put(self, counter: TextCounter, owners: list[str] | None) -> None:
+    def put(self, counter: TextCounter, owners: list[str] | None, labels: list[str] | None) -> None:
         self.counter = counter
-        self._spill.add(Rows(counter.take()), owners)
+        self._spill.add(
+            Rows(counter.take(), None, None if labels is None else np.array(labels, object)), owners
+        )
 
 
 def read_into_shards(
@@ -44,6 +48,7 @@ def read_into_shards(
     shard_documents: int = SHARD_DOCUMENTS,
     text: str = "text",
     author: str | None = None,
+    label: str | None = None,
     vocabulary: WordList | None = None,
     tokenizer: Tokenizer | None = None,
     token_pattern: str | None = None,
@@ -67,9 +72,9 @@ def read_into_shards(
     format : str, optional
         A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
-    text, author, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, delimiter, encoding
-        As for :func:`read_corpus`.
-    skip_empty, words_are_public
+    text, author, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
+        As for :func:`read_corpus`; labels become texts.
+    delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
     callback : callable, optional
         ``callback("reading", done, total)``, in bytes or rows of each file, then ``callback("writing shards", done,
@@ -111,7 +116,7 @@ def read_into_shards(
         spill = Spill(new.path, author is not None)
         sink = _SpillingSink(spill)
         for path in files:
-            fields = Fields(text, author, None)
+            fields = Fields(text, author, label)
             reader.read(
                 path, Reading(fields, tokenizer, listed, encoding, delimiter, callback, skip_empty, sink)
             )

@@ -71,8 +71,8 @@ class Sink(Protocol):
     counter: TextCounter | None
     """What counts them, for all files of a stream; made for the first."""
 
-    def put(self, counter: TextCounter, owners: list[str] | None) -> None:
-        """Take from the counter what was counted since the last call, and whose it is; and keep the counter."""
+    def put(self, counter: TextCounter, owners: list[str] | None, labels: list[str] | None) -> None:
+        """Take from the counter what was counted since the last call, with owners and labels; keep the counter."""
         ...
 
 
@@ -159,8 +159,9 @@ def gather(
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
         if sink is not None and documents.counter.n_entries > _SINK_EVERY and not problems.found:
-            sink.put(documents.counter, keys if fields.owner is not None else None)
+            sink.put(documents.counter, keys if fields.owner is not None else None, _written(labels, fields))
             keys.clear()
+            labels.clear()
     problems.check()
     if n_records == n_skipped:
         raise CorpusError(f"{problems.name} is empty: expected at least one document.")
@@ -168,7 +169,7 @@ def gather(
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
     if sink is not None:
-        sink.put(documents.counter, keys if fields.owner is not None else None)
+        sink.put(documents.counter, keys if fields.owner is not None else None, _written(labels, fields))
         return Corpus(np.zeros((0, 0)), ())
     counts, words = documents.counter.finish()
     if not words:
@@ -186,6 +187,11 @@ def gather(
     )
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
     return corpus.with_skipped(n_skipped)
+
+
+def _written(labels: list[int | str], fields: Fields) -> list[str] | None:
+    """Return labels as texts: of a stream nobody knows yet whether all are numbers."""
+    return None if fields.label is None else [str(label) for label in labels]
 
 
 class _Documents:
