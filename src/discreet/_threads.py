@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import pairwise
+from numbers import Integral
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -29,6 +30,11 @@ def count_threads(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
+    if not isinstance(n_jobs, Integral):
+        kind = type(n_jobs).__name__
+        raise ParameterError(
+            Parameter("n_jobs"), f" must be a whole number of threads or None, but is a {kind}."
+        )
     if n_jobs == 0:
         raise ParameterError(
             Parameter("n_jobs"), " must not be 0: give a positive number of threads, or -1 for all cores."

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, clone
 
+from discreet import PrivateLDA
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import composed_epsilon, gdp_mu, noise_multiplier_for
@@ -166,7 +167,7 @@ def test_a_reservation_is_a_filter_for_adaptive_shares():
     assert reservation.precision_left == Fraction(1, 4)
     reservation.use(events.gaussian(4.0))  # 1/16 each
     reservation.use(events.composed(events.gaussian(4.0), 2))
-    with pytest.raises(PrivacyError, match="'rounds' does not cover"):
+    with pytest.raises(PrivacyError, match=r"'rounds' has been used, and what is left .* not cover"):
         reservation.use(events.gaussian(math.nextafter(4.0, 0)))  # a hair too little noise
     reservation.use(events.gaussian(4.0))
     assert reservation.precision_left == 0
@@ -587,3 +588,18 @@ def test_a_checksum_that_cannot_be_computed_is_none():
     content = {**Ledger(1, 1e-6).to_json(), "epsilon": math.nan, "checksum": ""}
     with pytest.raises(PrivacyError, match="checksum"):
         Ledger.from_json(content)
+
+
+def test_delta_is_that_of_every_estimator_unless_it_is_given(tmp_path):
+    assert Ledger(1.0).delta == Ledger.open(tmp_path / "ledger.json", 1.0).delta == PrivateLDA().delta == 1e-6
+    with pytest.raises(PrivacyError, match="For Laplace noise alone, 1e-12 is as good as none"):
+        Ledger(1.0, 0)
+
+
+def test_a_ledger_of_pure_losses_needs_no_more_delta_than_as_good_as_none():
+    ledger = Ledger(1.0, events.PURE_DELTA)
+    for share in (0.5, 0.25, 0.25):
+        ledger.reserve(events.discrete_laplace(share, 2**14), "a share")
+    assert ledger.guarantee().epsilon == 1.0
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(events.discrete_laplace(1e-6, 2**14), "more")

@@ -127,14 +127,14 @@ def test_noise_is_added_to_the_sum_and_the_sum_is_left_alone(mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_what_was_not_booked_is_not_released(mechanism):
-    class NoNoise:
-        def __getattr__(self, name):
+    class NoNoise(SecureStream):
+        def blocks(self, purpose):
             raise AssertionError("noise was drawn before the booking was checked")
 
     twice = booked(mechanism, times=2)
     for _ in range(2):
         mechanism.release(zeros(mechanism.bound, 3), SecureStream(), twice)
-    with pytest.raises(PrivacyError, match="does not cover"):
+    with pytest.raises(PrivacyError, match="has been used, and what is left of it does not cover"):
         mechanism.release(zeros(mechanism.bound, 3), NoNoise(), twice)
     if isinstance(mechanism, GaussianMechanism):
         weaker = {"noise_multiplier": mechanism.noise_multiplier * 0.999}
@@ -190,3 +190,52 @@ def test_threads_do_not_change_the_noise(mechanism):
     ]
     assert np.array_equal(answers[0], answers[1])
     assert np.array_equal(answers[0], answers[2])
+
+
+@pytest.mark.parametrize("mechanism", [GaussianMechanism(L2, 1.3), LaplaceMechanism(L1, 0.5)], ids=repr)
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (
+            lambda m, r: m.release(np.arange(3), SecureStream(), r),
+            PrivacyError,
+            r"must be a BoundedSum.*sum_rows",
+        ),
+        (
+            lambda m, r: m.release(zeros(m.bound, 3), 0, r),
+            TypeError,
+            "stream must be a SecureStream, but is a int",
+        ),
+        (
+            lambda m, r: m.release(zeros(m.bound, 3), SecureStream(), r, n_jobs="x"),
+            ParameterError,
+            "n_jobs must be a whole number of threads or None, but is a str",
+        ),
+        (
+            lambda m, r: m.release(zeros(m.bound, 3), SecureStream(), m.event()),
+            PrivacyError,
+            r"reservation must be what ledger\.reserve",
+        ),
+        (
+            lambda m, r: m.release(zeros(replace(m.bound, contribution_bound=2.0), 3), SecureStream(), r),
+            PrivacyError,
+            "make the mechanism from the sum's own bound",
+        ),
+    ],
+    ids=["array", "stream", "threads", "reservation", "bound"],
+)
+def test_a_call_that_fails_draws_nothing_on_the_reservation(mechanism, call, kind, message):
+    reservation = booked(mechanism)
+    with pytest.raises(kind, match=message):
+        call(mechanism, reservation)
+    assert mechanism.release(zeros(mechanism.bound, 3), SecureStream(), reservation).shape == (3,)
+    with pytest.raises(PrivacyError, match="the reservation for 'a test' has been used"):
+        mechanism.release(zeros(mechanism.bound, 3), SecureStream(), reservation)
+
+
+def test_noise_that_was_not_reserved_is_told_from_a_reservation_that_was_used():
+    reservation = booked(GaussianMechanism(L2, 4.0))
+    with pytest.raises(
+        PrivacyError, match=r"does not cover Gaussian noise, multiplier 1.*it is of .*multiplier 4"
+    ):
+        GaussianMechanism(L2, 1.0).release(zeros(L2, 3), SecureStream(), reservation)

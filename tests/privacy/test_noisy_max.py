@@ -73,3 +73,13 @@ def test_it_is_booked_as_what_dominates_every_pure_promise():
     with pytest.raises(PrivacyError, match="epsilon must be positive"):
         NoisyMax(0)
     assert NoisyMax(math.inf).choose([[0.2, 0.9, 0.9]], SecureStream(0), reserved(NoisyMax(math.inf))) == 1
+
+
+def test_a_choice_that_fails_draws_nothing_on_the_reservation():
+    mechanism = NoisyMax(1.5)
+    reservation = Ledger(2.0).reserve(mechanism.event(), "choice")
+    with pytest.raises(TypeError, match="stream must be a SecureStream"):
+        mechanism.choose(np.eye(2), 0, reservation)
+    assert mechanism.choose(np.eye(2), SecureStream(), reservation) in (0, 1)
+    with pytest.raises(PrivacyError, match="has been used"):
+        mechanism.choose(np.eye(2), SecureStream(), reservation)

@@ -33,10 +33,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._threads import count_threads
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.privacy.ledger.ledger import Reservation
+from discreet.privacy.noise._draws import as_scale, check_stream
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
@@ -44,12 +46,27 @@ from discreet.privacy.noise.stream import SecureStream
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 
 
-def _check_total(total: BoundedSum, bound: Bound) -> None:
+def _check_release(
+    total: BoundedSum, bound: Bound, stream: SecureStream, reservation: Reservation, n_jobs: int | None
+) -> None:
+    """Refuse arguments that are not what they should be, before the reservation is drawn on."""
+    if not isinstance(total, BoundedSum):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PrivacyError(
+            f"total must be a BoundedSum, whose units are bounded one by one, but is a {type(total).__name__}; "
+            "make it with sum_rows(matrix, bound) or bound.sum(arrays)."
+        )
     if total.bound != bound:
         raise PrivacyError(
             f"this mechanism protects {bound}, but the sum was bounded by {total.bound}; "
             "make the mechanism from the sum's own bound."
         )
+    if not isinstance(reservation, Reservation):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PrivacyError(
+            f"reservation must be what ledger.reserve(mechanism.event(), purpose) returned before the data were read, "
+            f"but is a {type(reservation).__name__}."
+        )
+    check_stream(stream)
+    count_threads(n_jobs)
 
 
 @dataclass(frozen=True)
@@ -94,7 +111,9 @@ class GaussianMechanism:
     def release(
         self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
     ) -> NDArray[np.int64]:
-        """Draw on the reservation, then return the sum with noise: integers, in lattice steps.
+        """Draw on the reservation, and return the sum with noise: integers, in lattice steps.
+
+        All arguments are checked first: a call that is refused has drawn nothing.
 
         Parameters
         ----------
@@ -111,10 +130,13 @@ class GaussianMechanism:
         ------
         PrivacyError
             Where the reservation does not cover one more release, or the bounds differ.
+        TypeError, ParameterError
+            Where ``stream`` is no SecureStream, or ``n_jobs`` no number of threads.
         """
-        _check_total(total, self.bound)
+        _check_release(total, self.bound, stream, reservation, n_jobs)
+        scale = as_scale(self.scale)
         reservation.use(self.event())
-        return total.values + rounded_gaussian(self.scale, total.values.shape, stream, n_jobs=n_jobs)
+        return total.values + rounded_gaussian(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)
@@ -152,10 +174,11 @@ class LaplaceMechanism:
     def release(
         self, total: BoundedSum, stream: SecureStream, reservation: Reservation, *, n_jobs: int | None = None
     ) -> NDArray[np.int64]:
-        """Draw on the reservation, then return the sum with noise: integers, in lattice steps.
+        """Draw on the reservation, and return the sum with noise: integers, in lattice steps.
 
         Parameters and errors are those of :meth:`GaussianMechanism.release`.
         """
-        _check_total(total, self.bound)
+        _check_release(total, self.bound, stream, reservation, n_jobs)
+        scale = as_scale(self.scale)
         reservation.use(self.event())
-        return total.values + discrete_laplace(self.scale, total.values.shape, stream, n_jobs=n_jobs)
+        return total.values + discrete_laplace(scale, total.values.shape, stream, n_jobs=n_jobs)

@@ -84,7 +84,7 @@ class NoisyMax:
         return np.floor(np.clip(real, 0.0, 1.0) * 2.0**self.bits).astype(np.int64).sum(0)
 
     def choose(self, scores: ArrayLike, stream: SecureStream, reservation: Reservation) -> int:
-        """Draw on the reservation, then return the number of the candidate with the largest noisy sum.
+        """Draw on the reservation, and return the number of the candidate with the largest noisy sum.
 
         Parameters
         ----------
@@ -95,6 +95,9 @@ class NoisyMax:
             Of :meth:`event`, made before the scores were computed.
         """
         total = self.sum(scores)
-        reservation.use(self.event())
         scale = Fraction(0) if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon)
-        return int(np.argmax(total + discrete_laplace(scale, total.shape, stream)))
+        noise = discrete_laplace(
+            scale, total.shape, stream
+        )  # a call that fails draws nothing on the reservation
+        reservation.use(self.event())
+        return int(np.argmax(total + noise))

@@ -88,7 +88,7 @@ def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
         raise PrivacyError(
             Parameter("delta"),
             f" must lie strictly between 0 and 1, but is {shown(delta)}; Gaussian noise needs a delta, "
-            "and 1e-6 is a usual choice.",
+            "and 1e-6 is a usual choice. For Laplace noise alone, 1e-12 is as good as none and costs nothing.",
         )
     if n_units_lower_bound is not None and delta * n_units_lower_bound > 1:
         raise PrivacyError(

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
 
 
+#: As in every estimator.
+DEFAULT_DELTA = 1e-6
 _TERMS = ("epsilon", "delta", "privacy_unit", "neighboring", "failure_share", "unit_name")
 
 
@@ -49,8 +51,11 @@ class Ledger(Statement):
 
     Parameters
     ----------
-    epsilon, delta : float
-        The budget in all. ``epsilon = inf`` books without limit.
+    epsilon : float
+        The budget in all; ``inf`` books without limit.
+    delta : float, default 1e-6
+        The probability with which the promise may fail in all, as in every estimator. Pure losses alone (Laplace noise)
+        need none of it: there ``events.PURE_DELTA`` is as good as zero, and as cheap.
     privacy_unit : {"document", "author", "word", "report", "pair"}, default "document"
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}, default "add_or_remove_one"
@@ -77,7 +82,7 @@ class Ledger(Statement):
     def __init__(
         self,
         epsilon: float,
-        delta: float,
+        delta: float = DEFAULT_DELTA,
         *,
         privacy_unit: str = "document",
         neighboring: str = "add_or_remove_one",
@@ -112,22 +117,22 @@ class Ledger(Statement):
         ----------
         path : path
         epsilon, delta, failure_share : float, optional
-            Budget of a new ledger. An existing one keeps its own.
+            Budget of a new ledger, which needs an epsilon at least. An existing one keeps its own.
         privacy_unit, neighboring, unit_name : str, optional
             Must be those of an existing ledger where they are given.
 
         Raises
         ------
         PrivacyError
-            Where the file is absent and no budget is given, is damaged, a copy or a record, or protects another unit.
+            Where the file is absent and no epsilon is given, is damaged, a copy or a record, or protects another unit.
         """
         path = Path(path).resolve()
         if not path.exists():
-            if epsilon is None or delta is None:
+            if epsilon is None:
                 raise PrivacyError(f"there is no ledger at {path}; give epsilon and delta to make one.")
             new = cls(
                 epsilon,
-                delta,
+                DEFAULT_DELTA if delta is None else delta,
                 privacy_unit=privacy_unit or "document",
                 neighboring=neighboring or "add_or_remove_one",
                 failure_share=failure_share,

@@ -58,6 +58,7 @@ class Reservation:
                 self._unlimited = True
             else:
                 self._left[leaf] += count
+        self._reserved = (self._precision, self._left.copy())
 
     def use(self, event: "Event") -> None:
         """Draw on the reservation for one release.
@@ -92,13 +93,24 @@ class Reservation:
             else:
                 needed[leaf] += count
         with self._lock:
-            if precision > self._precision or any(self._left[leaf] < count for leaf, count in needed.items()):
-                raise PrivacyError(
-                    f"the reservation for {self.purpose!r} does not cover {events.in_words(event)}: "
-                    "reserve it in the ledger before the data are read."
-                )
+            if not _covers(self._precision, self._left, precision, needed):
+                raise PrivacyError(self._short(event, once=_covers(*self._reserved, precision, needed)))
             self._precision -= precision
             self._left -= needed
+
+    def _short(self, event: "Event", *, once: bool) -> str:
+        """Say why an event is not covered; ``once`` tells that the whole reservation would have covered it."""
+        from discreet.privacy.accounting import events
+
+        if once:
+            return (
+                f"the reservation for {self.purpose!r} has been used, and what is left of it does not cover "
+                f"{events.in_words(event)}: reserve each release, before the data are read."
+            )
+        return (
+            f"the reservation for {self.purpose!r} does not cover {events.in_words(event)}, for it is of "
+            f"{events.in_words(self.event)}: reserve what will be released, before the data are read."
+        )
 
     @property
     def precision_left(self) -> Fraction:
@@ -110,3 +122,7 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"Reservation({self.purpose!r})"
+
+
+def _covers(precision: Fraction, left: Counter[Any], asked: Fraction, needed: Counter[Any]) -> bool:
+    return asked <= precision and all(left[leaf] >= count for leaf, count in needed.items())

@@ -47,6 +47,7 @@ __all__ = [
     "UNDECIDED",
     "FixedScale",
     "as_scale",
+    "check_stream",
     "fill",
     "fill_block",
     "fill_scaled",
@@ -178,7 +179,7 @@ def fill(
         Threads; the result does not depend on it.
     """
     shape = _shape(size)
-    source = _check_stream(stream).blocks(purpose)
+    source = check_stream(stream).blocks(purpose)
     out = np.zeros(math.prod(shape), dtype=dtype)
     n_blocks = -(-len(out) // BLOCK)
     n_threads = min(count_threads(n_jobs), n_blocks)
@@ -194,7 +195,7 @@ def fill(
 def zeros(size: Size, stream: SecureStream, purpose: str) -> NDArray[np.int64]:
     """Return draws of scale 0, and take a key all the same: later draws do not depend on the scale."""
     out = np.zeros(_shape(size), dtype=np.int64)
-    _check_stream(stream).blocks(purpose)
+    check_stream(stream).blocks(purpose)
     return out
 
 
@@ -223,9 +224,13 @@ def fill_block(
             words = source.read(block, 0, base, MAX_WORDS if stuck else expected)
 
 
-def _check_stream(stream: SecureStream) -> SecureStream:
+def check_stream(stream: SecureStream) -> SecureStream:
+    """Return what noise can be drawn from; ``TypeError`` where it is anything else, such as a seed."""
     if not isinstance(stream, SecureStream):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"stream must be a SecureStream, but is a {type(stream).__name__}.")
+        raise TypeError(
+            f"stream must be a SecureStream, but is a {type(stream).__name__}; "
+            "make one with SecureStream(), and spawn a child of it for each release."
+        )
     return stream
 
 
