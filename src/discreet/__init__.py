@@ -43,24 +43,23 @@ if TYPE_CHECKING:
     from discreet.report.compare.comparison import compare
 
 _HOMES = {
-    "Corpus": "discreet.corpus",
-    "FederatedLDA": "discreet.federated",
-    "GibbsLDA": "discreet.lda",
-    "HybridGibbsLDA": "discreet.central",
-    "Ledger": "discreet.privacy",
-    "LocalLDA": "discreet.local",
-    "PrivateCountVectorizer": "discreet.central",
-    "PrivateFit": "discreet.central",
-    "PrivateLDA": "discreet.central",
-    "PrivateSVILDA": "discreet.central",
-    "Release": "discreet.release",
-    "StreamingLocalLDA": "discreet.local",
-    "TopicPrevalence": "discreet.central",
-    "VariationalLDA": "discreet.lda",
-    "compare": "discreet.report.compare.comparison",
-    "fit_topics": "discreet.central",
-    "read_corpus": "discreet.corpus",
-    "show_progress": "discreet._progress",
+    "discreet._progress": ("show_progress",),
+    "discreet.central": (
+        "HybridGibbsLDA",
+        "PrivateCountVectorizer",
+        "PrivateFit",
+        "PrivateLDA",
+        "PrivateSVILDA",
+        "TopicPrevalence",
+        "fit_topics",
+    ),
+    "discreet.corpus": ("Corpus", "read_corpus"),
+    "discreet.federated": ("FederatedLDA",),
+    "discreet.lda": ("GibbsLDA", "VariationalLDA"),
+    "discreet.local": ("LocalLDA", "StreamingLocalLDA"),
+    "discreet.privacy": ("Ledger",),
+    "discreet.release": ("Release",),
+    "discreet.report.compare.comparison": ("compare",),
 }
 _ROOMS = (
     "audit",
@@ -111,4 +110,5 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = lazy_names("discreet", _HOMES | {room: f"discreet.{room}" for room in _ROOMS})
+_ROOM_HOMES = {f"discreet.{room}": (room, *_HOMES.get(f"discreet.{room}", ())) for room in _ROOMS}
+__getattr__, __dir__ = lazy_names("discreet", _HOMES | _ROOM_HOMES)

@@ -8,19 +8,22 @@ from typing import Any
 __all__ = ["lazy_names"]
 
 
-def lazy_names(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(
+    room: str, homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for the package ``room``.
 
     Parameters
     ----------
     room : str
         Name of the package.
-    homes : mapping of str to str
-        The module that holds each public name; or the module that is one (``events``).
+    homes : mapping of str to tuple of str
+        The public names that each module holds; its own (``events``) stands for the module.
     """
+    home_of = {name: home for home, names in homes.items() for name in names}
 
     def load(name: str) -> Any:
-        home = homes.get(name)
+        home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         module = import_module(home)
@@ -29,6 +32,6 @@ def lazy_names(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any
         return value
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[room]), *homes})
+        return sorted({*vars(sys.modules[room]), *home_of})
 
     return load, listed

@@ -23,20 +23,19 @@ if TYPE_CHECKING:
     from discreet.central.word_level.inherent_loss import InherentPrivacy, inherent_privacy
 
 _HOMES = {
-    "CountNoiseLDA": "discreet.central.word_level.count_noise_lda",
-    "HybridGibbsLDA": "discreet.central.word_level.hybrid_gibbs_lda",
-    "InherentPrivacy": "discreet.central.word_level.inherent_loss",
-    "PrivateCountVectorizer": "discreet.central.vocabulary",
-    "PrivateFit": "discreet.central.private_fit",
-    "PrivateLDA": "discreet.central.private_lda",
-    "PrivateMomentLDA": "discreet.central.moment_lda",
-    "PrivateSVILDA": "discreet.central.private_svi_lda",
-    "TopicPrevalence": "discreet.central.prevalence.estimator",
-    "WordCounts": "discreet.central.word_counts",
-    "choose_n_topics_privately": "discreet.central.choose_n_topics",
-    "fit_topics": "discreet.central._fit_topics",
-    "inherent_privacy": "discreet.central.word_level.inherent_loss",
-    "periods": "discreet.central.prevalence.groups",
+    "discreet.central._fit_topics": ("fit_topics",),
+    "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
+    "discreet.central.moment_lda": ("PrivateMomentLDA",),
+    "discreet.central.prevalence.estimator": ("TopicPrevalence",),
+    "discreet.central.prevalence.groups": ("periods",),
+    "discreet.central.private_fit": ("PrivateFit",),
+    "discreet.central.private_lda": ("PrivateLDA",),
+    "discreet.central.private_svi_lda": ("PrivateSVILDA",),
+    "discreet.central.vocabulary": ("PrivateCountVectorizer",),
+    "discreet.central.word_counts": ("WordCounts",),
+    "discreet.central.word_level.count_noise_lda": ("CountNoiseLDA",),
+    "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
+    "discreet.central.word_level.inherent_loss": ("InherentPrivacy", "inherent_privacy"),
 }
 
 __all__ = [

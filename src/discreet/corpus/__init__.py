@@ -24,25 +24,19 @@ if TYPE_CHECKING:
     from discreet.corpus.write import write_corpus
 
 _HOMES = {
-    "COUNT_FORMATS": "discreet.corpus.formats.table",
-    "Corpus": "discreet.corpus.corpus",
-    "DEFAULT_TOKEN_PATTERN": "discreet.corpus.tokens.tokenizer",
-    "TEXT_FORMATS": "discreet.corpus.formats.table",
-    "ShardedCorpus": "discreet.corpus.shards.sharded_corpus",
-    "Tokenizer": "discreet.corpus.tokens.tokenizer",
-    "WRITABLE_FORMATS": "discreet.corpus.formats.table",
-    "WordVectors": "discreet.corpus.words.word_vectors",
-    "check_counts": "discreet.corpus.check",
-    "english_stop_words": "discreet.corpus.tokens.stop_words",
-    "find_format": "discreet.corpus.formats.table",
-    "from_frame": "discreet.corpus.formats.frames",
-    "load_vocabulary": "discreet.corpus.words.vocabulary",
-    "match_vectors": "discreet.corpus.words.word_vectors",
-    "read_corpus": "discreet.corpus.read",
-    "read_into_shards": "discreet.corpus.shards.texts",
-    "write_corpus": "discreet.corpus.write",
-    "write_shards": "discreet.corpus.shards.write",
-    "write_vectors": "discreet.corpus.words.word_vectors",
+    "discreet.corpus.check": ("check_counts",),
+    "discreet.corpus.corpus": ("Corpus",),
+    "discreet.corpus.formats.frames": ("from_frame",),
+    "discreet.corpus.formats.table": ("COUNT_FORMATS", "TEXT_FORMATS", "WRITABLE_FORMATS", "find_format"),
+    "discreet.corpus.read": ("read_corpus",),
+    "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
+    "discreet.corpus.shards.texts": ("read_into_shards",),
+    "discreet.corpus.shards.write": ("write_shards",),
+    "discreet.corpus.tokens.stop_words": ("english_stop_words",),
+    "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer"),
+    "discreet.corpus.words.vocabulary": ("load_vocabulary",),
+    "discreet.corpus.words.word_vectors": ("WordVectors", "match_vectors", "write_vectors"),
+    "discreet.corpus.write": ("write_corpus",),
 }
 
 __all__ = [

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from discreet.engines.process import ProcessEngine
 
 _HOMES = {
-    "Beside": "discreet.engines.beside",
-    "DaskEngine": "discreet.engines.cluster",
-    "Engine": "discreet.engines.engine",
-    "ProcessEngine": "discreet.engines.process",
+    "discreet.engines.beside": ("Beside",),
+    "discreet.engines.cluster": ("DaskEngine",),
+    "discreet.engines.engine": ("Engine",),
+    "discreet.engines.process": ("ProcessEngine",),
 }
 
 __all__ = ["Beside", "DaskEngine", "Engine", "ProcessEngine"]

@@ -25,22 +25,18 @@ if TYPE_CHECKING:
     from discreet.evaluate.vectors_alone import public_topics
 
 _HOMES = {
-    "ClassificationReport": "discreet.evaluate.classification",
-    "TopicMatch": "discreet.evaluate.matching",
-    "TopicNumbers": "discreet.evaluate.choosing",
-    "choose_n_topics": "discreet.evaluate.choosing",
-    "classification_report": "discreet.evaluate.classification",
-    "coherence_npmi": "discreet.evaluate.coherence",
-    "coherence_umass": "discreet.evaluate.coherence",
-    "completion_perplexity": "discreet.evaluate.perplexity",
-    "diversity": "discreet.evaluate.distinct_words",
-    "hellinger": "discreet.evaluate.matching",
-    "public_topics": "discreet.evaluate.vectors_alone",
-    "topic_coherences_npmi": "discreet.evaluate.coherence",
-    "topic_coherences_umass": "discreet.evaluate.coherence",
-    "topic_match": "discreet.evaluate.matching",
-    "transductive_perplexity": "discreet.evaluate.perplexity",
-    "unigram": "discreet.evaluate.perplexity",
+    "discreet.evaluate.choosing": ("TopicNumbers", "choose_n_topics"),
+    "discreet.evaluate.classification": ("ClassificationReport", "classification_report"),
+    "discreet.evaluate.coherence": (
+        "coherence_npmi",
+        "coherence_umass",
+        "topic_coherences_npmi",
+        "topic_coherences_umass",
+    ),
+    "discreet.evaluate.distinct_words": ("diversity",),
+    "discreet.evaluate.matching": ("TopicMatch", "hellinger", "topic_match"),
+    "discreet.evaluate.perplexity": ("completion_perplexity", "transductive_perplexity", "unigram"),
+    "discreet.evaluate.vectors_alone": ("public_topics",),
 }
 
 __all__ = [

@@ -18,25 +18,14 @@ if TYPE_CHECKING:
     from discreet.federated.wire import load_state, save_state
 
 _HOMES = {
-    "Account": "discreet.federated.account",
-    "FederatedLDA": "discreet.federated.federated_lda",
-    "Masker": "discreet.federated.secure_aggregation.masker",
-    "PairResponse": "discreet.federated.randomised_response",
-    "RareWordResponse": "discreet.federated.rare_words",
-    "State": "discreet.federated.state",
-    "Update": "discreet.federated.rounds",
-    "agreed_terms": "discreet.federated.state",
-    "client_update": "discreet.federated.rounds",
-    "fit_state": "discreet.federated.rounds",
-    "init_server": "discreet.federated.rounds",
-    "load_state": "discreet.federated.wire",
-    "make_response": "discreet.federated.rare_words",
-    "public_noise": "discreet.federated.randomised_response",
-    "response_probability": "discreet.federated.randomised_response",
-    "save_state": "discreet.federated.wire",
-    "server_step": "discreet.federated.rounds",
-    "vocabulary_digest": "discreet.federated.account",
-    "zipf_edge": "discreet.federated.rare_words",
+    "discreet.federated.account": ("Account", "vocabulary_digest"),
+    "discreet.federated.federated_lda": ("FederatedLDA",),
+    "discreet.federated.randomised_response": ("PairResponse", "public_noise", "response_probability"),
+    "discreet.federated.rare_words": ("RareWordResponse", "make_response", "zipf_edge"),
+    "discreet.federated.rounds": ("Update", "client_update", "fit_state", "init_server", "server_step"),
+    "discreet.federated.secure_aggregation.masker": ("Masker",),
+    "discreet.federated.state": ("State", "agreed_terms"),
+    "discreet.federated.wire": ("load_state", "save_state"),
 }
 
 __all__ = [

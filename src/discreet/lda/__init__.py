@@ -13,12 +13,9 @@ if TYPE_CHECKING:
     from discreet.lda.variational.estimator import VariationalLDA
 
 _HOMES = {
-    "GibbsLDA": "discreet.lda.gibbs.estimator",
-    "VariationalLDA": "discreet.lda.variational.estimator",
-    "fold_in": "discreet.lda._fold_in",
-    "fold_in_shards": "discreet.lda._fold_in",
-    "log_likelihood": "discreet.lda._fold_in",
-    "query_statistic": "discreet.lda._fold_in",
+    "discreet.lda._fold_in": ("fold_in", "fold_in_shards", "log_likelihood", "query_statistic"),
+    "discreet.lda.gibbs.estimator": ("GibbsLDA",),
+    "discreet.lda.variational.estimator": ("VariationalLDA",),
 }
 
 __all__ = ["GibbsLDA", "VariationalLDA", "fold_in", "fold_in_shards", "log_likelihood", "query_statistic"]

@@ -18,16 +18,14 @@ if TYPE_CHECKING:
     from discreet.privacy.bit_channel import BitChannel
 
 _HOMES = {
-    "BitChannel": "discreet.privacy.bit_channel",
-    "LocalLDA": "discreet.local.local_lda",
-    "Moments": "discreet.lda.moments.moments",
-    "Report": "discreet.local.wire",
-    "ReportMemo": "discreet.local.memo",
-    "StreamingLocalLDA": "discreet.local.streaming_local_lda",
-    "amplify_by_shuffling": "discreet.local.shuffling",
-    "learnable": "discreet.lda.moments.marchenko_pastur",
-    "read_reports": "discreet.local.wire",
-    "write_reports": "discreet.local.wire",
+    "discreet.lda.moments.marchenko_pastur": ("learnable",),
+    "discreet.lda.moments.moments": ("Moments",),
+    "discreet.local.local_lda": ("LocalLDA",),
+    "discreet.local.memo": ("ReportMemo",),
+    "discreet.local.shuffling": ("amplify_by_shuffling",),
+    "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
+    "discreet.local.wire": ("Report", "read_reports", "write_reports"),
+    "discreet.privacy.bit_channel": ("BitChannel",),
 }
 
 __all__ = [

@@ -12,18 +12,11 @@ if TYPE_CHECKING:
     from discreet.privacy.accounting.totals import Cost, composed_epsilon, epsilon_for, noise_multiplier_for
 
 _HOMES = {
-    "BudgetExplanation": "discreet.privacy.accounting.explain",
-    "Cost": "discreet.privacy.accounting.totals",
-    "Learnability": "discreet.privacy.accounting.forecast",
-    "composed_epsilon": "discreet.privacy.accounting.totals",
-    "epsilon_for": "discreet.privacy.accounting.totals",
-    "events": "discreet.privacy.accounting.events",
-    "explain_budget": "discreet.privacy.accounting.explain",
-    "gdp_delta": "discreet.privacy.accounting.gdp",
-    "gdp_epsilon": "discreet.privacy.accounting.gdp",
-    "gdp_mu": "discreet.privacy.accounting.gdp",
-    "learnability": "discreet.privacy.accounting.forecast",
-    "noise_multiplier_for": "discreet.privacy.accounting.totals",
+    "discreet.privacy.accounting.events": ("events",),
+    "discreet.privacy.accounting.explain": ("BudgetExplanation", "explain_budget"),
+    "discreet.privacy.accounting.forecast": ("Learnability", "learnability"),
+    "discreet.privacy.accounting.gdp": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
+    "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon", "epsilon_for", "noise_multiplier_for"),
 }
 
 __all__ = [

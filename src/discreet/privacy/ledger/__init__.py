@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from discreet.privacy.ledger.reservation import Reservation
 
 _HOMES = {
-    "Entry": "discreet.privacy.ledger.entry",
-    "Ledger": "discreet.privacy.ledger.ledger",
-    "Reservation": "discreet.privacy.ledger.reservation",
+    "discreet.privacy.ledger.entry": ("Entry",),
+    "discreet.privacy.ledger.ledger": ("Ledger",),
+    "discreet.privacy.ledger.reservation": ("Reservation",),
 }
 
 __all__ = ["Entry", "Ledger", "Reservation"]
