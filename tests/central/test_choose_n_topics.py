@@ -67,10 +67,14 @@ def test_what_is_held_out_is_scored_and_never_trained_on(of_persons):
     plain = sum(frequencies(release) for release in alone) / 3
     total = np.zeros(3)
     for unit in (unit for unit, side in sides.items() if side):
-        seen, scored = halves(sp.csr_matrix(counts[units == unit]))
+        both = halves(sp.csr_matrix(counts[units == unit]))
         for k, release in enumerate(alone):
-            shares = fold_in(release.topic_word, seen, doc_topic_prior=0.1)
-            total[k] += naive.score(scored.toarray(), shares, release.topic_word, plain, 1.0)
+            gains = []
+            for seen, scored in (both, both[::-1]):
+                shares, rows = fold_in(release.topic_word, seen, doc_topic_prior=0.1), scored.toarray()
+                told = zip(rows, shares, strict=True)
+                gains.append([naive.gain(row, share, release.topic_word, plain) for row, share in told])
+            total[k] += naive.score(list(zip(*gains, strict=True)), 1.0, k)
     marks = _scores(found.releases, sp.csr_matrix(counts)[~learnt], 1.0, None)
     rows = _by_unit(marks, units[~learnt] if of_persons else None)
     assert rows.sum(0) == pytest.approx(total, rel=1e-6)
@@ -86,7 +90,9 @@ def test_far_too_many_topics_are_seldom_chosen_where_they_only_learn_by_heart(pl
         return found.n_topics
 
     few = Counter(chosen(150, seed, epsilon=math.inf) for seed in range(12))
-    assert few[20] <= 3  # scored on what they were trained on, they win 7 and 12 times of 12
+    assert few[20] <= 1  # scored on what they were trained on, they win 7 and 12 times of 12
+    noisy = Counter(chosen(300, seed, epsilon=4.0) for seed in range(24))
+    assert noisy[20] <= 4  # 8 expected where noise alone decides
     many = Counter(chosen(3000, seed, epsilon=4.0) for seed in range(6))
     assert many[20] == 0
     assert many[planted] >= 4
@@ -97,7 +103,9 @@ def test_bad_frequencies_of_a_candidate_are_no_gain():
     release = PrivateLDA(3, epsilon=math.inf, allow_unlearnable=True, random_state=0).fit(counts).release_
     spoilt = replace(release, word_weight=np.eye(60)[0] * 0.9 + 0.1 / 60)
     first, second = _scores([release, spoilt], counts, 1.0, None).T
-    assert np.array_equal(first, second)
+    assert np.allclose(
+        first - 0.005, second
+    )  # half of the hundredth of a nat that a later one has to be ahead by
     assert first.min() >= 0
     assert first.max() <= 1
 
@@ -156,7 +164,10 @@ def test_an_author_scores_once_however_much_they_wrote():
 
 
 def test_words_that_were_chosen_privately_stay_on_their_ledger():
-    texts = ["sea ship wave", "law court judge"] * 1500
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join(rng.choice(["sea ship wave", "law court judge"][i % 2].split(), 9)) for i in range(3000)
+    ]
     counts = PrivateCountVectorizer(epsilon=2.0, random_state=0).fit_transform(texts)
     found = choose_n_topics_privately(counts, [1, 2], epsilon=4.0, random_state=0)
     assert found.n_topics == 2

@@ -23,17 +23,22 @@ def is_held_out(documents):
     return (sum(mark(document) for document in documents) & MASK) % 10 == 0
 
 
-def score(documents, shares, topics, plain, bound):
-    """What a unit says of one candidate: the mean over its documents of the gain a token, cut, from 0 to 1.
+def gain(document, share, topics, plain):
+    """The gain a token on one half of a document, of topics whose shares were found from the other."""
+    found = 0.0
+    for word, count in enumerate(document):
+        likely = sum(part * topic[word] for part, topic in zip(share, topics, strict=True))
+        found += count * (math.log(likely) - math.log(plain[word])) if count else 0.0
+    return found / max(sum(document), 1)
 
-    Shown are the halves of its documents that are to be guessed, and the shares of topics found from the others.
+
+def score(gains, bound, before):
+    """What a unit says of one candidate with so many smaller ones before it, from 0 to 1: the mean over its documents.
+
+    Shown are the gains of each document, one for each half.
     """
     total = 0.0
-    for document, share in zip(documents, shares, strict=True):
-        gain = 0.0
-        for word, count in enumerate(document):
-            likely = sum(part * topic[word] for part, topic in zip(share, topics, strict=True))
-            gain += count * (math.log(likely) - math.log(plain[word])) if count else 0.0
-        gain /= max(sum(document), 1)
-        total += (min(max(gain / bound, -1), 1) + 1) / 2
-    return total / len(documents)
+    for both in gains:
+        cut = min(max(sum(both) / 2 / bound, -1), 1) - 0.01 / bound * before
+        total += min(max((cut + 1) / 2, 0), 1)
+    return total / len(gains)

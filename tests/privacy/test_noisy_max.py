@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -83,3 +84,18 @@ def test_a_choice_that_fails_draws_nothing_on_the_reservation():
     assert mechanism.choose(np.eye(2), SecureStream(), reservation) in (0, 1)
     with pytest.raises(PrivacyError, match="has been used"):
         mechanism.choose(np.eye(2), SecureStream(), reservation)
+
+
+def test_a_lead_favours_the_first_by_public_numbers_and_nothing_without_noise():
+    alike = np.full((40, 3), 0.5)
+    chosen = Counter(
+        NoisyMax(0.5).choose(alike, SecureStream(seed), reserved(NoisyMax(0.5)), lead=1.0)
+        for seed in range(300)
+    )
+    plain = Counter(
+        NoisyMax(0.5).choose(alike, SecureStream(seed), reserved(NoisyMax(0.5))) for seed in range(300)
+    )
+    assert chosen[0] > chosen[1] > chosen[2]
+    assert chosen[2] < 40 < 70 < plain[2]
+    exact = NoisyMax(math.inf)
+    assert exact.choose([[0.2, 0.9, 0.91]], SecureStream(0), reserved(exact), lead=1.0) == 2

@@ -204,7 +204,12 @@ class PrivateFit(PrivateEstimator):
 
 
 def gains(
-    release: Release, counts: Any, *, plain: NDArray[np.float64] | None = None, n_jobs: int | None = None
+    release: Release,
+    counts: Any,
+    *,
+    plain: NDArray[np.float64] | None = None,
+    swapped: bool = False,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return each document's gain a token over the unigram, in nats. Private.
 
@@ -214,9 +219,11 @@ def gains(
     counts : canonical CSR of shape (n_documents, n_words)
     plain : array of shape (n_words,), optional
         The unigram to gain on; by default that of the release.
+    swapped : bool, default False
+        Guess the first half from the second.
     n_jobs : int, optional
     """
-    seen, scored = halves(counts)
+    seen, scored = halves(counts)[:: -1 if swapped else 1]
     prior = float(release.configuration.get("doc_topic_prior", 0.1))
     doc_topic = fold_in(release.topic_word, seen, doc_topic_prior=prior, n_jobs=n_jobs)
     found = log_likelihood(release.topic_word, doc_topic, scored, n_jobs=n_jobs)

@@ -2,7 +2,10 @@ r"""Report noisy max: which of several candidates has the largest sum of scores,
 
 Each unit scores every candidate between 0 and 1. Scores are put on a lattice (rounded toward zero, cut to it) and added
 up as integers, each sum gets discrete Laplace noise of scale :math:`2^m / \epsilon`, :math:`2^m` lattice steps being a
-score of 1, and the number of the largest is released; the first of those that tie.
+score of 1, and the number of the largest is released; the first of those that tie. Candidates may have to be ahead of
+those before them by a public number of standard deviations of the noise for each step, so that noise alone seldom goes
+for a late one: the fixed numbers that are taken off are the same for all data, and the proof holds for sums of which
+they were taken off.
 
 Guarantee
 ---------
@@ -83,7 +86,9 @@ class NoisyMax:
         real = np.nan_to_num(np.asarray(scores, dtype=np.float64), nan=0.0, posinf=1.0, neginf=0.0)
         return np.floor(np.clip(real, 0.0, 1.0) * 2.0**self.bits).astype(np.int64).sum(0)
 
-    def choose(self, scores: ArrayLike, stream: SecureStream, reservation: Reservation) -> int:
+    def choose(
+        self, scores: ArrayLike, stream: SecureStream, reservation: Reservation, *, lead: float = 0.0
+    ) -> int:
         """Draw on the reservation, and return the number of the candidate with the largest noisy sum.
 
         Parameters
@@ -93,6 +98,8 @@ class NoisyMax:
         stream : SecureStream
         reservation : Reservation
             Of :meth:`event`, made before the scores were computed.
+        lead : float, default 0.0
+            By how many standard deviations of the noise a candidate has to be ahead of the one before it. Public.
         """
         total = self.sum(scores)
         scale = Fraction(0) if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon)
@@ -100,4 +107,5 @@ class NoisyMax:
             scale, total.shape, stream
         )  # a call that fails draws nothing on the reservation
         reservation.use(self.event())
-        return int(np.argmax(total + noise))
+        handicap = math.floor(lead * math.sqrt(2.0) * float(scale)) * np.arange(len(total))
+        return int(np.argmax(total - handicap + noise))

@@ -1,4 +1,4 @@
-"""`discreet choose-topics`: how many topics, on public text."""
+"""`discreet choose-topics`: how many topics; on public text, or with --epsilon privately, on private text."""
 
 import json
 from pathlib import Path
@@ -7,67 +7,218 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.options import (
+    Author,
     Force,
     Quiet,
     Threads,
+    VocabularyIsPublic,
     check_output_file,
+    check_output_folder,
 )
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PrivacyError
 
 __all__ = ["choose_topics", "numbers_of_topics"]
+
+_NEEDS_WORDS = (
+    "words taken from private texts would leak: give a public list of words and say that it is one, "
+    "--vocabulary FILE and --vocabulary-is-public."
+)
 
 
 @reads_texts()
 def choose_topics(
-    corpus: Annotated[Path, typer.Option(help="Public documents, of the kind of the private ones.")],
+    corpus: Annotated[
+        Path, typer.Option(help="Public documents, of the kind of the private ones; with --epsilon these.")
+    ],
     topics: Annotated[str, typer.Option(help="Numbers of topics to try, with commas.")] = "5,10,20,50,100",
-    out: Annotated[Path | None, typer.Option(help="Write the plot here: .html or .svg.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the plot here: .html or .svg. With --epsilon: new folder for the release."),
+    ] = None,
     how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
         Path | None, typer.Option(help="Words to count, or the word of each column, one a line.")
     ] = None,
-    max_words: Annotated[int, typer.Option(min=2, help="Keep the words of most documents.")] = 2000,
-    folds: Annotated[int, typer.Option(min=2, help="Parts to hold out in turn.")] = 5,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Choose privately: each number costs, and all together so much. Needs --out."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With --epsilon: failure probability, by default 1e-6.")
+    ] = None,
+    author: Author = None,
+    vocabulary_is_public: VocabularyIsPublic = False,
+    ledger: Annotated[
+        Path | None, typer.Option(help="With --epsilon: file that keeps the budget over several runs.")
+    ] = None,
+    allow_unlearnable: Annotated[
+        bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
+    ] = False,
+    max_words: Annotated[
+        int | None, typer.Option(min=2, help="Keep the words of most documents; by default 2,000.")
+    ] = None,
+    folds: Annotated[int | None, typer.Option(min=2, help="Parts to hold out in turn; by default 5.")] = None,
     sweeps: Annotated[
         int | None,
         typer.Option(min=1, help="Gibbs sweeps of each model; without, as many as GibbsLDA takes."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and models.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Seed of folds and models, by default 0. With --epsilon: by default none; not for release.",
+        ),
+    ] = None,
     threads: Threads = -1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare numbers of topics by held-out perplexity and coherence, on PUBLIC text.
+    """Compare numbers of topics by held-out perplexity and coherence, on PUBLIC text; or choose one privately.
 
     On private text the comparison, and the choice made by it, would leak: no noise is added and nothing is booked.
+    With --epsilon, all numbers are trained privately, the best is chosen privately, and its topics are written.
     """
+    candidates = numbers_of_topics(topics)
+    known = how.format_of(corpus)
+    options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
+    plain: dict[str, Any] = {"--max-words": max_words, "--folds": folds, "--sweeps": sweeps}
+    private: dict[str, Any] = {"--delta": delta, "--person": author, "--ledger": ledger}
+    flags = {"--vocabulary-is-public": vocabulary_is_public, "--allow-unlearnable": allow_unlearnable}
+    private |= {flag: True for flag, said in flags.items() if said}
+    if epsilon is None:
+        _refuse_idle(private, "choose privately; say --epsilon, too.")
+        chosen = {"n_folds": folds or 5, "n_sweeps": sweeps, "random_state": seed or 0, "n_jobs": threads}
+        _compare(
+            corpus,
+            known,
+            options,
+            candidates,
+            max_words or 2000,
+            chosen,
+            out,
+            as_json,
+            force=force,
+            quiet=quiet,
+        )
+        return
+    _refuse_idle(plain, "compare on public text, without noise; leave them out, or leave --epsilon out.")
+    if out is None:
+        raise ParameterError(
+            "--epsilon pays for topics that are trained here: name a new folder for them, --out."
+        )
+    settings = {
+        "epsilon": epsilon,
+        "delta": 1e-6 if delta is None else delta,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    settings["allow_unlearnable"] = allow_unlearnable
+    _choose(
+        corpus,
+        known,
+        {**options, "author": author},
+        candidates,
+        settings,
+        ledger,
+        out,
+        declared=vocabulary_is_public,
+        token_pattern=how.token_pattern,
+        as_json=as_json,
+        quiet=quiet,
+    )
+
+
+def _refuse_idle(given: dict[str, Any], what_for: str) -> None:
+    idle = [option for option, value in given.items() if value is not None]
+    if idle:
+        raise ParameterError(f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} there to {what_for}")
+
+
+def _choose(
+    corpus: Path,
+    known: str,
+    options: dict[str, Any],
+    candidates: list[int],
+    settings: dict[str, Any],
+    ledger: Path | None,
+    out: Path,
+    *,
+    declared: bool,
+    token_pattern: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train all candidates privately, choose the best privately, and write it."""
+    from discreet.central import choose_n_topics_privately
+    from discreet.cli.commands.convert import declare_public, load, say_skipped
+    from discreet.cli.display import console, hand_over, progress
+    from discreet.corpus import TEXT_FORMATS
+    from discreet.privacy import Ledger
+
+    say = console(quiet=quiet)
+    check_output_folder(out)
+    if known in TEXT_FORMATS and not (declared and options["vocabulary"] is not None):
+        raise PrivacyError(_NEEDS_WORDS)
+    with progress(quiet=quiet) as callback:
+        # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
+        documents, _ = load(corpus, known, callback=callback, **options)
+        say_skipped(documents, say)
+        if declared:
+            documents = declare_public(documents, "choose-topics", listed=options["vocabulary"] is not None)
+        if not documents.words_are_public and documents.word_origin.kind != "chosen":
+            raise PrivacyError(_NEEDS_WORDS)
+        unit = "document" if documents.owners is None else "author"
+        book = None
+        if ledger is not None:
+            book = Ledger.open(ledger, settings["epsilon"], settings["delta"], privacy_unit=unit)
+        found = choose_n_topics_privately(
+            documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
+        )
+    release = found.release
+    if token_pattern is not None:  # `transform` must take new texts apart in the same way
+        release = release.with_settings(token_pattern=token_pattern)
+    if as_json:
+        answer = {
+            "best": found.n_topics,
+            "candidates": list(found.candidates),
+            "guarantee": release.guarantee,
+        }
+        typer.echo(json.dumps(answer, indent=1))
+    else:
+        typer.echo(f"{found.n_topics} topics, chosen among {', '.join(map(str, found.candidates))}")
+    hand_over(release, out, None, say)
+
+
+def _compare(
+    corpus: Path,
+    known: str,
+    options: dict[str, Any],
+    candidates: list[int],
+    max_words: int,
+    settings: dict[str, Any],
+    out: Path | None,
+    as_json: bool,
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Compare on exact counts, and show how each did."""
     from discreet._files import write_whole
     from discreet.cli.commands.convert import load, say_skipped
     from discreet.cli.display import console, progress
     from discreet.evaluate import choose_n_topics
 
     say = console(quiet=quiet)
-    candidates = numbers_of_topics(topics)
     if out is not None:
         check_output_file(out, (".html", ".svg"), force=force)
-    known = how.format_of(corpus)
-    options = {**how.options(known), "vocabulary": vocabulary}
     with progress(quiet=quiet) as callback:
         documents, _ = load(corpus, known, callback=callback, **options)
         say_skipped(documents, say)
         counts = _most_common(documents.counts, max_words)
         say.print("This compares models on exact counts: use it on public text only.")
-        result = choose_n_topics(
-            counts,
-            candidates,
-            n_folds=folds,
-            n_sweeps=sweeps,
-            random_state=seed,
-            n_jobs=threads,
-            callback=callback,
-        )
+        result = choose_n_topics(counts, candidates, callback=callback, **settings)
     if out is not None:
         if out.suffix.lower() == ".svg":
             write_whole(f"{result.to_svg()}\n".encode(), out, "the plot")
