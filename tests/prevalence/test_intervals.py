@@ -15,13 +15,14 @@ from discreet.release.prevalence.shares import Sums, corrected, drawn, projected
 
 WEIGHT, RUNS = 0.5, 1000
 EPSILON = {0.1: 0.028, 0.25: 0.065, 1: 0.237}
-#: Groups, topics, units in a group, epsilon: with sizes surely above 0.
+#: Groups, topics, units in a group (surely above 0), epsilon, and how alike groups are: the smaller, the less.
 SITUATIONS = {
-    "many groups": (20, 20, 760, 0.25),
-    "two groups, much noise": (2, 5, 760, 0.1),
-    "few in a group": (3, 3, 60, 1),
-    "many groups of few": (40, 10, 60, 1),
-    "many topics": (6, 50, 3000, 0.1),
+    "many groups": (20, 20, 760, 0.25, 1.2),
+    "groups with topics of their own": (20, 20, 600, 0.25, 0.3),
+    "two groups, much noise": (2, 5, 760, 0.1, 1.2),
+    "few in a group": (3, 3, 60, 1, 1.2),
+    "many groups of few": (40, 10, 60, 1, 1.2),
+    "many topics": (6, 50, 3000, 0.1, 1.2),
 }
 
 
@@ -32,9 +33,9 @@ def released(totals, sizes, mu, rng):
 
 
 def situation(name, seed=0):
-    n_groups, n_topics, n, epsilon = SITUATIONS[name]
+    n_groups, n_topics, n, epsilon, alike = SITUATIONS[name]
     rng = np.random.default_rng(seed)
-    shares = rng.gamma(1.2, 1.0, (n_groups, n_topics)) * rng.dirichlet(np.full(n_topics, 2.0))
+    shares = rng.gamma(alike, 1.0, (n_groups, n_topics)) * rng.dirichlet(np.full(n_topics, 2.0))
     sizes = rng.integers(int(0.7 * n), int(1.3 * n) + 1, n_groups)
     return shares / shares.sum(1, keepdims=True), sizes, EPSILON[epsilon], rng
 
@@ -93,6 +94,13 @@ def test_shrunk_and_projected_shares_lie_in_the_intervals_of_the_raw_ones(name):
             assert (found.low <= found.share + 1e-9).all()
             assert (found.share <= found.high + 1e-9).all()
             assert np.allclose(found.share.sum(1), 1)
+
+
+def test_intervals_beyond_what_can_be_are_cut_in_their_order():
+    sums = Sums(np.array([[900.0, -800.0], [-800.0, 900.0]]), np.array([50.0, 50.0]), 5.0, WEIGHT)
+    found = compare(sums, 0, 1)
+    assert (found.low <= found.high).all()
+    assert (np.abs([found.low, found.high]) <= 1).all()
 
 
 def test_intervals_of_corrected_shares_hold_what_the_correction_makes_of_exact_sums():

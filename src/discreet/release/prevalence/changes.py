@@ -164,7 +164,7 @@ def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:
         sure, unsure = np.where(apart, z, sure), np.where(apart, unsure, z)
     p_value = _holm(2 * ndtr(-sure))
     return Differences(
-        difference, np.maximum(low, -1.0), np.minimum(high, 1.0), error, p_value, p_value < 1 - level
+        difference, np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), error, p_value, p_value < 1 - level
     )
 
 
