@@ -6,20 +6,33 @@ import unicodedata
 from pathlib import Path
 
 
-def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1)):
-    """Tokens of one text by a plain regular expression, then n-grams of what is left."""
+def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), phrases=()):
+    """Tokens of one text by a plain regular expression, phrases joined, then n-grams of what is left."""
     compiled = re.compile(pattern)
     words = []
     for match in compiled.finditer(text.lower() if lowercase else text):
         word = match.group(compiled.groups) or ""
-        if word and word not in stop_words:
+        if word:
             words.append(word)
+    words = [word for word in with_phrases(words, phrases) if word not in stop_words]
     shortest, longest = ngram_range
     found = []
     for n in range(shortest, longest + 1):
         for start in range(len(words) - n + 1):
             found.append(" ".join(words[start : start + n]))
     return found
+
+
+def with_phrases(words, phrases):
+    """Join the words of the longest phrase at each place, from left to right."""
+    listed = sorted((phrase.split() for phrase in phrases), key=len)
+    joined, at = [], 0
+    while at < len(words):
+        here = [phrase for phrase in listed if words[at : at + len(phrase)] == phrase]
+        size = len(here[-1]) if here else 1
+        joined.append("_".join(words[at : at + size]))
+        at += size
+    return joined
 
 
 def count(texts, pattern, vocabulary=None, **options):

@@ -20,7 +20,7 @@ from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import check_kind, leave_out
-from discreet.central.vocabulary.methods import faults_of_counted
+from discreet.central.vocabulary.methods import cut_of, faults_of_counted
 from discreet.central.vocabulary.sharded_words import drop_for_now
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
@@ -75,6 +75,9 @@ def fit_topics(
     max_words: int | None = 2000,
     stop_words: Any = "auto",
     token_pattern: str = DEFAULT_TOKEN_PATTERN,
+    tokenizer: Any = None,
+    ngram_range: tuple[int, int] = (1, 1),
+    phrases: Any = None,
     doc_topic_prior: float = 0.1,
     sampling_rate: float = 1.0,
     n_rounds: int | None = None,
@@ -117,9 +120,10 @@ def fit_topics(
         See :class:`~discreet.PrivateCountVectorizer`.
     max_words : int, optional, default 2000
         Most words to choose privately.
-    stop_words, token_pattern
-        As for :class:`~discreet.corpus.Tokenizer`. "auto" is English for texts, and nothing for a Corpus; a Corpus
-        loses the columns of stop words that are named, and refuses a pattern.
+    stop_words, token_pattern, tokenizer, ngram_range, phrases
+        As for :class:`~discreet.corpus.Tokenizer`; ``tokenizer`` may be one, in place of the others, or a
+        callable on one text. ``stop_words="auto"`` is English for texts, and nothing for a Corpus; a Corpus loses the
+        columns of stop words that are named, and refuses the others.
     doc_topic_prior, n_rounds, word_vectors, n_units_lower_bound, n_jobs, engine, callback
     allow_unlearnable, allow_large_delta
         As for :class:`~discreet.PrivateLDA`.
@@ -174,6 +178,9 @@ def fit_topics(
         max_words=max_words,
         stop_words=stop_words,
         token_pattern=token_pattern,
+        tokenizer=tokenizer,
+        ngram_range=ngram_range,
+        phrases=phrases,
         doc_topic_prior=doc_topic_prior,
         sampling_rate=sampling_rate,
         n_rounds=n_rounds,
@@ -194,12 +201,13 @@ def fit_topics(
     refuse(
         [
             *faults_of_call(topics, texts_or_corpus, owners),
-            *faults_of_counted(texts_or_corpus, {"stop_words": stop_words, "token_pattern": token_pattern}),
+            *faults_of_counted(texts_or_corpus, words.get_params(deep=False)),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
             *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon),
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
+    cut = cut_of(texts_or_corpus, words)
     if isinstance(texts_or_corpus, Corpus):
         texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
     own = theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name)
@@ -235,9 +243,7 @@ def fit_topics(
         if prevalence is not None:
             shares_booked(prevalence, booked[-1], release, counts, by, owners)
         drop_for_now(counts)
-    if token_pattern != DEFAULT_TOKEN_PATTERN and not isinstance(texts_or_corpus, Corpus):
-        release = release.with_settings(token_pattern=token_pattern)  # for new texts
-    return release
+    return release.with_settings(**cut)
 
 
 def estimators(
@@ -253,6 +259,9 @@ def estimators(
     max_words: Any,
     stop_words: Any = None,
     token_pattern: Any = DEFAULT_TOKEN_PATTERN,
+    tokenizer: Any = None,
+    ngram_range: Any = (1, 1),
+    phrases: Any = None,
     sampling_rate: Any,
     allow_unlearnable: Any,
     random_state: Any,
@@ -287,6 +296,9 @@ def estimators(
         max_words=max_words,
         stop_words=stop_words,
         token_pattern=token_pattern,
+        tokenizer=tokenizer,
+        ngram_range=ngram_range,
+        phrases=phrases,
         engine=engine,
         **both,
     )

@@ -61,6 +61,7 @@ _OPTIONS = {
     "n_topics": "--topics",
     "n_units_lower_bound": "--at-least",
     "n_words": "--words",
+    "ngram_range": "--ngrams",
     "owners": "--person",
     "privacy_unit": "--unit",
     "random_state": "--seed",

@@ -5,14 +5,20 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import Delimiter, Encoding, FileFormat, SkipEmpty, Text
 from discreet.errors import ParameterError
 
-__all__ = ["NOTHING_SAID", "TextOptions", "reads_texts"]
+if TYPE_CHECKING:
+    from discreet.release import Release
+
+__all__ = ["NEW_WORDS", "NOTHING_SAID", "TextOptions", "reads_texts"]
+
+#: Options that a release leaves no choice of.
+NEW_WORDS = ("languages", "ngrams")
 
 TokenPattern = Annotated[str | None, typer.Option(help="Regular expression of one token.")]
 StopWords = Annotated[
@@ -25,8 +31,23 @@ StopWords = Annotated[
 Languages = Annotated[
     str | None, typer.Option(help="Languages of the texts, with commas; never found from the texts.")
 ]
+Ngrams = Annotated[
+    str | None, typer.Option(help="Shortest and longest run of words to count: 1,2 counts words and pairs.")
+]
+PhraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--phrases", help="Public phrases, one a line, that count as one word: heart attack as heart_attack."
+    ),
+]
 #: How texts are cut; counts of words know nothing of it.
-_CUTTING = {"token_pattern": TokenPattern, "stop_words": StopWords, "languages": Languages}
+_CUTTING = {
+    "token_pattern": TokenPattern,
+    "stop_words": StopWords,
+    "languages": Languages,
+    "ngrams": Ngrams,
+    "phrases": PhraseFile,
+}
 _SHARED = {
     "text": Text,
     "file_format": FileFormat,
@@ -49,6 +70,8 @@ class TextOptions:
     token_pattern: str | None = None
     stop_words: list[str] | None = None
     languages: str | None = None
+    ngrams: str | None = None
+    phrases: Path | None = None
 
     def format_of(self, path: Path) -> str:
         """Return the format that was named, or the one that the file's name tells."""
@@ -56,7 +79,9 @@ class TextOptions:
 
         return self.file_format or find_format(path)
 
-    def options(self, known: str, *, stop_words: str | None = "auto") -> dict[str, Any]:
+    def options(
+        self, known: str, *, stop_words: str | None = "auto", release: "Release | None" = None
+    ) -> dict[str, Any]:
         """Return what ``read_corpus`` takes for a file of a format.
 
         Parameters
@@ -65,17 +90,27 @@ class TextOptions:
             The format.
         stop_words : str or None, default "auto"
             Those of raw text where none are named.
+        release : Release, optional
+            Whose texts were cut as these must be.
         """
-        from discreet.corpus import TEXT_FORMATS, Tokenizer
+        from discreet.corpus import TEXT_FORMATS, Tokenizer, tokenizer_like
 
-        told = {"text": self.text, "encoding": self.encoding, "delimiter": self.delimiter}
+        told: dict[str, Any] = {"text": self.text, "encoding": self.encoding, "delimiter": self.delimiter}
         told |= {"skip_empty": self.skip_empty or None}
         given = {name: value for name, value in told.items() if value is not None}
-        cutting = {
+        cutting: dict[str, Any] = {
             name: value for name, value in vars(self).items() if name in _CUTTING and value is not None
         }
         if known in TEXT_FORMATS:
-            cutting["stop_words"] = stop_words if self.stop_words is None else _several(self.stop_words)
+            runs = release is not None and "ngram_range" in release.configuration
+            if self.stop_words is not None:
+                cutting["stop_words"] = _several(self.stop_words)
+            elif not runs:  # which depend on stop words, so that the release says which
+                cutting["stop_words"] = stop_words
+            if release is not None:
+                return given | {"tokenizer": tokenizer_like(release.configuration, **cutting)}
+            if self.ngrams is not None:
+                cutting["ngram_range"] = tuple(cutting.pop("ngrams").split(","))
             return given | {"tokenizer": Tokenizer(**cutting)}
         if cutting:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in cutting)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
     from discreet.corpus.shards.texts import read_into_shards
     from discreet.corpus.shards.write import write_shards
+    from discreet.corpus.tokens.repeat import tokenizer_like
     from discreet.corpus.tokens.stop_words import english_stop_words
     from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
     from discreet.corpus.words.vocabulary import load_vocabulary
@@ -32,6 +33,7 @@ _HOMES = {
     "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
     "discreet.corpus.shards.texts": ("read_into_shards",),
     "discreet.corpus.shards.write": ("write_shards",),
+    "discreet.corpus.tokens.repeat": ("tokenizer_like",),
     "discreet.corpus.tokens.stop_words": ("english_stop_words",),
     "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer"),
     "discreet.corpus.words.vocabulary": ("load_vocabulary",),
@@ -56,6 +58,7 @@ __all__ = [
     "match_vectors",
     "read_corpus",
     "read_into_shards",
+    "tokenizer_like",
     "write_corpus",
     "write_shards",
     "write_vectors",

@@ -9,7 +9,7 @@ under ``add_or_remove_one`` as well; they are for whoever holds the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
 from discreet.corpus.owners import check_same_owners, check_same_rows, number_owners
 from discreet.corpus.words.chosen_counts import with_choices
-from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, refuse_public
+from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, listed_words
 from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
 from discreet.errors import CorpusError
 
@@ -45,7 +45,7 @@ class Corpus:
     owners : array-like of shape (n_documents,), optional
         Whose document each row is, as text or whole numbers; :mod:`discreet.corpus.owners` says when two are one. By
         default those that the counts carry, if any.
-        Names are not kept: they become numbers, and whole numbers stay what they are.
+        Names are not kept: they become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
     words_are_public : bool, default False
@@ -72,7 +72,7 @@ class Corpus:
         Where the parts do not fit together; names the row or column.
     """
 
-    __slots__ = ("_counts", "_labels", "_n_skipped", "_origin", "_owners", "_vocabulary")
+    __slots__ = ("_counts", "_cut", "_labels", "_n_skipped", "_origin", "_owners", "_vocabulary")
 
     def __init__(
         self,
@@ -103,6 +103,7 @@ class Corpus:
         self._owners = None if known is None else number_owners(known, n_documents)
         self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0
+        self._cut: Mapping[str, Any] = {}
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
 
     def _set_origin(self, origin: WordOrigin) -> None:
@@ -115,7 +116,7 @@ class Corpus:
         cls,
         texts: Iterable[str],
         *,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
         vocabulary: WordList | None = None,
         owners: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
@@ -127,7 +128,7 @@ class Corpus:
         ----------
         texts : iterable of str
             One document each; read once, not kept.
-        tokenizer : Tokenizer, optional
+        tokenizer : Tokenizer or callable on one text, optional
             The default is ``Tokenizer()``.
         vocabulary : path or iterable of str, optional
             Words to count; others are not counted and columns are in this order. Without it every word is
@@ -140,7 +141,7 @@ class Corpus:
         Corpus
         """
         from discreet.corpus.tokens.counting import count_texts
-        from discreet.corpus.tokens.tokenizer import Tokenizer
+        from discreet.corpus.tokens.tokenizer import choose_tokenizer
 
         if isinstance(texts, str):
             raise CorpusError(
@@ -148,12 +149,12 @@ class Corpus:
             )
         check_same_rows(texts, owners, "owners")
         check_same_rows(texts, labels, "labels")
-        listed = _listed(vocabulary, words_are_public)
-        counts, words = count_texts(texts, tokenizer or Tokenizer(), listed)
-        corpus = cls(counts, words, owners, labels)
-        if words_are_public:
-            return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_texts"))
-        return corpus if listed is not None else corpus.with_word_origin(FROM_TEXT)
+        listed = listed_words(vocabulary, words_are_public)
+        cut = choose_tokenizer(tokenizer)
+        counts, words = count_texts(texts, cut, listed)
+        return cls(counts, words, owners, labels)._counted(
+            listed, words_are_public, "from_texts", cut.settings()
+        )
 
     @classmethod
     def from_tokens(
@@ -186,12 +187,14 @@ class Corpus:
         from discreet.corpus.tokens.counting import count_tokens
         from discreet.corpus.tokens.tokenizer import Tokenizer
 
-        listed = _listed(vocabulary, words_are_public)
+        listed = listed_words(vocabulary, words_are_public)
         counts, words = count_tokens(documents, Tokenizer(), listed)
-        corpus = cls(counts, words, owners, labels)
-        if words_are_public:
-            return corpus.with_word_origin(WordOrigin.public("words_are_public=True in Corpus.from_tokens"))
-        return corpus if listed is not None else corpus.with_word_origin(FROM_TEXT)
+        return cls(counts, words, owners, labels)._counted(listed, words_are_public, "from_tokens", {})
+
+    def _counted(self, listed: Any, public: bool, where: str, cut: Mapping[str, Any]) -> Corpus:
+        said = WordOrigin.public(f"words_are_public=True in Corpus.{where}") if public else FROM_TEXT
+        corpus = self.with_word_origin(said) if public or listed is None else self
+        return corpus.read_as(cut=cut)
 
     @property
     def counts(self) -> Csr:
@@ -295,11 +298,17 @@ class Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(self._counts, None, self._labels)
 
-    def with_skipped(self, n_skipped: int) -> Corpus:
-        """Return the same corpus, which knows how many documents without text were left out of it."""
+    def read_as(self, *, n_skipped: int | None = None, cut: Mapping[str, Any] | None = None) -> Corpus:
+        """Return the same corpus, which knows how many documents were left out of it, and how its texts were cut."""
         corpus = self.with_word_origin(self._origin)
-        corpus._n_skipped = n_skipped
+        corpus._n_skipped = self._n_skipped if n_skipped is None else n_skipped
+        corpus._cut = self._cut if cut is None else cut
         return corpus
+
+    @property
+    def cut(self) -> Mapping[str, Any]:
+        """How its texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known."""
+        return self._cut
 
     @property
     def n_skipped(self) -> int:
@@ -320,6 +329,7 @@ class Corpus:
 
     def _with(self, counts: Csr, owners: Any, labels: Any) -> Corpus:
         corpus = Corpus(counts, self._vocabulary, owners, labels)
+        corpus._cut = self._cut
         corpus._set_origin(self._origin)
         return corpus
 
@@ -351,7 +361,7 @@ class Corpus:
         counts = sp.csr_matrix(
             (self._counts.data[stays], moved[stays], ends), shape=(self.n_documents, len(kept))
         )
-        corpus = Corpus(counts, kept, self._owners, self._labels)
+        corpus = Corpus(counts, kept, self._owners, self._labels).read_as(cut=self._cut)
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)
@@ -387,10 +397,3 @@ class Corpus:
 
         train, test = split_rows(self, test_size, train_size, seed, by)
         return self.take(train), self.take(test)
-
-
-def _listed(vocabulary: WordList | None, words_are_public: bool) -> tuple[str, ...] | None:
-    """Return the words to count, or None for all of them, which are not public; looked at before a text is read."""
-    if words_are_public:
-        refuse_public(FROM_TEXT, listed=vocabulary is not None)
-    return None if vocabulary is None else load_vocabulary(vocabulary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,12 @@ def read_corpus(
     vocabulary: WordList | None = None,
     owners: PathLike | ArrayLike | None = None,
     labels: PathLike | Sequence[Any] | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
     stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
+    phrases: WordList | None = None,
     delimiter: str | None = None,
     zero_based: bool | None = None,
     encoding: str = "utf-8",
@@ -76,9 +77,10 @@ def read_corpus(
         columns are in this order. Counts: the word of each column.
     owners, labels : path or array-like, optional
         Whose document each row is, and its label, where no field of the file says it; a file has one a line.
-    tokenizer : Tokenizer, optional
-        How a text becomes words; or give its parameters one by one:
-    token_pattern, lowercase, stop_words, ngram_range
+    tokenizer : Tokenizer or callable, optional
+        How a text becomes words: a Tokenizer says all of it; a callable takes one text and returns its words. Or give
+        what else is to be said one by one:
+    token_pattern, lowercase, stop_words, ngram_range, phrases
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
         Character between the columns of CSV; a comma, or a tab for ``.tsv``.
@@ -133,11 +135,12 @@ def _read(
     vocabulary: WordList | None,
     owners: PathLike | ArrayLike | None,
     labels: PathLike | Sequence[Any] | None,
-    tokenizer: Tokenizer | None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None,
     token_pattern: str | None,
     lowercase: bool | None,
     stop_words: Any,
     ngram_range: tuple[int, int] | None,
+    phrases: WordList | None,
     delimiter: str | None,
     zero_based: bool | None,
     encoding: str,
@@ -153,6 +156,7 @@ def _read(
         "lowercase": lowercase,
         "stop_words": stop_words,
         "ngram_range": ngram_range,
+        "phrases": phrases,
     }
     if owners is not None and author is not None:
         raise ParameterError("give author= or owners=, not both.")
@@ -168,18 +172,18 @@ def _read(
         )
     given = {option: values for option, values in by_row.items() if values is not None}
     if row.holds == "text":
-        words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
+        words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, author, label)
         reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty)
         corpus: Corpus = row.load().read(path, reading)
         parts = {"owners": corpus.owners, "labels": corpus.labels}
-        origin, n_skipped = corpus.word_origin, corpus.n_skipped
+        origin, n_skipped, cut = corpus.word_origin, corpus.n_skipped, corpus.cut
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
         origin = _declared(origin, words_are_public, listed is not None)
-        return corpus.with_word_origin(origin).with_skipped(n_skipped)
+        return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
     fields = {"text": text, "author": author, "label": label}
     _refuse(row.name, fields, "use owners= and labels=, one a line")
     _refuse(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")

@@ -15,7 +15,14 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts
 from discreet.errors import CorpusError
 
-__all__ = ["Documents", "check_kind", "count_documents", "is_writable", "leave_out", "pick_words"]
+__all__ = [
+    "Documents",
+    "check_kind",
+    "count_documents",
+    "is_writable",
+    "leave_out",
+    "pick_words",
+]
 
 
 class Documents(NamedTuple):

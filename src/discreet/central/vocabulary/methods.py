@@ -15,11 +15,23 @@ from discreet.central.vocabulary.policy_gaussian import PolicyGaussian
 from discreet.central.vocabulary.sips import Sips
 from discreet.central.vocabulary.units import Choice
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus
+from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
+from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
-__all__ = ["METHODS", "Method", "faults_of_counted", "faults_of_documents", "make_method", "released"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "cut_of",
+    "faults_of_counted",
+    "faults_of_documents",
+    "make_method",
+    "method_of",
+    "released",
+    "tokenizer_of",
+]
 
 _GAUSSIAN = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
 METHODS = {"greedy": Greedy, **_GAUSSIAN}
@@ -28,6 +40,8 @@ _ABOUT_TEXTS: dict[str, Any] = {
     "ngram_range": (1, 1),
     "token_pattern": DEFAULT_TOKEN_PATTERN,
     "lowercase": True,
+    "tokenizer": None,
+    "phrases": None,
 }
 Method = Greedy | WeightedGaussian | PolicyGaussian | Sips
 
@@ -39,6 +53,26 @@ def make_method(
     if name == "greedy":
         return Greedy(epsilon, delta, max_words, privacy_unit, published=published)
     return _GAUSSIAN[name](epsilon, delta, max_words, privacy_unit, coverage_share=SHARE)
+
+
+def method_of(estimator: Any, delta: float) -> Method:
+    """Return the method of an estimator's parameters."""
+    most, published = int(estimator.max_words_per_unit), estimator.threshold == "published"
+    return make_method(
+        estimator.method, float(estimator.epsilon), delta, most, estimator.privacy_unit, published
+    )
+
+
+def tokenizer_of(estimator: Any) -> Tokenizer:
+    """Return how an estimator cuts texts, by its parameters."""
+    return choose_tokenizer(**{name: getattr(estimator, name) for name in WORD_SETTINGS})
+
+
+def cut_of(X: Any, estimator: Any) -> dict[str, Any]:
+    """Return what a release says of how texts were cut: these by an estimator, or those of a corpus, if it knows."""
+    if isinstance(X, Corpus | ShardedCorpus):
+        return dict(carried(X, "cut") or {})
+    return tokenizer_of(estimator).settings()
 
 
 def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:

@@ -34,7 +34,7 @@ from discreet.central.vocabulary.sharded_words import transform_for_now, words_i
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import rank_words, secret_order
 from discreet.central.word_counts import WordCounts
-from discreet.corpus import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.corpus import DEFAULT_TOKEN_PATTERN
 from discreet.corpus.files import PathLike
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import restrict_shards
@@ -77,8 +77,10 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         Say that ``vocabulary`` was not made from these texts. Without this it is refused.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
-    ngram_range, stop_words, token_pattern, lowercase
+    ngram_range, stop_words, token_pattern, lowercase, phrases
         As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
+    tokenizer : Tokenizer or callable on one text, optional
+        A Tokenizer in place of these five; a callable returns the words of a text, and must look at no other.
     threshold : {"corrected", "published"}, default "corrected"
         For ``method="greedy"``. ``"published"`` reproduces Carvalho et al. 2022, threshold and order of
         ties, and is too low for units with several words that nobody else has: the delta booked is the one
@@ -163,6 +165,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         stop_words: Any = None,
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
+        tokenizer: Any = None,
+        phrases: Any = None,
         threshold: str = "corrected",
         max_words: int | None = None,
         random_state: int | None = None,
@@ -182,6 +186,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         self.stop_words = stop_words
         self.token_pattern = token_pattern
         self.lowercase = lowercase
+        self.tokenizer = tokenizer
+        self.phrases = phrases
         self.threshold = threshold
         self.max_words = max_words
         self.ledger = ledger
@@ -229,7 +235,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             A ``csr_matrix`` that carries the vocabulary, and the owners where known.
         """
         check_is_fitted(self, "vocabulary_")
-        read = count_documents(X, self._tokenizer(), owners, self._words(), callback=self.callback)
+        read = count_documents(X, methods.tokenizer_of(self), owners, self._words(), callback=self.callback)
         return self._carry(read.counts, read, self.word_origin_.after(choices_of(X)))
 
     def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
@@ -266,7 +272,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return None if self.vocabulary is not None else self._plan().event
 
     def _plan(self) -> Plan:
-        method = self._method(float(self._delta()))
+        method = methods.method_of(self, float(self._delta()))
         return Plan(method.event(), method)
 
     def _promised(self, plan: Plan) -> tuple[float, float]:
@@ -296,7 +302,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
                     " if it was not made from these texts, or leave it out and let words be chosen privately.",
                 )
             )
-        return [*faults, *collect(self._tokenizer)]
+        return [*faults, *collect(lambda: methods.tokenizer_of(self))]
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         if self.vocabulary is not None:
@@ -335,7 +341,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
             texts: Any = units
         else:
             published, told = self.threshold == "published", self.callback
-            read = count_documents(X, self._tokenizer(), owners, in_text_order=published, callback=told)
+            cut = methods.tokenizer_of(self)
+            read = count_documents(X, cut, owners, in_text_order=published, callback=told)
             authors = read.owners if self.privacy_unit == "author" else None
             found, order, texts = read.words, secret_order(read.words, key), (read.counts, authors)
             n_threads = count_threads(self.n_jobs)
@@ -377,19 +384,10 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         more: dict[str, Any] = {"owners": read.owners, "index": read.index}
         return WordCounts(counts, self._words(), word_weights=self.word_weights_, word_origin=origin, **more)
 
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer(self.token_pattern, self.lowercase, self.stop_words, self.ngram_range)
-
     def _delta(self) -> float:
         if self.delta is not None:
             return self.delta
         return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
-
-    def _method(self, delta: float) -> methods.Method:
-        published, most = self.threshold == "published", int(self.max_words_per_unit)
-        return methods.make_method(
-            self.method, float(self.epsilon), delta, most, self.privacy_unit, published
-        )
 
 
 def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, owners: Any) -> Any:

@@ -17,7 +17,16 @@ __all__ = ["audit"]
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
 
-_OF_TEXTS = ("encoding", "delimiter", "skip_empty", "token_pattern", "stop_words", "languages")
+_OF_TEXTS = (
+    "encoding",
+    "delimiter",
+    "skip_empty",
+    "token_pattern",
+    "stop_words",
+    "languages",
+    "ngrams",
+    "phrases",
+)
 _DEFAULTS: dict[str, Any] = {
     "corpus": None,
     "trainer": "private",

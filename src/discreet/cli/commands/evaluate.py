@@ -19,7 +19,7 @@ from discreet.cli.options import (
     Threads,
     WordVectorFile,
 )
-from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
+from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError, PrivacyError, ReleaseError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PRIVATE = (
 )
 
 
-@reads_texts()
+@reads_texts(*NEW_WORDS)
 def evaluate(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="Held-out documents: none that the model was trained on.")],
@@ -198,9 +198,7 @@ def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "
         words = options.pop("vocabulary")
         if words is not None:
             raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
-        if how.token_pattern is None:  # by default as in training
-            how = replace(how, token_pattern=release.configuration.get("token_pattern"))
-    documents, _ = load(path, known, **how.options(known), **options)
+    documents, _ = load(path, known, **how.options(known, release=release), **options)
     if documents.vocabulary == column_words(documents.n_words):
         raise CorpusError(
             f"{path} does not say which word each column is; give --vocabulary, one word a line."

@@ -241,8 +241,6 @@ def fit(
     forecast = forecast_told(release)
     if forecast is not None:
         say.print(forecast, markup=False)
-    if how.token_pattern is not None:  # `transform` must take new texts apart in the same way
-        release = release.with_settings(token_pattern=how.token_pattern)
     release = with_details(
         release,
         title=title,

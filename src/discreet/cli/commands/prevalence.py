@@ -19,19 +19,15 @@ from discreet.cli.groups import (
 )
 from discreet.cli.options import (
     Author,
-    Delimiter,
     Delta,
-    Encoding,
-    FileFormat,
     Force,
     Model,
     Quiet,
     Seed,
-    SkipEmpty,
-    Text,
     Threads,
     check_output_file,
 )
+from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
@@ -44,6 +40,7 @@ _MOST_SHOWN = 12
 _NOTHING = "noise and chance may explain all of them"
 
 
+@reads_texts(*NEW_WORDS)
 def prevalence(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="File that holds the private documents.")],
@@ -62,13 +59,8 @@ def prevalence(
         float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
     ] = 0.25,
     delta: Delta = 1e-6,
-    text: Text = None,
     author: Author = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    skip_empty: SkipEmpty = False,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    how: TextOptions = NOTHING_SAID,
     ledger: Annotated[
         Path | None, typer.Option(help="File that keeps the budget; the one the topics were booked on, say.")
     ] = None,
@@ -91,7 +83,7 @@ def prevalence(
     from discreet.cli.display import console, progress
     from discreet.cli.shards import open_shards
     from discreet.cli.small_releases import check_release_file, save_with_card
-    from discreet.corpus import find_format, read_corpus
+    from discreet.corpus import read_corpus
     from discreet.privacy import Ledger
     from discreet.release import Release
 
@@ -99,17 +91,11 @@ def prevalence(
     for option, path, suffix in (("--report", report, ".html"), ("--table", table, ".csv")):
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
-    known = file_format or find_format(corpus)
+    known = how.format_of(corpus)
     check_field(corpus, known, by)
     release = Release.load(model)
-    options: dict[str, Any] = {
-        "text": text,
-        "author": author,
-        "encoding": encoding,
-        "delimiter": delimiter,
-        "skip_empty": skip_empty or None,
-        "token_pattern": token_pattern,
-    }
+    options = how.options(known, stop_words=None, release=release)
+    options |= {} if author is None else {"author": author}
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = author is not None if documents is None else documents.owners is not None
     unit = "author" if owned else "document"
@@ -133,15 +119,13 @@ def prevalence(
     say = console(quiet=quiet)
     source = "the shards' owners" if author is None else f"field {author!r}"
     say.print(_promise(release, source if owned else None, book), markup=False)
-    options["token_pattern"] = token_pattern or release.configuration.get("token_pattern")
-    given = {name: value for name, value in options.items() if value is not None}
     with (
         engine_for(workers, scheduler, tls, sharded=known == "shards") as engine,
         progress(quiet=quiet) as callback,
     ):
         if documents is None:
             documents = read_corpus(
-                corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **given
+                corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **options
             )
         shares.set_params(callback=callback, engine=engine)
         check_labels(shares, documents, None if known == "shards" else documents.labels)  # costs no budget

@@ -4,9 +4,9 @@ Every line that is printed says that it is private. The documents are read twice
 held. No file is written, no budget spent and no ledger asked: this is no release.
 """
 
+import itertools
 import shutil
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from discreet.cli.commands.transform import read_for
-from discreet.cli.options import Delimiter, Encoding, FileFormat, Model, Text, Threads
+from discreet.cli.options import Model, Threads
+from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ReleaseError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = ["read"]
 _MARK = "PRIVATE | "
 
 
+@reads_texts(*NEW_WORDS, "skip_empty")
 def read(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="File or folder that holds the private documents.")],
@@ -34,11 +36,7 @@ def read(
         int, typer.Option(min=1, help="Leave out documents with fewer words of the model.")
     ] = 10,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of each document.")] = 1500,
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
+    how: TextOptions = NOTHING_SAID,
     threads: Threads = -1,
 ) -> None:
     """Print the documents in which a topic is strongest. Local only: this is private text, marked in every line.
@@ -46,24 +44,25 @@ def read(
     No promise covers what is shown. Whoever names a topic or drops words after reading here has used the texts: the
     release's promise does not cover that choice.
     """
-    from discreet.corpus import TEXT_FORMATS, find_format
+    from discreet.corpus import TEXT_FORMATS
     from discreet.release import Release
 
     release = Release.load(model)
     n_topics = len(release.topic_word)
     if topic >= n_topics:
         raise ReleaseError(f"--topic must be from 0 to {n_topics - 1}, but is {topic}.")
-    if (file_format or find_format(corpus)) not in TEXT_FORMATS:
+    known = how.format_of(corpus)
+    if known not in TEXT_FORMATS:
         raise CorpusError(
             "this file holds counts, no texts that could be read; name the file of texts: --corpus."
         )
-    how: dict[str, Any] = {"text": text, "encoding": encoding, "delimiter": delimiter}
-    found = read_for(release, corpus, file_format, token_pattern=token_pattern, **how)
+    options = how.options(known, stop_words=None, release=release)
+    found = read_for(release, corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()
     shares = release.transform(found.counts, n_jobs=threads)[:, topic]
     order = np.argsort(-shares, kind="stable")
     chosen: list[int] = order[lengths[order] >= least_words][:documents].tolist()
-    texts = _texts(release, corpus, file_format, chosen, len(shares), characters, token_pattern, how)
+    texts = _texts(release, corpus, known, chosen, len(shares), characters, options)
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
@@ -88,33 +87,26 @@ def _say(text: str = "") -> None:
 def _texts(
     release: "Release",
     corpus: Path,
-    file_format: str | None,
+    known: str,
     chosen: list[int],
     n_documents: int,
     characters: int,
-    token_pattern: str | None,
-    how: dict[str, Any],
+    options: dict[str, Any],
 ) -> dict[int, str]:
     """Read the documents again, and keep the first characters of those that are to be shown."""
     from discreet.corpus import Tokenizer
 
     kept: dict[int, str] = {}
-    wanted = set(chosen)
+    wanted, seen = set(chosen), itertools.count()
 
-    class Keeping(Tokenizer):
-        """Sees every text, in the order of the documents."""
+    def keep(text: str) -> list[str]:
+        """See every text, in the order of the documents, and count none of its words."""
+        number = next(seen)
+        if number in wanted:
+            kept[number] = text if len(text) <= characters else text[:characters] + " \u2026"
+        return []
 
-        seen = 0
-
-        def split(self, text: str) -> Iterable[str]:
-            if self.seen in wanted:
-                kept[self.seen] = text if len(text) <= characters else text[:characters] + " \u2026"
-            self.seen += 1
-            return super().split(text)
-
-    pattern: Any = token_pattern or release.configuration.get("token_pattern")
-    keeping = Keeping() if pattern is None else Keeping(pattern)
-    read_for(release, corpus, file_format, tokenizer=keeping, **how)
-    if keeping.seen != n_documents:
+    read_for(release, corpus, known, **(options | {"tokenizer": Tokenizer(tokenizer=keep, lowercase=False)}))
+    if next(seen) != n_documents:
         raise CorpusError("the file was changed while it was read; try again.")
     return kept

@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 from discreet._files import write_file
 from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.options import (
-    Delimiter,
-    Encoding,
-    FileFormat,
     Force,
     Model,
     Quiet,
-    SkipEmpty,
-    Text,
     Threads,
     check_output_file,
 )
+from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
@@ -34,19 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["read_for", "transform"]
 
 
+@reads_texts(*NEW_WORDS)
 def transform(
     model: Model,
     corpus: Annotated[Path, typer.Argument(help="File or folder that holds the new documents.")],
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    skip_empty: SkipEmpty = False,
+    how: TextOptions = NOTHING_SAID,
     identifier: Annotated[
         str | None, typer.Option("--id", help="Field that names each document; stands in the output, too.")
     ] = None,
-    token_pattern: Annotated[str | None, typer.Option(help="Regular expression of one token.")] = None,
     threads: Threads = -1,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -62,7 +54,6 @@ def transform(
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
     from discreet.cli.shards import open_shards
-    from discreet.corpus import find_format
     from discreet.release import Release
 
     check_output_file(out, (".parquet", ".csv", ".jsonl"), force=force)
@@ -70,15 +61,8 @@ def transform(
     taken = ["document", *(f"topic_{topic}" for topic in range(len(release.topic_word)))]
     if identifier in taken:
         raise ParameterError(f"--id {identifier} is what a column of the output is called; rename the field.")
-    known = file_format or find_format(corpus)
-    options: dict[str, Any] = {
-        "text": text,
-        "encoding": encoding,
-        "token_pattern": token_pattern,
-        "delimiter": delimiter,
-        "skip_empty": skip_empty or None,
-        "label": identifier,
-    }
+    known = how.format_of(corpus)
+    options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": identifier}
     say = console(quiet=quiet)
     with engine_for(workers, scheduler, tls, sharded=known == "shards") as engine:
         if known == "shards":
@@ -98,15 +82,11 @@ def read_for(
     release: "Release",
     corpus: Path,
     file_format: str | None,
-    *,
-    token_pattern: str | None = None,
     **options: Any,
 ) -> "Corpus":
-    """Read documents with the words of a release, taken apart as in training unless something else is said."""
+    """Read documents with the words of a release."""
     from discreet.corpus import read_corpus
 
-    if "tokenizer" not in options:
-        options["token_pattern"] = token_pattern or release.configuration.get("token_pattern")
     options["vocabulary"] = release.vocabulary
     return read_corpus(
         corpus, file_format, **{key: value for key, value in options.items() if value is not None}

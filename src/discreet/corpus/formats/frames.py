@@ -1,6 +1,6 @@
 """Data frames of pandas, polars, pyarrow and whatever else narwhals knows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from discreet._progress import Callback
@@ -22,11 +22,12 @@ def from_frame(
     author: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
     stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
+    phrases: WordList | None = None,
     skip_empty: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
@@ -38,7 +39,7 @@ def from_frame(
         Eager or lazy; of a lazy one only the columns named are computed.
     text, author, label : str
         Names of columns; see :func:`read_corpus`.
-    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, skip_empty, callback
+    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, phrases, skip_empty, callback
         See :func:`read_corpus`.
 
     Returns
@@ -57,7 +58,14 @@ def from_frame(
 
     known: Any = nw.from_native(frame)
     public = None if vocabulary is None else load_vocabulary(vocabulary)
-    words = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
+    words = choose_tokenizer(
+        tokenizer,
+        token_pattern=token_pattern,
+        lowercase=lowercase,
+        stop_words=stop_words,
+        ngram_range=ngram_range,
+        phrases=phrases,
+    )
     reading = Reading(Fields(text, author, label), words, public, "utf-8", None, callback, skip_empty)
     choose_fields(reading, known.collect_schema().names(), "the frame")
     wanted = list(dict.fromkeys(field for field in reading.fields if field is not None))

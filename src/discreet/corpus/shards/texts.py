@@ -1,7 +1,7 @@
 """From files of raw text to shards, without ever holding the corpus: what is kept in memory is the list of words."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,11 +50,12 @@ def read_into_shards(
     author: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
     stop_words: Any = None,
     ngram_range: tuple[int, int] | None = None,
+    phrases: WordList | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
     skip_empty: bool = False,
@@ -73,6 +74,7 @@ def read_into_shards(
         A format of raw text, as for :func:`read_corpus`.
     shard_documents : int, default 100000
     text, author, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
+    phrases
         As for :func:`read_corpus`; labels become texts.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
@@ -109,7 +111,14 @@ def read_into_shards(
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
-    tokenizer = choose_tokenizer(tokenizer, token_pattern, lowercase, stop_words, ngram_range)
+    cut = choose_tokenizer(
+        tokenizer,
+        token_pattern=token_pattern,
+        lowercase=lowercase,
+        stop_words=stop_words,
+        ngram_range=ngram_range,
+        phrases=phrases,
+    )
     reader = reader_of(names.pop()).load()
     new = NewFolder(folder)
     with new.filling():
@@ -117,9 +126,7 @@ def read_into_shards(
         sink = _SpillingSink(spill)
         for path in files:
             fields = Fields(text, author, label)
-            reader.read(
-                path, Reading(fields, tokenizer, listed, encoding, delimiter, callback, skip_empty, sink)
-            )
+            reader.read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
         assert sink.counter is not None  # a file without documents was refused
         words, columns = (listed, None) if listed is not None else sink.counter.columns()
         if not words:

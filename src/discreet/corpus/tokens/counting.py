@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
+from discreet.corpus.tokens.own_tokens import check_tokens
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.errors import CorpusError
 
-__all__ = ["RowChunks", "TextCounter", "check_tokens", "count_texts", "count_tokens"]
+__all__ = ["RowChunks", "TextCounter", "count_texts", "count_tokens"]
 
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
@@ -64,7 +65,7 @@ class TextCounter:
     vocabulary : tuple of str or None
         Public words: others are not counted, and columns are in this order. None: every word met.
     split_already : bool, default False
-        Whether documents come as tokens: then of the tokenizer only stop words and n-grams are used.
+        Whether documents come as tokens: then of the tokenizer only phrases, stop words and n-grams are used.
     """
 
     def __init__(
@@ -94,10 +95,7 @@ class TextCounter:
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
         """Count one document that was split into tokens already."""
-        if not self._single:
-            stop_words = self._tokenizer.stop_words
-            tokens = list(self._tokenizer.runs([token for token in tokens if token not in stop_words]))
-        self._count(tokens)
+        self._count(self._tokenizer.of_words(tokens))
 
     def _count(self, words: Iterable[str]) -> None:
         before = len(self._tokens)
@@ -185,16 +183,3 @@ def count_tokens(
             raise CorpusError(f"document {number}: {tokens}.")
         counter.add_tokens(tokens)
     return counter.finish()
-
-
-def check_tokens(document: Any) -> list[str] | str:
-    """Return the tokens of a document as a list, or say what is wrong with them; never shows one."""
-    if isinstance(document, str | bytes) or not isinstance(document, Iterable):
-        return f"expected a list of tokens, found {type(document).__name__}"
-    tokens: list[Any] = list(document)
-    for place, token in enumerate(tokens):
-        if not isinstance(token, str):
-            return f"token {place} is no text but {type(token).__name__}"
-        if not token or len(f"{token}.".splitlines()) != 1:
-            return f"token {place} is empty or holds a line break"
-    return tokens

@@ -8,7 +8,6 @@ texts are in is said by whoever calls, never found from the texts.
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,10 +35,6 @@ class StopWords(NamedTuple):
 
     words: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
-
-    def digest(self) -> str:
-        """Return a digest of the words."""
-        return sha256("\n".join(sorted(self.words)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def english_stop_words() -> frozenset[str]:

@@ -1,11 +1,24 @@
 r"""From one text to its tokens, with no look at any other text.
 
-A token is a match of ``token_pattern`` in the lower-cased text that is not a stop word; with ``ngram_range``,
-runs of consecutive tokens joined by a space. Every step looks at one document and at public configuration,
-so tokenising changes nothing about who influences what. Whatever looks at frequencies in the corpus
-(``max_df``, ``min_df``, the most frequent words) is a statistic of private data and is not done here.
+A token is a match of ``token_pattern`` in the lower-cased text, or what a callable of one's own returns for it; words
+of a public phrase are joined, stop words are left out; with ``ngram_range``, runs of consecutive tokens joined by a
+space count. Whatever looks at frequencies in the corpus (``max_df``, ``min_df``, the most frequent words, phrases
+found by how often words meet) is a statistic of private data and is not done here.
 
 The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters.
+
+What this means for the promise
+-------------------------------
+*Claim*: two corpora that differ in one document have the same counts in all other rows. *Proof*: each row is a
+function of its own text and of public settings alone; no n-gram reaches into the next document, whoever wrote it,
+because runs are made before documents are joined. So units of the counts are units of the texts, and what bounds a
+unit bounds it in columns, whatever they are: with ``ngram_range=(1, 2)`` a text of m tokens holds up to 2m - 1 of them,
+of which :class:`~discreet.PrivateCountVectorizer` lets ``max_words_per_unit`` distinct ones count, and training bounds
+the row, however long it is. The sensitivity is the same; each word has a smaller share of it.
+
+A callable (``tokenizer``) keeps to this only if it, too, looks at nothing but the text that it is given: no word list
+made from the corpus, no state that one text leaves for the next. Nobody can check that from outside; it is its
+owner's word.
 
 How it is fast
 --------------
@@ -17,13 +30,17 @@ faster than a regular expression. Other patterns and other texts take the regula
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 
+from discreet._validate import shown
+from discreet.corpus.tokens.own_tokens import OwnTokens
+from discreet.corpus.tokens.phrases import Phrases
 from discreet.corpus.tokens.stop_words import collect_stop_words, language_names
 from discreet.errors import Parameter, ParameterError
 
-__all__ = ["DEFAULT_TOKEN_PATTERN", "Tokenizer", "choose_tokenizer"]
+__all__ = ["DEFAULT_TOKEN_PATTERN", "WORD_SETTINGS", "Tokenizer", "choose_tokenizer"]
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -34,7 +51,13 @@ _RUN = re.compile(
     r"(?:(?P<plus>\+)|(?P<twice>(?P=unit)\+)|\{(?P<least>[1-9]\d*),\})(?(edge)\\b)"
 )
 _LONG_TEXT = 1 << 20
+_LONGEST_RUN = 20
+_DEFAULTS = {"token_pattern": DEFAULT_TOKEN_PATTERN, "lowercase": True, "ngram_range": (1, 1)}
 _MOST_SHORT_RUNS = 20_000
+
+
+#: What a call that reads texts may say of how they are cut, besides all of it by a Tokenizer.
+WORD_SETTINGS = ("tokenizer", "token_pattern", "lowercase", "stop_words", "ngram_range", "phrases")
 
 
 class Tokenizer:
@@ -54,6 +77,14 @@ class Tokenizer:
         ``lowercase`` is set.
     ngram_range : tuple of two int, default (1, 1)
         Shortest and longest run of tokens to count; (1, 2) counts words and pairs.
+    tokenizer : callable, optional
+        Takes one text (in lower case, unless ``lowercase=False``) and returns its words as a list of str: lemmas of
+        spaCy, ``jieba.lcut``. In place of ``token_pattern``; blank words are left out. **It must look at that one text
+        alone**, and return the same for the same text: whatever it learns from others voids the promise, and nothing
+        here can check it. A release names it; give the same one for new texts.
+    phrases : path or iterable of str, optional
+        Public phrases, one a line in a file: each counts as one word, "heart attack" as ``heart_attack``, the longest
+        where several begin. They may hold stop words.
     languages : str or iterable of str, optional
         What languages the texts are in, as everybody may know: names or codes of two letters. Never found from the
         texts.
@@ -76,8 +107,12 @@ class Tokenizer:
         stop_words: Any = None,
         ngram_range: tuple[int, int] = (1, 1),
         *,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        phrases: Any = None,
         languages: str | Iterable[str] | None = None,
     ) -> None:
+        if tokenizer is not None and token_pattern != DEFAULT_TOKEN_PATTERN:
+            raise ParameterError("give tokenizer= or token_pattern=, not both: each says what a word is.")
         self.token_pattern = token_pattern
         self.lowercase = bool(lowercase)
         self.ngram_range = _check_range(ngram_range)
@@ -91,8 +126,11 @@ class Tokenizer:
         self._pattern = _compile(token_pattern)
         run = None if self._pattern.groups else _one_class_run(token_pattern, self.lowercase)
         self._blanks, shorter = run if run is not None else (None, frozenset[str]())
+        self._short = shorter | {""}
         #: Tokens of ``split`` that do not count: stop words, and runs too short for the pattern.
-        self.ignored: frozenset[str] = self.stop_words | shorter | {""}
+        self.ignored: frozenset[str] = self.stop_words | self._short
+        self._own = None if tokenizer is None else OwnTokens(tokenizer)
+        self._phrases = None if phrases is None else Phrases(phrases, self._kept_words)
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of one text, in order."""
@@ -101,8 +139,41 @@ class Tokenizer:
     def __repr__(self) -> str:
         return (
             f"Tokenizer(token_pattern={self.token_pattern!r}, lowercase={self.lowercase}, "
-            f"stop_words=<{len(self.stop_words)} words>, ngram_range={self.ngram_range})"
+            f"stop_words=<{len(self.stop_words)} words>, ngram_range={self.ngram_range}{self._more()})"
         )
+
+    def _more(self) -> str:
+        own = "" if self._own is None else f", tokenizer={self._own.name}"
+        return own if self._phrases is None else f"{own}, phrases=<{self._phrases.n_phrases} phrases>"
+
+    @property
+    def is_of_texts(self) -> bool:
+        """Whether something was said of how a text is cut, which means nothing where documents are lists of words."""
+        return self._own is not None or self.token_pattern != DEFAULT_TOKEN_PATTERN or not self.lowercase
+
+    def settings(self) -> dict[str, str | int | bool]:
+        """Return what a release says of how its texts were cut: what is not as by default, and digests of lists."""
+        told: dict[str, str | int | bool] = {}
+        if self._own is not None:
+            told["tokenizer"] = self._own.name
+        if self.token_pattern != DEFAULT_TOKEN_PATTERN:
+            told["token_pattern"] = self.token_pattern
+        if not self.lowercase:
+            told["lowercase"] = False
+        if self.languages:
+            told["languages"] = ", ".join(self.languages)
+        if self.stop_words:
+            told["stop_words"] = ", ".join(self.stop_word_lists)
+        if self._phrases is not None:
+            told |= {"phrases": self._phrases.n_phrases, "phrases_digest": self._phrases.digest()}
+        if self.ngram_range != (1, 1):
+            told["ngram_range"] = "{},{}".format(*self.ngram_range)
+            told["stop_words_digest"] = self.stop_word_digest()
+        return told
+
+    def stop_word_digest(self) -> str:
+        """Return a digest of the stop words, on which runs of tokens depend."""
+        return sha256("\n".join(sorted(self.stop_words)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def tokens(self, text: str) -> Iterator[str]:
         """Yield the tokens of one text, n-grams included; of a very long text without holding all of them."""
@@ -121,8 +192,23 @@ class Tokenizer:
         )
         return itertools.chain.from_iterable(runs) if longest > 1 else iter(held)
 
+    def of_words(self, words: Sequence[str]) -> Iterable[str]:
+        """Return what is counted of a document that was cut into words before; stop words are still among it or not."""
+        joined = words if self._phrases is None else self._phrases.join(words)
+        if self.ngram_range == (1, 1):
+            return joined
+        return self.runs([word for word in joined if word not in self.stop_words])
+
     def split(self, text: str) -> Iterable[str]:
-        """Return the single words of one text, those in ``ignored`` still among them."""
+        """Return the single words of one text, those in ``ignored`` still among them; phrases are joined."""
+        return self._words(text) if self._phrases is None else self._phrases.join(self._kept_words(text))
+
+    def _kept_words(self, text: str) -> list[str]:
+        return [word for word in self._words(text) if word not in self._short]
+
+    def _words(self, text: str) -> Iterable[str]:
+        if self._own is not None:
+            return self._own(text.lower() if self.lowercase else text)
         if len(text) > _LONG_TEXT:  # a list of all its words would take some 60 bytes a word
             return self._stream(text)
         if self._blanks is not None and text.isascii():
@@ -144,25 +230,31 @@ class Tokenizer:
                 yield " ".join(held[-n:])
 
 
-def choose_tokenizer(
-    tokenizer: Tokenizer | None,
-    token_pattern: str | None,
-    lowercase: bool | None,
-    stop_words: Any,
-    ngram_range: tuple[int, int] | None,
-) -> Tokenizer:
-    """Return the tokenizer given, or one made of the parameters that are not None."""
-    options: dict[str, Any] = {
-        "token_pattern": token_pattern,
-        "lowercase": lowercase,
-        "stop_words": stop_words,
-        "ngram_range": ngram_range,
+def choose_tokenizer(tokenizer: Any = None, **options: Any) -> Tokenizer:
+    """Return the tokenizer given, or one made of a callable and of what was said beside it.
+
+    Parameters
+    ----------
+    tokenizer : Tokenizer, callable or None
+    **options
+        Of :class:`Tokenizer`; None, or its default, says nothing.
+
+    Raises
+    ------
+    ParameterError
+        Where a Tokenizer was given, which says all, and something else beside it.
+    """
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and not (name in _DEFAULTS and value == _DEFAULTS[name])
     }
-    given = {name: value for name, value in options.items() if value is not None}
-    if tokenizer is None:
-        return Tokenizer(**given)
+    if not isinstance(tokenizer, Tokenizer):
+        return Tokenizer(tokenizer=tokenizer, **given)
+    if isinstance(given.get("stop_words"), str) and given["stop_words"] == "auto":
+        del given["stop_words"]
     if given:
-        raise ParameterError(f"give tokenizer= or {', '.join(given)}=, not both.")
+        raise ParameterError(f"give tokenizer= or {', '.join(given)}=, not both: a Tokenizer says all of it.")
     return tokenizer
 
 
@@ -188,10 +280,10 @@ def _check_range(ngram_range: Any) -> tuple[int, int]:
         shortest, longest = (int(n) for n in ngram_range)
     except (TypeError, ValueError):
         shortest, longest = 0, 0
-    if not 1 <= shortest <= longest:
+    if not 1 <= shortest <= longest <= _LONGEST_RUN:
         raise ParameterError(
             Parameter("ngram_range"),
-            f" must be (shortest, longest) with 1 <= shortest <= longest, got {ngram_range}.",
+            f" must be (shortest, longest) with 1 <= shortest <= longest <= {_LONGEST_RUN}, got {shown(ngram_range)}.",
         )
     return shortest, longest
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from discreet._word_order import carried, column_words
 from discreet.corpus.words.column_choice import ColumnChoice, joined
-from discreet.corpus.words.vocabulary import check_words
+from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
 from discreet.errors import CorpusError, DiscreetError, PrivacyError, Proposal
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "carried",
     "faults_of_words",
     "given_words",
+    "listed_words",
     "refuse_chosen_columns",
     "refuse_public",
 ]
@@ -354,3 +355,10 @@ def _carried_words(X: Any) -> tuple[tuple[str, ...] | None, WordOrigin]:
 def _digest(words: Sequence[str]) -> str:
     # As JSON, because a word may hold whatever words could be joined by.
     return sha256(json.dumps(list(words)).encode()).hexdigest()
+
+
+def listed_words(vocabulary: WordList | None, words_are_public: bool) -> tuple[str, ...] | None:
+    """Return the words to count, or None for all of them, which are not public; looked at before a text is read."""
+    if words_are_public:
+        refuse_public(FROM_TEXT, listed=vocabulary is not None)
+    return None if vocabulary is None else load_vocabulary(vocabulary)

@@ -15,8 +15,9 @@ from discreet._progress import Callback, tell
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import Problems, first_few
 from discreet.corpus.owners import owner_key, why_nobody
-from discreet.corpus.tokens.counting import TextCounter, check_tokens
-from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
+from discreet.corpus.tokens.counting import TextCounter
+from discreet.corpus.tokens.own_tokens import check_tokens
+from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.corpus.words.origin import FROM_TEXT
 from discreet.errors import CorpusError, Proposal
 
@@ -186,7 +187,7 @@ def gather(
         labels if fields.label is not None else None,
     )
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
-    return corpus.with_skipped(n_skipped)
+    return corpus.read_as(n_skipped=n_skipped, cut=reading.tokenizer.settings())
 
 
 def _written(labels: list[int | str], fields: Fields) -> list[str] | None:
@@ -215,8 +216,8 @@ class _Documents:
             return f"field {field!r}: {tokens}"
         if self._made is None:
             words = self._reading.tokenizer
-            if listed and (words.token_pattern != DEFAULT_TOKEN_PATTERN or not words.lowercase):
-                return f"field {field!r} holds tokens: leave out token_pattern= and lowercase="
+            if listed and words.is_of_texts:
+                return f"field {field!r} holds tokens: leave out tokenizer=, token_pattern= and lowercase="
             self._made = TextCounter(words, self._reading.vocabulary, split_already=listed)
         if listed != self._made.split_already:
             kinds = ("text", "a list of tokens")

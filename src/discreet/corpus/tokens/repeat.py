@@ -1,0 +1,87 @@
+"""Cutting new texts as those of a release were cut: from what its settings say, and what they cannot hold.
+
+A release names the pattern, the languages and the range of n-grams, which is enough to do it again. It holds no
+callable, no list of phrases and no list of stop words of one's own: of these it has the name or a digest, and asks
+for the same.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.corpus.tokens.stop_words import LANGUAGES
+from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.errors import Parameter, ParameterError
+
+__all__ = ["tokenizer_like"]
+
+_LISTED = re.compile(r"([a-z ]+) \(\d+\)")
+
+
+def tokenizer_like(
+    settings: Mapping[str, Any],
+    *,
+    tokenizer: Any = None,
+    token_pattern: str | None = None,
+    stop_words: Any = None,
+    phrases: Any = None,
+) -> Tokenizer:
+    """Return a tokenizer that cuts texts as those of a release were cut.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``release.configuration``.
+    tokenizer, stop_words, phrases
+        The same callable and lists again, where a release only names them. Stop words matter for n-grams alone: a word
+        that was left out is no word of the release.
+    token_pattern : str, optional
+        Another pattern than that of the release, or one in place of its callable.
+
+    Returns
+    -------
+    Tokenizer
+
+    Raises
+    ------
+    ParameterError
+        Where something is missing that a release cannot hold, or is not the same.
+    """
+    named, counted = settings.get("tokenizer"), settings.get("phrases")
+    runs = settings.get("ngram_range")
+    if named is not None and tokenizer is None and token_pattern is None:
+        raise ParameterError(
+            f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "
+            "Python: read_corpus(..., tokenizer=tokenizer_like(release.configuration, tokenizer=...)).",
+        )
+    pattern = token_pattern or (settings.get("token_pattern") if tokenizer is None else None)
+    words = stop_words
+    if runs is not None and words is None and settings.get("stop_words") is not None:
+        lists = [name.strip(", ") for name in _LISTED.findall(str(settings["stop_words"]))]
+        words = ",".join(lists) if all(name in LANGUAGES.values() for name in lists) else None
+    options: dict[str, Any] = {"tokenizer": tokenizer, "stop_words": words, "phrases": phrases}
+    if pattern is not None:
+        options["token_pattern"] = pattern
+    if runs is not None:
+        shortest, _, longest = str(runs).partition(",")
+        options["ngram_range"] = (shortest, longest)
+    made = Tokenizer(lowercase=settings.get("lowercase", True), **options)
+    now = made.settings()
+    if named is not None and tokenizer is not None and now["tokenizer"] != named:
+        raise ParameterError(
+            Parameter("tokenizer"),
+            f" is {now['tokenizer']}, but the texts of this release were cut by {named}.",
+        )
+    if now.get("phrases_digest") != settings.get("phrases_digest"):
+        raise ParameterError(
+            Parameter("phrases"),
+            f" must be the {counted or 0} phrases that count as one word in this release; give the same list, or none "
+            "where it has none.",
+        )
+    if runs is not None and now["stop_words_digest"] != settings.get("stop_words_digest"):
+        raise ParameterError(
+            Parameter("stop_words"),
+            f" must be those of this release, {settings.get('stop_words', 'none')}: its runs of words depend on "
+            "them; give the same lists.",
+        )
+    return made
