@@ -1,6 +1,7 @@
 """Sums of sparse rows: the same integers as row by row, for any number of threads, and each row bounded by itself."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -48,6 +49,34 @@ def test_one_row_moves_the_sum_by_no_more_than_the_sensitivity(seed, norm, norma
     )
     length = int((moved**2).sum()) if norm == "l2" else int(np.abs(moved).sum())
     assert length <= bound.sensitivity ** (2 if norm == "l2" else 1)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["l2", "l1"]), st.booleans())
+def test_owners_are_bounded_for_all_their_rows_together(seed, norm, normalise):
+    bound, rows = Bound(norm, bits=10, privacy_unit="author"), matrix(seed)
+    owners = np.random.default_rng(seed).choice(["ann", "bob", "eve"], 60)
+    of_each = {name: np.zeros(30) for name in dict.fromkeys(owners.tolist())}
+    for name, row in zip(owners.tolist(), rows.toarray(), strict=True):
+        of_each[name] = of_each[name] + row
+    whole = sum_rows(rows, bound, owners=owners, normalise=normalise).values
+    assert np.array_equal(whole, bound.sum(of_each.values(), normalise=normalise).values)
+    without = sum_rows(rows[owners != "eve"], bound, owners=owners[owners != "eve"], normalise=normalise)
+    moved = whole - without.values
+    length = int((moved**2).sum()) if norm == "l2" else int(np.abs(moved).sum())
+    assert length <= bound.sensitivity ** (2 if norm == "l2" else 1)
+
+
+def test_owners_may_be_of_any_kind_but_none_may_be_missing():
+    bound = Bound("l1", bits=4, privacy_unit="author")
+    assert sum_rows(np.eye(3), bound, owners=[1, "1", 1]).values.tolist() == [8, 16, 8]  # 1 is not "1"
+    of_frame = pd.Series([7, 8, 7], index=[2, 1, 0])
+    assert sum_rows(np.eye(3), bound, owners=of_frame).values.tolist() == [8, 16, 8]
+    for missing in (None, np.nan, pd.NA, pd.NaT):
+        with pytest.raises(PrivacyError, match=r"but one is a .* has no bound"):
+            sum_rows(np.eye(3), bound, owners=["ann", missing, "ann"])
+    with pytest.raises(PrivacyError, match="each of 3 rows, but there are 2"):
+        sum_rows(np.eye(3), bound, owners=["ann", "bob"])
 
 
 def test_threads_duplicates_and_odd_values_change_nothing():

@@ -25,7 +25,8 @@ Sums are int64, so they are the same for any order of the units and any number o
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,9 @@ from discreet._numbers import as_numbers
 from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.units import check_unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["MAX_BITS", "Bound", "BoundedSum", "place_l1", "place_l2"]
 
@@ -185,7 +189,7 @@ class Bound:
         check_unit(self.privacy_unit, self.neighboring)
 
     @property
-    def sensitivity(self) -> int:
+    def sensitivity(self) -> int | Fraction:
         """How far one step between neighbours can move the integer sum, in ``norm``. Exact."""
         return 2**self.bits if self.neighboring == "add_or_remove_one" else 2 ** (self.bits + 1)
 
@@ -194,11 +198,11 @@ class Bound:
         """Value of one lattice step, C / 2**bits (a power-of-two scaling: exact)."""
         return self.contribution_bound / 2**self.bits
 
-    def laplace_event(self, epsilon: float) -> Any:
+    def laplace_event(self, epsilon: float) -> "Event":
         """Return the event of discrete Laplace noise of scale ``sensitivity / epsilon`` on the sum."""
         from discreet.privacy.accounting import events
 
-        return events.discrete_laplace(epsilon, self.sensitivity)
+        return events.discrete_laplace(epsilon, int(self.sensitivity))
 
     def place(self, contribution: ArrayLike, *, normalise: bool = False) -> NDArray[np.int64]:
         """Bound one unit's contribution.

@@ -17,7 +17,7 @@ sensitivity 1 and loss :math:`\epsilon / 2`: two events, which together cost les
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.bound import Bound
 from discreet.privacy.units import check_unit
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["OneCellBound"]
 
@@ -65,11 +68,11 @@ class OneCellBound(Bound):
             )
 
     @property
-    def sensitivity(self) -> Any:
+    def sensitivity(self) -> int | Fraction:
         """Largest distance between the tables of neighbours, in ``norm``: 2, or a fraction just above its root."""
         return 2 if self.norm == "l1" else _ROOT_OF_TWO
 
-    def laplace_event(self, epsilon: float) -> Any:
+    def laplace_event(self, epsilon: float) -> "Event":
         """Return two events of loss ``epsilon / 2``, one for each of the cells that change."""
         from discreet.privacy.accounting import events
 

@@ -28,7 +28,7 @@ mechanisms", arXiv:0811.2841.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from discreet.privacy.noise._draws import as_scale, check_stream
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = ["GaussianMechanism", "LaplaceMechanism"]
 
@@ -102,7 +105,7 @@ class GaussianMechanism:
         """Standard deviation of the noise before rounding, in lattice steps. Exact."""
         return Fraction(self.noise_multiplier) * self.bound.sensitivity
 
-    def event(self) -> Any:
+    def event(self) -> "Event":
         """Return the event of one release."""
         if not self.noise_multiplier:
             return events.non_private()
@@ -165,7 +168,7 @@ class LaplaceMechanism:
         """Scale of the noise in lattice steps. Exact for the float that ``epsilon`` is."""
         return Fraction(0) if math.isinf(self.epsilon) else self.bound.sensitivity / Fraction(self.epsilon)
 
-    def event(self) -> Any:
+    def event(self) -> "Event":
         """Return the event of one release."""
         if math.isinf(self.epsilon):
             return events.non_private()

@@ -1,7 +1,8 @@
-"""Bounded sums of sparse rows: one unit a row, each placed on the lattice by itself, all added up in int64.
+"""Bounded sums of sparse rows: each unit placed on the lattice by itself, all added up in int64.
 
-The fast way to what :meth:`~discreet.privacy.Bound.sum` does row by row; the proof is that of
-:mod:`discreet.privacy.bound`, for every row passes the same ``place_l2`` or ``place_l1``, once, before the sum.
+The fast way to what :meth:`~discreet.privacy.Bound.sum` does unit by unit; the proof is that of
+:mod:`discreet.privacy.bound`, for every unit passes the same ``place_l2`` or ``place_l1``, once, before the sum. A unit
+is a row, or the sum of all rows of one owner: a function of that owner's rows and of no others.
 """
 
 from typing import Any
@@ -20,15 +21,24 @@ from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
 __all__ = ["sum_rows"]
 
 
-def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | None = None) -> BoundedSum:
-    """Bound each row of a matrix, then add the rows up.
+def sum_rows(
+    rows: Any,
+    bound: Bound,
+    *,
+    owners: Any = None,
+    normalise: bool = False,
+    n_jobs: int | None = None,
+) -> BoundedSum:
+    """Bound each row of a matrix, or all rows of each owner together, then add them up.
 
     Parameters
     ----------
     rows : sparse matrix or array of shape (n_units, n_columns)
-        What each unit contributes: one row a unit. Add up what belongs to one author before.
+        What each unit contributes: one row a unit, or several where ``owners`` are given.
     bound : Bound
         What a unit may contribute, and the lattice.
+    owners : array-like of shape (n_rows,), optional
+        Whose each row is. The rows of one owner are added up first, and their sum is bounded.
     normalise : bool, default False
         Scale short rows up to the bound, too.
     n_jobs : int, optional
@@ -42,7 +52,7 @@ def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | 
     Raises
     ------
     PrivacyError
-        Where ``rows`` is not a matrix.
+        Where ``rows`` is not a matrix, or ``owners`` do not name somebody for each row.
 
     Examples
     --------
@@ -50,6 +60,8 @@ def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | 
     >>> from discreet.privacy import Bound, sum_rows
     >>> sum_rows(np.eye(3), Bound(bits=4)).values
     array([16, 16, 16])
+    >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="author"), owners=["ann", "bob", "ann"]).values
+    array([ 8, 16,  8])
     """
     rows = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
     matrix: Any = sp.csr_matrix(rows, dtype=np.float64)
@@ -57,6 +69,8 @@ def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | 
         raise PrivacyError(
             f"expected a matrix with one row a unit, but got an array of shape {np.shape(rows)}."
         )
+    if owners is not None:
+        matrix = _of_owners(matrix, owners)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -83,6 +97,29 @@ def sum_rows(rows: Any, bound: Bound, *, normalise: bool = False, n_jobs: int | 
     for part in share_out(work, pieces(matrix.indptr, n_threads), n_threads):
         total += part
     return BoundedSum(total, bound)
+
+
+def _of_owners(matrix: Any, owners: Any) -> Any:
+    """Return one row for each owner: the sum of theirs."""
+    names: list[Any] = np.asarray(owners, dtype=object).tolist()
+    if len(names) != matrix.shape[0]:
+        raise PrivacyError(
+            f"owners must name somebody for each of {matrix.shape[0]} rows, but there are {len(names)}."
+        )
+    odd = next(
+        (type(name).__name__ for name in names if not isinstance(name, str | bytes | int | np.integer)), None
+    )
+    if odd is not None:
+        raise PrivacyError(
+            f"owners must be names or whole numbers, but one is a {odd}: say whose every row is, for what is nobody's "
+            "has no bound."
+        )
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    theirs = [numbers[name] for name in names]
+    whose = sp.csr_matrix(
+        (np.ones(len(theirs)), (theirs, np.arange(len(theirs)))), (len(numbers), len(theirs))
+    )
+    return sp.csr_matrix(whose @ matrix)
 
 
 @kernel()

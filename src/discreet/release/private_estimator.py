@@ -65,7 +65,7 @@ class PlannedEstimator(Checked, BaseEstimator, ABC):
     """Base of all estimators of private text: what they cost is known before they see any."""
 
     @abstractmethod
-    def planned_event(self) -> Any:
+    def planned_event(self) -> "Event":
         """Return the event of what ``fit`` will release, from parameters alone.
 
         Raises
