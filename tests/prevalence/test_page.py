@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import math
 import re
 from html.parser import HTMLParser
 
@@ -21,7 +22,7 @@ HOSTILE = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", 'a"b', "\u202egnp.
 def release(shares, size=1000.0, noise=10.0, groups=None, **how):
     shares = np.asarray(shares, dtype=float)
     ledger = Ledger(1.0, 1e-6)
-    ledger.reserve(events.gaussian(5.0), "shares of topics in groups")
+    ledger.reserve(events.gaussian(noise / math.hypot(1.0, 0.5)), "shares of topics in groups")
     return PrevalenceRelease(
         topic_totals=shares * size,
         unit_counts=np.full(len(shares), size / 2),

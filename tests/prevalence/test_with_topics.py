@@ -100,7 +100,7 @@ def test_shares_of_months_in_one_go_with_topics_do_not_say_that_each_pays_for_it
 
 def test_a_label_that_is_not_listed_is_told_before_topics_are_trained():
     stages = []
-    with pytest.raises(CorpusError, match="not among the 1 groups"):
+    with pytest.raises(CorpusError, match="not among the 1 group"):
         fit_topics(
             TEXTS,
             epsilon=4.0,
@@ -167,7 +167,7 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
             ["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/wards.txt", "--by-share", "1"],
             "--by-share must be",
         ),
-        (["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/north.txt"], "not among the 1 groups"),
+        (["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/north.txt"], "not among the 1 group"),
         (
             ["--by", "ward", "--shares", "{}/w.json", "--private-groups", "--unlisted", "error"],
             "would tell of labels",

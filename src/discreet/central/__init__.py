@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.central.choose_n_topics import choose_n_topics_privately
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
-    from discreet.central.prevalence.groups import periods
+    from discreet.central.prevalence.periods import periods
     from discreet.central.private_fit import PrivateFit
     from discreet.central.private_lda import PrivateLDA
     from discreet.central.private_svi_lda import PrivateSVILDA
@@ -27,7 +27,7 @@ _HOMES = {
     "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
     "discreet.central.moment_lda": ("PrivateMomentLDA",),
     "discreet.central.prevalence.estimator": ("TopicPrevalence",),
-    "discreet.central.prevalence.groups": ("periods",),
+    "discreet.central.prevalence.periods": ("periods",),
     "discreet.central.private_fit": ("PrivateFit",),
     "discreet.central.private_lda": ("PrivateLDA",),
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),

@@ -139,7 +139,8 @@ def fit_topics(
         stands in each group, in ``prevalence.release_``. Its epsilon is a part of this one, and the topics get what it
         leaves.
     by : sequence of length n_documents, optional
-        With ``prevalence``: the group of each document; by default the labels of the corpus. Shards carry theirs.
+        With ``prevalence``: the group of each document; for a cross table a pair of such sequences. By default the
+        labels of the corpus; shards carry theirs.
 
     Returns
     -------
@@ -203,11 +204,13 @@ def fit_topics(
             *faults_of_call(topics, texts_or_corpus, owners),
             *faults_of_counted(texts_or_corpus, words.get_params(deep=False)),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
-            *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon),
+            *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon, n_topics),
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
     cut = cut_of(texts_or_corpus, words)
+    if prevalence is not None:
+        by = check_labels(prevalence, texts_or_corpus, by)
     if isinstance(texts_or_corpus, Corpus):
         texts_or_corpus = leave_out(texts_or_corpus, Tokenizer(stop_words=stop_words).left_out)
     own = theirs or Ledger(epsilon, delta, privacy_unit=privacy_unit, unit_name=unit_name)
@@ -231,8 +234,6 @@ def fit_topics(
             names = carried(texts_or_corpus, "vocabulary") if known else tuple(words.vocabulary_)
             public = read_public(topics, names)
         booked = book_together(book, *chosen, topics, *where)
-        if prevalence is not None:
-            check_labels(prevalence, texts_or_corpus, by)
         counts: Any = texts_or_corpus
         if chosen:
             counts = count_booked(words, booked[0], texts_or_corpus, owners)

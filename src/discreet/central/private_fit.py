@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet._numbers import COUNT_ITS_WORDS
 from discreet._progress import Callback, telling
-from discreet._validate import CALLBACK, SEED, THREADS, Rule, number, rules
+from discreet._validate import CALLBACK, SEED, THREADS, Rule, rules
 from discreet._word_order import in_order
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
@@ -32,11 +32,13 @@ from discreet.errors import CorpusError
 from discreet.lda import fold_in, log_likelihood
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.bound import Bound
-from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.release.goodness_of_fit import FitRelease, mark_of
+from discreet.release.booking.ledger_limits import check_room
+from discreet.release.booking.promised import COUNT_WEIGHT
+from discreet.release.goodness_of_fit import GAIN_BOUND, FitRelease, mark_of
 from discreet.release.private_estimator import Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
@@ -91,8 +93,8 @@ class PrivateFit(PrivateEstimator):
 
     _constraints = rules(
         release=_RELEASE,
-        bound=number(above=0),
-        count_weight=number(above=0),
+        bound=GAIN_BOUND,
+        count_weight=COUNT_WEIGHT,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -188,8 +190,12 @@ class PrivateFit(PrivateEstimator):
         mechanism = GaussianMechanism(bound, noise)
         return Plan(mechanism.event(), mechanism)
 
+    def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
+        check_room(ledger, plan.event)
+        return super()._reserve(ledger, plan)
+
     def _purpose(self) -> tuple[str, Sequence[str]]:
-        return "how well topics fit", []
+        return FitRelease.PURPOSE, []
 
     def _configuration(self) -> dict[str, Any]:
         return public_settings(

@@ -9,22 +9,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from discreet._presenter import presenter
-from discreet._validate import shown
-from discreet.errors import ParameterError, ReleaseError
+from discreet._validate import Rule, number, shown
+from discreet.errors import ParameterError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import NumbersRelease
+from discreet.release.booking.promised import SUM, NumbersRelease
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["FitRelease", "mark_of"]
+__all__ = ["GAIN_BOUND", "FitRelease", "mark_of"]
+
+#: To what a gain may be clipped, in nats a token: nothing gains a hundred.
+GAIN_BOUND = number(least=1e-3, most=100)
 
 
 def mark_of(release: "Release") -> str:
@@ -68,17 +70,16 @@ class FitRelease(NumbersRelease):
     reproducible: bool = False
 
     SCHEMA: ClassVar[str] = "discreet.fit/1"
-    _THING: ClassVar[str] = "the fit"
+    _THING: ClassVar[str] = "the numbers of a fit"
+    PURPOSE: ClassVar[str] = "how well topics fit"
+    _NUMBERS: ClassVar[Mapping[str, Rule]] = {
+        **NumbersRelease._NUMBERS,
+        "gain_total": SUM,
+        "unit_count": SUM,
+        "bound": GAIN_BOUND,
+    }
 
     def __post_init__(self) -> None:
-        for name in ("gain_total", "unit_count", "noise", "count_weight", "bound"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise ReleaseError(f"{name} must be a finite number, but is {shown(value)}.")
-            object.__setattr__(self, name, float(value))
-        if self.noise < 0 or self.count_weight <= 0 or self.bound <= 0:
-            raise ReleaseError("noise must not be negative, and count_weight and bound must be positive.")
-        object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
         self._close()
 
     @property

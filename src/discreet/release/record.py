@@ -32,6 +32,7 @@ from discreet.release.columns import topic_columns
 from discreet.release.editing import details as written
 from discreet.release.editing import edits
 from discreet.release.files import folder as files
+from discreet.release.settings import Scalar, checked_settings
 
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
@@ -42,10 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Release"]
 
 Floats = NDArray[np.float64]
-_Scalar = str | int | float | bool
 SUM_TOLERANCE = 1e-9
-#: Who knows the seed can subtract the noise, so it must not stand among public settings.
-_SECRETS = frozenset({"random_state", "seed", "key"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +80,7 @@ class Release(Promised):
     topic_word: Floats
     vocabulary: tuple[str, ...]
     ledger: Ledger
-    configuration: Mapping[str, _Scalar] = field(default_factory=dict)
+    configuration: Mapping[str, Scalar] = field(default_factory=dict)
     reproducible: bool = False
     topic_weight: Floats | None = None
     word_weight: Floats | None = None
@@ -128,7 +126,7 @@ class Release(Promised):
             object.__setattr__(self, name, part)
         object.__setattr__(self, "n_units_noisy", _checked_number("n_units_noisy", self.n_units_noisy))
         object.__setattr__(self, "vocabulary", words)
-        object.__setattr__(self, "configuration", MappingProxyType(_checked_settings(self.configuration)))
+        object.__setattr__(self, "configuration", MappingProxyType(checked_settings(self.configuration)))
 
     def top_words(
         self, n: int = 10, *, by: Literal["probability", "lift"] = "probability"
@@ -210,7 +208,7 @@ class Release(Promised):
         """Dirichlet prior of topics in a document, with which :meth:`transform` folds documents in."""
         return float(self.configuration.get("doc_topic_prior", 0.1))
 
-    def with_settings(self, **settings: _Scalar) -> Release:
+    def with_settings(self, **settings: Scalar) -> Release:
         """Return the same release with more public settings written down."""
         return replace(self, configuration={**self.configuration, **settings})
 
@@ -338,23 +336,3 @@ def _checked_words(vocabulary: Any, n_words: int) -> tuple[str, ...]:
     if len(set(words)) != len(words):
         raise ReleaseError("the words of the vocabulary must be distinct.")
     return tuple(str(word) for word in words)  # plain text, not a subclass such as numpy's
-
-
-def _checked_settings(configuration: Any) -> dict[str, _Scalar]:
-    if not isinstance(configuration, Mapping):
-        raise ReleaseError("the configuration must be a mapping of names to values.")
-    settings: dict[str, _Scalar] = {}
-    for name, given in configuration.items():
-        value = given.item() if isinstance(given, np.generic) else given
-        if not isinstance(name, str) or not isinstance(value, _Scalar):
-            raise ReleaseError(
-                f"a setting must be text, a number or a truth value, but {name!r} is {value!r}."
-            )
-        if name in _SECRETS:
-            raise ReleaseError(
-                f"{name!r} must not be among the settings: they are public, and a seed is secret."
-            )
-        if (isinstance(value, float) and math.isnan(value)) or (type(value) is int and abs(value) >= 2**63):
-            raise ReleaseError(f"a setting must be a number that JSON can hold, but {name!r} is not one.")
-        settings[name] = value
-    return dict(sorted(settings.items()))

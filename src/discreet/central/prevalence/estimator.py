@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet._numbers import COUNT_ITS_WORDS
 from discreet._progress import Callback, telling
 from discreet._validate import (
     CALLBACK,
@@ -26,27 +27,23 @@ from discreet._validate import (
     whole,
 )
 from discreet.central.check_data import check_data
-from discreet.central.prevalence.groups import (
-    FREQUENCIES,
-    OTHER,
-    faults_of_division,
-    is_crossed,
-    label_texts,
-    public_groups,
-)
+from discreet.central.prevalence.call import check_size, faults_of_division, faults_of_private_names
+from discreet.central.prevalence.groups import OTHER, Grouping, grouping
 from discreet.central.prevalence.labelled import (
-    Grouping,
     Labelled,
     LabelledDocuments,
     LabelledShards,
     check_rows_of_labels,
     faults_of_labels,
     labels_for,
+    settled_labels,
 )
+from discreet.central.prevalence.periods import FREQUENCIES
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
+from discreet.corpus.check import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
@@ -55,12 +52,14 @@ from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
+from discreet.release.booking.ledger_limits import check_room
+from discreet.release.booking.promised import COUNT_WEIGHT
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
 
-__all__ = ["TopicPrevalence", "check_labels", "shares_booked"]
+__all__ = ["TopicPrevalence", "check_labels", "groups_of", "shares_booked"]
 
 _NAMED_BY = 3
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
@@ -82,8 +81,8 @@ class TopicPrevalence(PrivateEstimator):
         The topics. They are public by now; what they cost stands in their own ledger. None where ``fit_topics`` is to
         train them with these shares, on one budget.
     groups : sequence of str, optional
-        The public list of groups. Two sequences of names are the rows and columns of a cross table. Not given: the
-        periods of ``freq`` from ``start`` to ``end``.
+        The public list of groups. Two sequences of names are the rows and columns of a cross table; so are these groups
+        and the periods of ``freq`` from ``start`` to ``end``. Not given: these periods alone.
     epsilon, delta : float, default 0.25 and 1e-6
         The promise of the shares. ``epsilon = inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
@@ -152,7 +151,7 @@ class TopicPrevalence(PrivateEstimator):
         group_selection=choice("public", "private"),
         selection_share=number(above=0, below=1),
         max_groups_per_unit=whole(1, 2**16),
-        count_weight=number(above=0),
+        count_weight=COUNT_WEIGHT,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -211,7 +210,8 @@ class TopicPrevalence(PrivateEstimator):
             Counts of the words of ``release``, in their order.
         by : sequence of length n_documents, optional
             By default the labels that X carries; shards always carry theirs. The group of each document: a label, or
-            with ``freq`` a date; None, NaN and "" for no group. For a cross table a pair of such sequences.
+            with ``freq`` a date; None, NaN and "" for no group. For a cross table a pair of such sequences, or a frame
+            of two columns: those of the rows, and of the columns.
         owners : array-like of shape (n_documents,), optional
             Author of each document, where authors are the unit; by default those that X carries.
 
@@ -220,13 +220,16 @@ class TopicPrevalence(PrivateEstimator):
         ParameterError, PrivacyError, BudgetExceeded
             Before X is read or anything booked.
         CorpusError
-            Where X, ``by`` or ``owners`` are not what was expected. The cost stays booked.
+            Where labels are not what was expected, before anything is booked: what is said of them, in which rows some
+            are not listed, is said to you alone. Where X or ``owners`` are not: then the cost stays booked.
         """
         why = " must be a Release; only fit_topics, which makes one, goes without."
         by = labels_for(X, by)
         faults = [*self._faults(), *self._faults_of_call(X, owners), *self._faults_of_labels(X, by)]
         refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
+        refuse_texts(X, COUNT_ITS_WORDS)
         check_rows_of_labels(X, by, owners)
+        by = check_labels(self, X, by)
         return self._fit_booked(self._book(X), self.release, X, by, owners)
 
     def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
@@ -235,12 +238,12 @@ class TopicPrevalence(PrivateEstimator):
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         mechanism, weight = how.shares, float(self.count_weight)
         try:
-            grouping = self._grouping(documents, how, stream, booking)
+            placing = self._grouping(documents, how, stream, booking)
             with telling(self.callback, "finding topics of documents"):
-                total = documents.shares(topics, grouping, weight, mechanism.bound)
+                total = documents.shares(topics, placing, weight, mechanism.bound)
         except CorpusError as fault:
             raise CorpusError(*fault.args, " The cost stays booked.") from None
-        groups = grouping.names
+        groups = placing.names
         noisy = mechanism.release(total, stream, booking.reservation, n_jobs=self.n_jobs)
         numbers = np.asarray(noisy * mechanism.bound.step, dtype=np.float64).reshape(len(groups), -1)
         self.groups_ = groups
@@ -261,7 +264,7 @@ class TopicPrevalence(PrivateEstimator):
         return [*super()._faults_of_call(X, owners), *faults_of_shards(X, owners, self.engine)]
 
     def _faults_of_labels(self, X: Any, by: Any) -> list[DiscreetError]:
-        return faults_of_labels(X, by, self.freq is None and is_crossed(self.groups))
+        return faults_of_labels(X, by, self._is_crossed())
 
     def _labelled(self, X: Any, by: Any, owners: Any, booking: Booking) -> LabelledDocuments | LabelledShards:
         if isinstance(X, ShardedCorpus):
@@ -279,7 +282,7 @@ class TopicPrevalence(PrivateEstimator):
         booking: Booking,
     ) -> Grouping:
         if how.names is None:
-            return self._public_grouping()
+            return self._groups()
         unlisted, own = self._unlisted(), stream.spawn("names")
         groups = choose_names(documents, how.names, own, booking.reservation, self.n_jobs)
         groups = (*groups, OTHER) if unlisted == "other" else groups
@@ -290,11 +293,7 @@ class TopicPrevalence(PrivateEstimator):
                 Proposal("groups"),
                 ".",
             )
-        return Grouping(groups, None, None, unlisted)
-
-    def _public_grouping(self) -> Grouping:
-        crossed = self.groups if self.freq is None and is_crossed(self.groups) else None
-        return Grouping(self._public_groups(), crossed, self.freq, self._unlisted())
+        return Grouping(groups, (groups,), None, unlisted)
 
     def _plan(self) -> Plan:
         bound = contribution_bound(float(self.count_weight), self.privacy_unit)
@@ -310,59 +309,53 @@ class TopicPrevalence(PrivateEstimator):
         return Plan(event if names is None else events.together(names.event(), event), _How(mechanism, names))
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
+        touched = () if self.division is None else self._groups().names
+        check_room(ledger, plan.event, touched)
         if self.division is None:
             return super()._reserve(ledger, plan)
         return ledger.reserve_part(
             plan.event,
             self._entry(),
             division=f"{self.freq} of the {self.division}",
-            touched=self._public_groups(),
+            touched=touched,
             at_epsilon=self._event_at,
         )
 
     def _purpose(self) -> tuple[str, Sequence[str]]:
         if self.group_selection == "private":
-            return "shares of topics in groups", ["names of groups chosen privately"]
+            return PrevalenceRelease.PURPOSE, ["names of groups chosen privately"]
         by_parts = self.division is not None and self.release is not None  # with the topics, everybody pays
         apart = [f"each {self.freq} of the {self.division} pays for itself"] if by_parts else []
-        return "shares of topics in groups", [f"{len(self._public_groups())} groups", *apart]
+        return PrevalenceRelease.PURPOSE, [f"{len(self._groups().names)} groups", *apart]
 
     def _faults(self) -> list[DiscreetError]:
         faults = super()._faults()
         if faults:
             return faults
         if self.division is not None:
-            what = (self.freq, self.groups, self.unlisted, self.privacy_unit)
-            faults += faults_of_division(self.division, *what)
-        if self.group_selection == "public":
-            return [*faults, *collect(self._public_groups)]
-        if (self.groups, self.freq, self.start, self.end) != (None, None, None, None):
-            faults.append(
-                ParameterError(
-                    Parameter("group_selection"),
-                    '="private" chooses the names itself; leave ',
-                    Proposal("groups"),
-                    " and the range of dates out.",
-                )
-            )
-        if self.unlisted == "error":
-            faults.append(
-                ParameterError(
-                    Parameter("unlisted"),
-                    '="error" would tell of labels that were not chosen; take "leave_out" or "other".',
-                )
-            )
-        return faults
+            faults += faults_of_division(self)
+        if not self._public:
+            return [*faults, *faults_of_private_names(self)]
+        n_topics = 0 if self.release is None else len(self.release.topic_word)
+        return [*faults, *collect(lambda: check_size(self._groups().names, n_topics))]
+
+    @property
+    def _public(self) -> bool:
+        """Whether the groups are public."""
+        return self.group_selection == "public"
 
     def _unlisted(self) -> str:
-        return self.unlisted or ("error" if self.group_selection == "public" else "leave_out")
+        return self.unlisted or ("error" if self._public else "leave_out")
 
-    def _public_groups(self) -> tuple[str, ...]:
-        other = self.unlisted == "other"
-        return public_groups(self.groups, self.freq, self.start, self.end, other=other)
+    def _groups(self) -> Grouping:
+        return grouping(self.groups, self.freq, self.start, self.end, self._unlisted())
+
+    def _is_crossed(self) -> bool:
+        return self._public and not self._faults() and self._groups().crossed
 
     def _configuration(self, topics: Release) -> dict[str, Any]:
-        promise, private = topics.promise, self.group_selection == "private"
+        promise, private = topics.promise, not self._public
+        columns = self._groups().parts[1] if self._is_crossed() else None
         return public_settings(
             type(self).__name__,
             "sums of topic shares in private groups" if private else "sums of topic shares in public groups",
@@ -374,21 +367,23 @@ class TopicPrevalence(PrivateEstimator):
             topics_delta=promise.delta,
             topics_epsilon=promise.epsilon,
             topics_unit=promise.privacy_unit,
+            n_columns=None if columns is None else len(columns),
             freq=self.freq,
             group_selection="private" if private else None,
             selection_share=float(self.selection_share) if private else None,
         )
 
 
-def check_labels(model: TopicPrevalence, X: Any, by: Any) -> None:
-    """Raise ``CorpusError`` where a fit would for its labels: before anything slow is done or a budget spent."""
-    grouping = None if model.group_selection == "private" else model._public_grouping()  # pyright: ignore[reportPrivateUsage]
-    if isinstance(X, ShardedCorpus):
-        LabelledShards(X, model.engine, model.n_jobs).check(grouping)
-    elif grouping is None:
-        label_texts(by, len(by))
-    else:
-        grouping.place(by, len(by) if grouping.crossed is None else len(by[0]))
+def groups_of(model: TopicPrevalence) -> tuple[str, ...]:
+    """Return the names of public groups, from parameters alone."""
+    return model._groups().names  # pyright: ignore[reportPrivateUsage]
+
+
+def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
+    """Return the labels, read where they can be; ``CorpusError`` where a fit would raise one: before it is booked."""
+    public = model.group_selection == "public"
+    groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
+    return settled_labels(X, by, groups, model.engine, model.n_jobs)
 
 
 def shares_booked(

@@ -13,15 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._word_order import column_order
-from discreet.central.prevalence.groups import (
-    OTHER,
-    Labels,
-    label_texts,
-    place_crossed,
-    place_in_groups,
-)
+from discreet.central.prevalence.groups import OTHER, Grouping, is_name
+from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
 from discreet.central.prevalence.statistic import prevalence_sum
-from discreet.central.vocabulary.documents import is_writable
 from discreet.central.vocabulary.sharded_words import ShardedWords
 from discreet.central.vocabulary.units import UnitWords, rank_words
 from discreet.corpus.owners import check_same_rows
@@ -35,39 +29,14 @@ from discreet.privacy.bound import Bound, BoundedSum
 from discreet.release.record import Release
 
 __all__ = [
-    "Grouping",
     "Labelled",
     "LabelledDocuments",
     "LabelledShards",
     "check_rows_of_labels",
     "faults_of_labels",
     "labels_for",
+    "settled_labels",
 ]
-
-
-class Grouping(NamedTuple):
-    """How labels become numbers of groups; public.
-
-    Attributes
-    ----------
-    names : tuple of str
-        All groups.
-    crossed : pair of sequences of str, optional
-        The rows and columns of a cross table.
-    freq : str, optional
-    unlisted : {"error", "leave_out", "other"}
-    """
-
-    names: tuple[str, ...]
-    crossed: Sequence[Sequence[Any]] | None
-    freq: str | None
-    unlisted: str
-
-    def place(self, by: Any, n_documents: int) -> Labels:
-        """Return the number of each document's group, -1 where it has none."""
-        if self.crossed is not None:
-            return place_crossed(by, self.crossed, n_documents, unlisted=self.unlisted)
-        return place_in_groups(by, self.names, n_documents, freq=self.freq, unlisted=self.unlisted)
 
 
 class LabelledDocuments(NamedTuple):
@@ -79,13 +48,6 @@ class LabelledDocuments(NamedTuple):
     authors: NDArray[np.int64] | None
     n_jobs: int | None = None
 
-    def check(self, grouping: Grouping | None) -> None:
-        """Raise ``CorpusError`` where labels are not what groups, or a choice of names, take."""
-        if grouping is None:
-            label_texts(self.by, self.n_documents)
-        else:
-            grouping.place(self.by, self.n_documents)
-
     def names(self) -> tuple[str, ...]:
         """Return the labels that are names, sorted. Private."""
         return names_among(label_texts(self.by, self.n_documents))
@@ -96,7 +58,7 @@ class LabelledDocuments(NamedTuple):
 
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""
-        placed = grouping.place(self.by, self.n_documents)
+        placed = place(self.by, grouping, self.n_documents)
         doc_topic = topics.transform(self.documents, n_jobs=self.n_jobs)
         n_groups = len(grouping.names)
         return prevalence_sum(doc_topic, placed, self.authors, n_groups, count_weight, bound, self.n_jobs)
@@ -165,6 +127,16 @@ def labels_for(X: Any, by: Any) -> Any:
     return carried(X, "labels") if by is None and not isinstance(X, ShardedCorpus) else by
 
 
+def settled_labels(
+    X: Any, by: Any, grouping: Grouping | None, engine: Engine | None = None, n_jobs: int | None = None
+) -> Any:
+    """Return the labels, looked at before anything is booked; see :func:`settled`. Those of shards stay there."""
+    if not isinstance(X, ShardedCorpus):
+        return settled(by, grouping, n_documents_of(X))
+    LabelledShards(X, engine, n_jobs).check(grouping)
+    return None
+
+
 def check_rows_of_labels(X: Any, by: Any, owners: Any) -> None:
     """Raise ``CorpusError`` where documents, labels and owners have different indexes: before anything is booked."""
     for labels in (pair := by if isinstance(by, tuple | list) else (by,)):  # a pair, for a cross table
@@ -173,8 +145,8 @@ def check_rows_of_labels(X: Any, by: Any, owners: Any) -> None:
 
 
 def names_among(labels: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the distinct labels that can be names: not "other", and such as can stand on a line of their own."""
-    return tuple(sorted({label for label in labels if label is not None and is_writable(label)} - {OTHER}))
+    """Return the distinct labels that can be names: not "other", and such as can be shown on a line of their own."""
+    return tuple(sorted({label for label in labels if label is not None and is_name(label)} - {OTHER}))
 
 
 def one_hot(labels: Sequence[str | None], names: tuple[str, ...]) -> sp.csr_matrix:
@@ -218,7 +190,7 @@ def _names(part: tuple[str, Rows]) -> set[str]:
 def _check(part: tuple[str, Rows], grouping: Grouping | None) -> None:
     file, rows = part
     try:
-        LabelledDocuments(None, rows.counts.shape[0], rows.labels, rows.owners).check(grouping)
+        settled(rows.labels, grouping, rows.counts.shape[0])
     except CorpusError as fault:
         raise CorpusError(f"{file}: ", *fault.args) from None
 
@@ -237,7 +209,7 @@ def _shares(
     file, rows = part
     counts: Any = rows.counts if columns is None else rows.counts[:, columns]
     try:
-        placed = grouping.place(rows.labels, rows.counts.shape[0])
+        placed = place(rows.labels, grouping, rows.counts.shape[0])
     except CorpusError as fault:
         raise CorpusError(f"{file}: ", *fault.args) from None
     doc_topic = fold_in(topic_word, counts, doc_topic_prior=prior)

@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
-from discreet._validate import is_number
-from discreet.central.prevalence.estimator import TopicPrevalence
+from discreet._validate import collect, is_number, is_whole
+from discreet.central.prevalence.call import check_size
+from discreet.central.prevalence.estimator import TopicPrevalence, groups_of
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.release.private_estimator import faults_of_estimator
 
@@ -12,7 +13,7 @@ __all__ = ["faults_with_topics"]
 
 
 def faults_with_topics(
-    prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float
+    prevalence: Any, X: Any, by: Any, privacy_unit: str, epsilon: float, n_topics: Any
 ) -> list[DiscreetError]:
     """Say what keeps shares from being released with the topics."""
     if prevalence is None and by is None:
@@ -25,6 +26,8 @@ def faults_with_topics(
         kind = type(prevalence).__name__
         return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
     faults = faults_of_estimator(prevalence)
+    if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
+        faults += collect(lambda: check_size(groups_of(prevalence), n_topics))
     if prevalence.release is not None or prevalence.ledger is not None:
         faults.append(
             ParameterError(

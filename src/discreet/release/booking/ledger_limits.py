@@ -6,10 +6,14 @@ before anything is priced.
 """
 
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = [
     "MOST_EVENTS",
@@ -20,6 +24,7 @@ __all__ = [
     "MOST_SLOW_STEPS",
     "MOST_STEPS",
     "check_ledger",
+    "check_room",
 ]
 
 #: Different events, and those of them that are not Gaussian; bookings that hold such ones, each priced by itself.
@@ -31,12 +36,36 @@ MOST_HISTORIES, MOST_SLOW_HISTORIES, MOST_STEPS, MOST_SLOW_STEPS = 1_000, 30, 50
 
 def check_ledger(ledger: Ledger) -> None:
     """Raise ``ReleaseError`` where a ledger holds more than can be accounted for in a few seconds."""
+    _check_entries(ledger.entries)
+
+
+def check_room(ledger: Ledger, event: "Event", touched: tuple[str, ...] = ()) -> None:
+    """Raise ``ReleaseError`` where a ledger would hold too much with one more event: before that is booked.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    event : event
+        What is about to be booked.
+    touched : tuple of str
+        The parts that it touches; () for everybody.
+    """
+    number = 1 + max((entry.booking for entry in ledger.entries), default=0)
+    try:
+        _check_entries((*ledger.entries, Entry(event, "next", number, "division", touched)))
+    except ReleaseError as fault:
+        raise ReleaseError(
+            *fault.args, " Nothing was booked: what this would release could not be read again."
+        ) from None
+
+
+def _check_entries(entries: tuple[Entry, ...]) -> None:
     from discreet.privacy.accounting import events
 
     different: set[str] = set()
     slow: set[str] = set()
     slow_bookings: set[int] = set()
-    for number, entry in enumerate(ledger.entries):
+    for number, entry in enumerate(entries):
         for leaf in events.leaves(entry.event):
             name = repr(leaf.event)
             different.add(name)
@@ -53,8 +82,8 @@ def check_ledger(ledger: Ledger) -> None:
                     f"Gaussian in {MOST_SLOW_BOOKINGS} bookings, but this one holds more; book repetitions as one "
                     "event (discreet.privacy.accounting.events.composed), or as a plan."
                 )
-    if any(entry.touched for entry in ledger.entries):
-        _check_histories(ledger.entries)
+    if any(entry.touched for entry in entries):
+        _check_histories(entries)
 
 
 def _check_histories(entries: tuple[Entry, ...]) -> None:

@@ -1,16 +1,31 @@
 """What all releases share: the promise, from the ledger on which their cost was booked, and how small ones are kept."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from discreet._validate import Rule, number, shown
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
+from discreet.release.booking.ledger_limits import check_ledger
 from discreet.release.files import json_file
+from discreet.release.settings import checked_settings
 
-__all__ = ["NumbersRelease", "Promised"]
+__all__ = ["COUNT_WEIGHT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised"]
+
+#: How much of a budget may say how many units there are. Beyond, sums or counts drown in rounding or in noise.
+COUNT_WEIGHT = number(least=1e-3, most=100)
+#: No sum of bounded contributions comes near it.
+LARGEST_SUM = 1e15
+SUM = number(least=-LARGEST_SUM, most=LARGEST_SUM)
+_NOISE = number(least=0, most=LARGEST_SUM)
 
 
 class Promised:
@@ -58,10 +73,41 @@ class NumbersRelease(Promised):
     SCHEMA: ClassVar[str]
     #: What messages call it.
     _THING: ClassVar[str]
+    #: What begins the purpose of its booking.
+    PURPOSE: ClassVar[str]
+    #: Rules of its numbers.
+    _NUMBERS: ClassVar[Mapping[str, Rule]] = {"noise": _NOISE, "count_weight": COUNT_WEIGHT}
+    noise: float
+    count_weight: float
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
+    def _close(self) -> None:
+        for name, rule in self._NUMBERS.items():
+            value = getattr(self, name)
+            if not rule.holds(value):
+                raise ReleaseError(f"{name} must be {rule.words}, but is {shown(value)}.")
+            object.__setattr__(self, name, float(value))
+        settings = MappingProxyType(checked_settings(self.configuration))
+        object.__setattr__(self, "configuration", settings)
+        super()._close()
+
+    def check_booked(self) -> None:
+        """Raise ``ReleaseError`` where the ledger is too long to be read, or the noise none that was booked on it."""
+        from discreet.privacy.accounting import events
+
+        check_ledger(self.ledger)
+        mine = [entry for entry in self.ledger.entries if entry.purpose.startswith(self.PURPOSE)]
+        leaves = [leaf.event for entry in mine for leaf in events.leaves(entry.event)]
+        size = math.hypot(1.0, self.count_weight)
+        booked = [size * getattr(event, "noise_multiplier", 0.0) for event in leaves]
+        if not any(np.isclose(self.noise, noise, rtol=1e-9, atol=0.0) for noise in booked):
+            raise ReleaseError(
+                f"{self._THING} tell of noise of {self.noise:.6g}, which was not booked with a count_weight of "
+                f"{self.count_weight:g}."
+            )
+
     def save(self, path: str | Path) -> None:
-        """Write the release to a new JSON file, whole or not at all."""
+        """Write the release to a new JSON file, whole or not at all; ``ReleaseError`` where it could not be read."""
         json_file.save(self, Path(path), self._THING)
 
     @classmethod
@@ -75,5 +121,5 @@ class NumbersRelease(Promised):
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __reduce__(self) -> Any:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         return type(self), tuple({**values, "configuration": dict(self.configuration)}.values())

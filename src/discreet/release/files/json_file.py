@@ -45,8 +45,12 @@ def save(release: Any, path: Path, thing: str) -> None:
 
 
 def encoded(release: Any) -> bytes:
-    """Return what stands in the file of a release."""
-    return (json.dumps(content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+    """Return what stands in the file of a release; ``ReleaseError`` where that could not be read again."""
+    release.check_booked()
+    raw = (json.dumps(content(release), sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+    if len(raw) > _LARGEST:
+        raise ReleaseError(f"the file would be larger than {_LARGEST >> 20} MiB; take fewer groups.")
+    return raw
 
 
 def load(path: Path, kind: type[Kind]) -> Kind:
@@ -75,8 +79,9 @@ def load(path: Path, kind: type[Kind]) -> Kind:
         check_ledger(ledger)
         given = {name: _in(values[name]) for name in names}
         given["reproducible"] = values["reproducible"] is True
-        release = kind(**{**given, "ledger": ledger})
-        same = content(release) == values
+        release: Any = kind(**{**given, "ledger": ledger})
+        release.check_booked()
+        same = json.dumps(content(release), sort_keys=True) == json.dumps(values, sort_keys=True)
     except (DiscreetError, TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as error:
         told = str(error)[:200] if isinstance(error, DiscreetError) else type(error).__name__
         raise ReleaseError(f"{path} cannot be trusted: {told}") from None

@@ -9,6 +9,7 @@ __all__ = [
     "LARGEST_VOCABULARY",
     "VOCABULARY",
     "from_line",
+    "halves",
     "printable",
     "read_words",
     "to_line",
@@ -20,6 +21,11 @@ VOCABULARY = "vocabulary.txt"
 LARGEST_VOCABULARY = 256 * 2**20
 _RESTORE = "restore it from a copy"
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def halves(text: str) -> bool:
+    """Whether text holds halves of characters, which no file can."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def printable(text: str) -> str:

@@ -4,12 +4,10 @@ It holds the released sums as they are; shares, intervals, differences and trend
 for, so one file answers all these questions at no further cost.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,8 @@ from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import NumbersRelease
+from discreet.release.booking.promised import LARGEST_SUM, NumbersRelease
+from discreet.release.files.words import halves
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -45,13 +44,24 @@ from discreet.release.prevalence.shares import (
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["OTHER", "PrevalenceRelease"]
+__all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["projected", "shrunk", "raw"]
 _KINDS = {"raw": raw, "projected": projected, "shrunk": shrunk}
 #: What documents of no listed group are put into.
 OTHER = "other"
+#: What stands between the names of a row and a column, in that of a cell.
+BETWEEN = " | "
+#: So many groups times topics a file can hold.
+MOST_CELLS = 1_000_000
+
+
+class Table(NamedTuple):
+    """The rows and columns of a cross table, whose cells are groups, row by row."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +106,7 @@ class PrevalenceRelease(NumbersRelease):
 
     SCHEMA: ClassVar[str] = "discreet.prevalence/1"
     _THING: ClassVar[str] = "the shares"
+    PURPOSE: ClassVar[str] = "shares of topics in groups"
 
     def __post_init__(self) -> None:
         totals, counts = (
@@ -108,19 +119,12 @@ class PrevalenceRelease(NumbersRelease):
                 f"{len(groups)} groups and {len(topics)} topics need totals of shape {(len(groups), len(topics))} and "
                 f"{len(groups)} counts, but these have shapes {totals.shape} and {counts.shape}."
             )
-        for name, least in (("noise", 0.0), ("count_weight", 1e-9)):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and math.isfinite(value) and value >= least):
-                raise ReleaseError(
-                    f"{name} must be a finite number of at least {least:g}, but is {shown(value)}."
-                )
-            object.__setattr__(self, name, float(value))
         object.__setattr__(self, "topic_totals", totals)
         object.__setattr__(self, "unit_counts", counts)
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "topics", topics)
-        object.__setattr__(self, "configuration", MappingProxyType(dict(sorted(self.configuration.items()))))
         self._close()
+        _table(groups, self.configuration)  # refuses what is none
 
     # ---- what the numbers say
 
@@ -186,9 +190,14 @@ class PrevalenceRelease(NumbersRelease):
     @property
     def periods(self) -> tuple[str, ...]:
         """The groups that are periods, in order: without "other"; none where the groups are not of dates."""
-        if "freq" not in self.configuration:
+        if "freq" not in self.configuration or self.table is not None:
             return ()
         return self.groups[:-1] if self.groups[-1] == OTHER and len(self.groups) > 1 else self.groups
+
+    @property
+    def table(self) -> Table | None:
+        """The rows and columns of a cross table; None where the groups are one list."""
+        return _table(self.groups, self.configuration)
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
@@ -328,8 +337,8 @@ def _numbers(name: str, value: Any) -> Floats:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.") from None
-    if not np.isfinite(array).all():
-        raise ReleaseError(f"{name} must hold finite numbers.")
+    if not (np.abs(array) <= LARGEST_SUM).all():
+        raise ReleaseError(f"{name} must hold finite numbers of at most {LARGEST_SUM:g} either way.")
     array.flags.writeable = False
     return array
 
@@ -338,6 +347,24 @@ def _names(name: str, values: Any, *, distinct: bool = True) -> tuple[str, ...]:
     names = () if isinstance(values, str) else tuple(values)
     if not names or not all(isinstance(value, str) and value for value in names):
         raise ReleaseError(f"{name} must be a sequence of names that are not empty.")
+    if any(halves(value) for value in names):
+        raise ReleaseError(f"{name} must be text that a file can hold, without halves of characters.")
     if distinct and len(set(names)) != len(names):
         raise ReleaseError(f"{name} must be distinct, but some stand there twice.")
     return names
+
+
+def _table(groups: tuple[str, ...], configuration: Mapping[str, Any]) -> Table | None:
+    """Return the rows and columns that the names of cells tell; ``ReleaseError`` where they tell none."""
+    width = configuration.get("n_columns")
+    if width is None:
+        return None
+    cells = groups[:-1] if groups[-1] == OTHER else groups
+    pairs = [tuple(name.split(BETWEEN)) for name in cells]
+    if type(width) is int and 1 <= width <= len(pairs) and all(len(pair) == 2 for pair in pairs):
+        rows, columns = tuple(pair[0] for pair in pairs[::width]), tuple(pair[1] for pair in pairs[:width])
+        if [(row, column) for row in rows for column in columns] == pairs:
+            return Table(rows, columns)
+    raise ReleaseError(
+        "the groups are not the cells of a table, row by row, of as many columns as n_columns says."
+    )
