@@ -109,7 +109,7 @@ def test_what_shards_do_not_take_is_refused_before_anything_is_booked(tmp_path):
     with pytest.raises(ParameterError, match="X carries no labels"):
         model.fit(corpus())
     with pytest.raises(ParameterError, match="one label a document"):
-        TopicPrevalence(RELEASE, groups=[["north"], ["2024"]], ledger=ledger).fit(shards)
+        TopicPrevalence(RELEASE, groups=[["north", "south"], ["2024"]], ledger=ledger).fit(shards)
     with pytest.raises(ParameterError, match="engine goes through shards"):
         TopicPrevalence(RELEASE, groups=["north"], ledger=ledger, engine=ProcessEngine()).fit(labelled())
     assert not ledger.entries
