@@ -3,10 +3,11 @@
 import io
 import json
 
+import numpy as np
 import pytest
 from tests.report.report_cases import release
 
-from discreet import Release
+from discreet import Ledger, Release
 from discreet.cli.app import run
 from discreet.cli.display import console, hand_over
 
@@ -127,3 +128,44 @@ def test_nothing_to_look_at_is_said_without_a_table(model, monkeypatch, capsys):
     assert said.startswith("No word looks suspicious.")
     assert "most suspicious first" not in said
     assert "first words of topic" not in said
+
+
+def test_what_still_holds_a_removed_word_is_said(capsys, tmp_path):
+    made = Release(np.full((2, 3), 1 / 3), ["okafor", "ward", "bed"], Ledger(1, 1e-6))
+    made.with_details(title="Notes of Dr Okafor").save(tmp_path / "m")
+    out = ("--by", "J", "--out", str(tmp_path / "r"))
+    assert run(["review", str(tmp_path / "m"), "--drop", "okafor", *out]) == 0
+    assert "Look again: the title still holds a word that was removed" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "a?a?a?b", r"\\+\\+x", "a*b*c", "a|b", "("])
+def test_a_pattern_from_elsewhere_is_not_run_unless_it_is_plain(capsys, tmp_path, pattern):
+    made = Release(
+        np.full((2, 1), 1.0), ["a" * 41], Ledger(1, 1e-6), configuration={"token_pattern": pattern}
+    )
+    made.save(tmp_path / "m")
+    texts = tmp_path / "t.txt"
+    texts.write_text(("a" * 41 + "\n") * 20)
+    out = tmp_path / "x.csv"
+    command = ["transform", str(tmp_path / "m"), str(texts), "--format", "lines", "--out", str(out)]
+    assert run(command) == 2
+    assert "If you trust it, give it yourself: --token-pattern" in capsys.readouterr().err
+    assert run([*command, "--token-pattern", "[a-z]+"]) == 0
+
+
+@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", "[a-z]{3,}", r"\S+", r"\w{2,9}"])
+def test_plain_patterns_of_a_release_are_used(tmp_path, pattern):
+    word = "a" * 5
+    made = Release(np.eye(2), [word, "bbbbb"], Ledger(1, 1e-6), configuration={"token_pattern": pattern})
+    made.save(tmp_path / "m")
+    (tmp_path / "t.jsonl").write_text(
+        '{"body": "aaaaa bbbbb", "key": "=2+5"}\n{"body": "aaaaa", "key": "@SUM(1)"}\n'
+    )
+    out = tmp_path / "x.csv"
+    how = ("--text", "body", "--id", "key", "--out", str(out))
+    command = ["transform", str(tmp_path / "m"), str(tmp_path / "t.jsonl"), *how]
+    assert run(command) == 0
+    lines = out.read_text().splitlines()
+    assert [line.split(",")[1] for line in lines] == ["key", "'=2+5", "'@SUM(1)"]

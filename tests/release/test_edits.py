@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from tests.report.report_cases import HOSTILE, release
 
-from discreet import Corpus
+from discreet import Corpus, Ledger
 from discreet.errors import ReleaseError
 from discreet.release import Release
+from discreet.release.editing.edit_list import apply, parse, word_in_line
+from discreet.release.editing.edits import details_that_hold
 from discreet.report.export import write_csv, write_ldavis
 
 
@@ -90,7 +92,7 @@ def test_topics_are_named_merged_and_removed():
     assert left.topic_names == ("Nights", None, "Sea")
     np.testing.assert_allclose(left.topic_weight, merged.topic_weight[1:] / merged.topic_weight[1:].sum())
     np.testing.assert_allclose(left.topic_weight @ left.topic_word, left.word_weight, rtol=1e-12)
-    assert "1 topic removed, 2 topics merged with others, 2 topics named" in left.review
+    assert "1 topic removed, 1 topic merged into another, 2 topics named" in left.review
     assert "Nights" in left.card()
 
 
@@ -165,3 +167,65 @@ def test_hostile_names_and_details_stay_text(tmp_path):
     assert lies.topic_names == (None,) * 5
     assert "nothing changed" in lies.review
     assert made.without_words(["word00001"]).with_settings(**{"review.words_removed": True}).review
+
+
+def of_words(*words, **settings):
+    n = len(words)
+    return Release(np.full((3, n), 1 / n), words, Ledger(1, 1e-6), configuration=settings)
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "goes"),
+    [
+        ("dr okafor", "Dr. Okafor's patients", True),
+        ("o'brien", "O'Brien, New-York", True),
+        ("o'brien", "O\u2019BRIEN", True),
+        ("new-york", "In New York", True),
+        ("new_york", "New York", True),
+        ("okafor", "Dr Okafor's patients", True),
+        ("okafor", "Okafors", False),
+        ("dr okafor", "Okafor, Dr", False),
+        ("\u6771\u4eac", "\u6771\u4eac\u75c5\u9662", True),
+        ("\ufb01le", "the file", True),
+        ("\u2603", "\u2603 days", True),
+        ("ward", "Wards", False),
+    ],
+)
+def test_a_name_goes_with_a_word_however_it_is_written(word, name, goes):
+    made = of_words(word, "other").with_topic_names({0: name, 1: "kept"})
+    kept = (None if goes else name, "kept", None)
+    assert made.without_words([word]).topic_names == kept
+    assert made.with_word_names({word: "[surname]"}).topic_names == kept
+    assert details_that_hold(made.with_details(title=name), [word]) == (["title"] if goes else [])
+    assert details_that_hold(made.with_review("x", note=name), [word]) == (["note"] if goes else [])
+
+
+def test_settings_and_counts_are_true_after_edits():
+    made = of_words("a", "b", "c", n_topics=3, text_covered=0.9, text_covered_noise=0.01)
+    twice = made.merge_topics([0, 1]).merge_topics([0, 1])
+    assert twice.configuration["n_topics"] == 1
+    assert "2 topics merged into others" in twice.review
+    assert made.without_topics([1]).configuration["n_topics"] == 2
+    assert "n_topics" not in of_words("a").merge_topics([0, 1]).configuration
+    fewer = made.without_words(["a"])
+    assert not {"text_covered", "text_covered_noise"} & set(fewer.configuration)
+    assert made.with_word_names({"a": "x"}).configuration["text_covered"] == 0.9
+
+
+@pytest.mark.parametrize("word", [" okafor", "okafor ", "a = b", "= b", 'say "x" = y', '"q"', "x\ty"])
+def test_a_line_of_edits_holds_any_word(word):
+    made = of_words(word, "okafor", "a")
+    gone = apply(made, parse([f"drop word {word_in_line(word)}"]))
+    assert gone.vocabulary == ("okafor", "a")
+    renamed = apply(made, parse([f"rename word {word_in_line(word)} = z"]))
+    assert renamed.vocabulary == ("z", "okafor", "a")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"doc_topic_prior": wrong} for wrong in ("abc", -1, 0, "", True, 1e308, float("inf"))]
+    + [{"token_pattern": wrong} for wrong in (7, True, "x" * 2000)],
+)
+def test_settings_that_new_texts_are_read_with_are_checked(settings):
+    with pytest.raises(ReleaseError, match=next(iter(settings))):
+        of_words("a", "b", **settings)

@@ -16,6 +16,8 @@ __all__ = ["Scalar", "checked_settings", "public_settings"]
 Scalar = str | int | float | bool
 #: Who knows the seed can subtract the noise, so it must not stand among public settings.
 _SECRETS = frozenset({"random_state", "seed", "key"})
+#: What new texts are read with must be usable: prior and pattern.
+_LARGEST_PRIOR, _LONGEST_PATTERN = 1e100, 1_000
 
 
 def public_settings(estimator: str, algorithm: str, **others: Any) -> dict[str, Any]:
@@ -58,4 +60,11 @@ def checked_settings(configuration: Any) -> dict[str, Scalar]:
         if (isinstance(value, float) and math.isnan(value)) or (type(value) is int and abs(value) >= 2**63):
             raise ReleaseError(f"a setting must be a number that JSON can hold, but {name!r} is not one.")
         settings[name] = value
+    prior, pattern = settings.get("doc_topic_prior", 0.1), settings.get("token_pattern", "")
+    if isinstance(prior, bool | str) or not 0 < prior <= _LARGEST_PRIOR:
+        raise ReleaseError(
+            "the setting doc_topic_prior must be a number above 0: new texts are read with it."
+        )
+    if not isinstance(pattern, str) or len(pattern) > _LONGEST_PATTERN:
+        raise ReleaseError("the setting token_pattern must be a short text: new texts are cut by it.")
     return dict(sorted(settings.items()))

@@ -25,6 +25,7 @@ __all__ = [
     "METHODS",
     "Method",
     "cut_of",
+    "delta_of_ledger",
     "faults_of_counted",
     "faults_of_documents",
     "make_method",
@@ -73,6 +74,11 @@ def cut_of(X: Any, estimator: Any) -> dict[str, Any]:
     if isinstance(X, Corpus | ShardedCorpus):
         return dict(carried(X, "cut") or {})
     return tokenizer_of(estimator).settings()
+
+
+def delta_of_ledger(name: str, delta: float) -> float:
+    """Return the delta of a ledger for words and what is trained on them: the threshold of "greedy" takes all of it."""
+    return min(2 * delta, (1 + delta) / 2) if name == "greedy" else delta
 
 
 def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:

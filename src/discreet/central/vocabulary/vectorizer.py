@@ -90,7 +90,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         free).
     ledger : Ledger, optional
         Where the cost is booked; several estimators may share one. By default ``fit`` makes one of its own, without a
-        limit and at twice the delta: what is trained on the counts is booked there, too, and told in all.
+        limit, at this delta (twice for "greedy"): what is trained on the counts is booked there, too, and told in all.
     random_state : int, optional
         None: secure noise. An int: reproducible, not for release, and the ledger's entry says so.
     n_jobs : int, optional
@@ -126,9 +126,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     Notes
     -----
-    The guarantee is (epsilon, delta)-differential privacy of ``vocabulary_`` and ``word_weights_``
-    together, for adding or removing one ``privacy_unit``. ``transform`` returns exact counts, which are
-    private.
+    The guarantee is (epsilon, delta)-differential privacy of ``vocabulary_``, ``word_weights_`` and ``word_origin_``
+    together, for adding or removing one ``privacy_unit``. ``transform`` returns exact counts, which are private.
 
     Examples
     --------
@@ -310,9 +309,8 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
         return collect(lambda: check_epsilon(self.epsilon), lambda: check_delta(self._delta()))
 
     def _own_ledger(self, plan: Plan) -> Ledger:
-        # What is trained on the counts is booked there, too, and needs a delta of its own.
-        delta = self._promised(plan)[1]
-        return Ledger(math.inf, min(2 * delta, (1 + delta) / 2), privacy_unit=self.privacy_unit)
+        delta = methods.delta_of_ledger(self.method, self._promised(plan)[1])
+        return Ledger(math.inf, delta, privacy_unit=self.privacy_unit)
 
     def _faults_of_ledger(self) -> list[DiscreetError]:
         return [] if self.vocabulary is not None else super()._faults_of_ledger()

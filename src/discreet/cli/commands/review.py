@@ -61,8 +61,8 @@ def review(
     """
     from discreet.cli.display import console
     from discreet.release import Release
-    from discreet.release.editing.edit_list import apply, parse
-    from discreet.release.files.words import to_line
+    from discreet.release.editing.edit_list import apply, parse, word_in_line
+    from discreet.release.editing.edits import details_that_hold
     from discreet.report.suspicion import suspicious_words
 
     if out is not None:
@@ -72,7 +72,7 @@ def review(
             check_output_file(file, option=option)
     release = Release.load(model)
     lines = [] if edits is None else _lines(edits, "--edits")
-    lines += [f"drop word {to_line(word)}" for word in drop or ()]
+    lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(
         release, flagged=() if names is None else _lines(names, "--names"), language=language
     )
@@ -111,6 +111,8 @@ def review(
     if report is not None:
         reviewed.to_html(report)
     say.print(f"wrote {out}: {reviewed.review}", markup=False)
+    for name in details_that_hold(reviewed, set(release.vocabulary) - set(reviewed.vocabulary)):
+        say.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
     say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.", markup=False)
 
 
@@ -148,8 +150,7 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
 def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:
     """Ask for words and topics, and return the answers as lines of an edit list."""
     from discreet.cli.display import print_topics
-    from discreet.release.editing.edit_list import GRAMMAR, parse
-    from discreet.release.files.words import to_line
+    from discreet.release.editing.edit_list import GRAMMAR, parse, word_in_line
 
     lines: list[str] = []
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.", markup=False)
@@ -167,7 +168,7 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
         if chosen is None:
             say.print(f"not understood; numbers from 1 to {len(suspects)}, or q", markup=False)
             continue
-        lines += [f"drop word {to_line(suspects[number - 1].word)}" for number in chosen]
+        lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
         say.print(f"{len(set(lines))} words will be removed", markup=False)
     say.print()
     print_topics(release, 10, say)
@@ -198,8 +199,8 @@ def _numbers(answer: str, most: int) -> list[int] | None:
 
 def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     """Return a list of edits in which nothing is done yet."""
-    from discreet.release.editing.edit_list import GRAMMAR
-    from discreet.release.files.words import printable, to_line
+    from discreet.release.editing.edit_list import GRAMMAR, word_in_line
+    from discreet.release.files.words import printable
 
     lines = [
         "# Take the # away from the lines to be done, add your own, and then:",
@@ -210,7 +211,7 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     ]
     for suspect in suspects:
         where = f" (topic {', '.join(map(str, suspect.topics[:6]))})" if suspect.topics else ""
-        lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {to_line(suspect.word)}"]
+        lines += [f"# {', '.join(suspect.reasons)}{where}:", f"# drop word {word_in_line(suspect.word)}"]
     lines += ["", "# topics, by their first words"]
     for topic, top in enumerate(release.top_words(6)):
         lines.append(f"# name topic {topic} = {printable(', '.join(top))}")

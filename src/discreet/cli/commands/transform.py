@@ -132,12 +132,17 @@ def write_shares(
 def _write_csv(blocks: Iterator[dict[str, list[Any]]], raw: IO[bytes]) -> None:
     import io
 
+    from discreet.report.wording import for_spreadsheet
+
     file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(file, lineterminator="\n")
     for number, columns in enumerate(blocks):
         if number == 0:
-            writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+            writer.writerow(map(for_spreadsheet, columns))
+        rows = zip(*columns.values(), strict=True)
+        writer.writerows(
+            [for_spreadsheet(one) if isinstance(one, str) else one for one in row] for row in rows
+        )
     file.detach()
 
 

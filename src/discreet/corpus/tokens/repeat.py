@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.corpus.tokens.stop_words import LANGUAGES
 from discreet.corpus.tokens.tokenizer import Tokenizer
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import Parameter, ParameterError, Proposal
 
 __all__ = ["tokenizer_like"]
 
@@ -54,7 +54,16 @@ def tokenizer_like(
             f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "
             "Python: read_corpus(..., tokenizer=tokenizer_like(release.configuration, tokenizer=...)).",
         )
-    pattern = token_pattern or (settings.get("token_pattern") if tokenizer is None else None)
+    pattern = token_pattern
+    if token_pattern is None and tokenizer is None and "token_pattern" in settings:
+        pattern = str(settings["token_pattern"])
+        if not _is_plain(pattern):
+            raise ParameterError(
+                "the release was trained with a token pattern of its own, which may come from anybody and could run "
+                f"for ever: {pattern[:100]!r}. If you trust it, give it yourself: ",
+                Proposal("token_pattern"),
+                ".",
+            )
     words = stop_words
     if runs is not None and words is None and settings.get("stop_words") is not None:
         lists = [name.strip(", ") for name in _LISTED.findall(str(settings["stop_words"]))]
@@ -85,3 +94,18 @@ def tokenizer_like(
             "them; give the same lists.",
         )
     return made
+
+
+def _is_plain(pattern: str) -> bool:
+    """Whether a regular expression takes at most time quadratic in a text.
+
+    It has no group, no alternative, and at most two repetitions, of which one may be without end.
+    """
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    bare = re.sub(r"\\.", "x", re.sub(r"^\(\?[aimu]+\)", "", pattern), flags=re.DOTALL)
+    repetitions = re.findall(r"[*+?]|\{\d*,?\d*\}", bare)
+    endless = [one for one in repetitions if one in ("*", "+") or one.endswith(",}")]
+    return not set(bare) & set("()|") and len(repetitions) <= 2 and len(endless) <= 1

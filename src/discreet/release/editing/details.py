@@ -44,7 +44,7 @@ _DONE = {
     "words_removed": ("word removed", "words removed"),
     "words_renamed": ("word renamed", "words renamed"),
     "topics_removed": ("topic removed", "topics removed"),
-    "topics_merged": ("topic merged with others", "topics merged with others"),
+    "topics_merged": ("topic merged into another", "topics merged into others"),
 }
 
 

@@ -5,17 +5,19 @@ lines and lines that begin with # say nothing. A word that cannot stand in a lin
 ``vocabulary.txt``.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from discreet.errors import ReleaseError
-from discreet.release.files.words import from_line
+from discreet.release.files.words import from_line, to_line
 from discreet.release.record import Release
 
-__all__ = ["GRAMMAR", "EditList", "apply", "parse"]
+__all__ = ["GRAMMAR", "EditList", "apply", "parse", "word_in_line"]
 
 GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGNORECASE)
 
 
@@ -60,6 +62,13 @@ def parse(lines: Iterable[str]) -> EditList:
     return edits
 
 
+def word_in_line(word: str) -> str:
+    """Write a word so that a line of edits holds it as it is: as JSON where blanks or signs would be lost."""
+    line = to_line(word)
+    plain = line == line.strip() and " = " not in f" {line} "
+    return line if plain or line != word else json.dumps(word, ensure_ascii=True)
+
+
 def apply(release: Release, edits: EditList) -> Release:
     """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
     if edits.named:
@@ -94,7 +103,10 @@ def _read(text: str, edits: EditList) -> None:
     elif (verb, thing) == ("merge", "topic"):
         edits.merged.append(_numbers(rest))
     else:
-        old, equals, new = rest.partition(" = ")
+        quoted = _QUOTED.match(rest) if (verb, thing) == ("rename", "word") else None
+        before = quoted[0] if quoted else ""
+        old, equals, new = rest[len(before) :].partition(" = ")
+        old = before + old
         if not equals or not new.strip():
             raise ValueError
         if (verb, thing) == ("rename", "word"):

@@ -15,6 +15,7 @@ Dwork, Roth, "The algorithmic foundations of differential privacy" (2014), propo
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,23 +24,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
-from discreet.release.editing.details import REVIEW, TOPIC_NAME, checked_text, named_topics
+from discreet.release.editing.details import DETAILS, REVIEW, TOPIC_NAME, checked_text, named_topics
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["merge_topics", "with_topic_names", "with_word_names", "without_topics", "without_words"]
+__all__ = [
+    "details_that_hold",
+    "holds_word",
+    "merge_topics",
+    "with_topic_names",
+    "with_word_names",
+    "without_topics",
+    "without_words",
+]
 
 Floats = NDArray[np.float64]
 #: A topic must keep this share of itself, or what is left of it means nothing.
 _LEAST_KEPT = 1e-9
+#: Settings that are about all words that were chosen.
+_OF_ALL_WORDS = ("text_covered", "text_covered_noise")
+_PART = re.compile(r"[^\W_]+")
+#: From here on letters are of scripts that put no blanks between words.
+_UNSPACED = "\u2e80"
 
 
 def without_words(release: "Release", words: Iterable[str]) -> "Release":
     """Return the release without these words; what is left of each topic sums to 1 again.
 
     Topics weigh what is left of them, so that ``word_weight`` stays what topics and weights amount to. A name that was
-    given to a topic goes, too, where it holds one of the words.
+    given to a topic goes, too, where it holds one of the words, whatever the case and the marks between its parts.
+    Title, notes and other details stay as they were written.
     """
     gone = _known_words(release, words)
     keep = np.array([word not in gone for word in release.vocabulary])
@@ -60,7 +75,7 @@ def without_words(release: "Release", words: Iterable[str]) -> "Release":
         topic_weight=None if release.topic_weight is None else _shares(release.topic_weight * kept),
         word_weight=None if word_weight is None else _shares(word_weight),
         topic_word_noise=None if noise is None else noise[:, keep] / kept[:, None],
-        configuration=_unnamed(_counted(release, words_removed=len(gone)), gone),
+        configuration=_unnamed(_counted(release, words_removed=len(gone)), gone, _OF_ALL_WORDS),
     )
 
 
@@ -68,6 +83,7 @@ def with_word_names(release: "Release", names: Mapping[str, str]) -> "Release":
     """Return the release with words renamed; words that get one name, or the name of another, are added up.
 
     The noise told for such a sum is that of its parts added up: no less than it is, however they depend on each other.
+    A name that was given to a topic goes where it holds an old word, as in :meth:`Release.without_words`.
     """
     names = _mapping(names, "a mapping of words to their new names")
     _known_words(release, names)
@@ -90,7 +106,7 @@ def with_word_names(release: "Release", names: Mapping[str, str]) -> "Release":
         vocabulary=vocabulary,
         word_weight=added(release.word_weight),
         topic_word_noise=added(release.topic_word_noise),
-        configuration=_counted(release, words_renamed=len(given)),
+        configuration=_unnamed(_counted(release, words_renamed=len(given)), set(given) - set(vocabulary)),
     )
 
 
@@ -123,7 +139,7 @@ def merge_topics(release: "Release", *groups: Sequence[int]) -> "Release":
         group = group_of.get(topic, [topic])
         if group[0] == topic:
             rows.append(group)
-    return _with_rows(release, rows, _counted(release, topics_merged=len(flat)))
+    return _with_rows(release, rows, _counted(release, topics_merged=len(flat) - len(parts)))
 
 
 def without_topics(release: "Release", topics: Iterable[int]) -> "Release":
@@ -153,6 +169,8 @@ def _with_rows(release: "Release", rows: list[list[int]], configuration: dict[st
     noise = release.topic_word_noise
     old_names = named_topics(release.configuration, len(release.topic_word))
     settings = {name: value for name, value in configuration.items() if not name.startswith(TOPIC_NAME)}
+    if "n_topics" in settings:
+        settings["n_topics"] = len(rows)
     for row, group in enumerate(rows):
         name = next((old_names[topic] for topic in group if old_names[topic] is not None), None)
         if name is not None:
@@ -176,14 +194,33 @@ def _counted(release: "Release", **done: int) -> dict[str, Any]:
     return settings
 
 
-def _unnamed(settings: dict[str, Any], gone: Iterable[str]) -> dict[str, Any]:
-    """Return the settings without the topics' names that hold one of these words, in whatever case."""
-    words = {word.casefold() for word in gone}
+def _unnamed(settings: dict[str, Any], gone: Iterable[str], others: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the settings without the topics' names that hold one of these words, and without some others."""
+    words = [word for word in gone if word.strip()]
     return {
         name: value
         for name, value in settings.items()
-        if not name.startswith(TOPIC_NAME) or words.isdisjoint(re.findall(r"\w+", str(value).casefold()))
+        if name not in others
+        and not (name.startswith(TOPIC_NAME) and any(holds_word(str(value), word) for word in words))
     }
+
+
+def details_that_hold(release: "Release", words: Iterable[str]) -> list[str]:
+    """Return what the details are called, and the note of a review, that hold one of these words."""
+    written = {DETAILS[name]: text for name, text in release.details.items()}
+    written["note"] = str(release.configuration.get(f"{REVIEW}note", ""))
+    gone = list(words)
+    return [name for name, text in written.items() if any(holds_word(text, word) for word in gone)]
+
+
+def holds_word(text: str, word: str) -> bool:
+    """Whether a text holds a word: its parts one after another, whatever the case and the marks between them."""
+    text, word = (unicodedata.normalize("NFKC", one).casefold() for one in (text, word))
+    parts, wanted = _PART.findall(text), _PART.findall(word)
+    if not wanted or max(word) >= _UNSPACED:
+        return word.strip() in text
+    n = len(wanted)
+    return any(parts[start : start + n] == wanted for start in range(len(parts) - n + 1))
 
 
 def _shares(values: Floats) -> Floats:
