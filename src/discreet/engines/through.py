@@ -55,7 +55,10 @@ class Through:
         return self._started[-1]
 
     def step(self, beside: Beside, function: Sum, *public: Any) -> NDArray[np.int64]:
-        """Return the sum of ``function(read(shard), state, *public)``, which changes the states in place."""
+        """Return the sum of ``function(read(shard), state, *public)``, which changes the states in place.
+
+        One function for all steps: it is what makes a lost state anew.
+        """
         return self.engine.map_sum(partial(_step, function, self.read), self.shards, *public, beside=beside)
 
     def __enter__(self) -> Self:

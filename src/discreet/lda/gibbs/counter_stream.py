@@ -91,9 +91,9 @@ def sweep_key(seed: int, sweep: int) -> np.uint64:
     return np.uint64(_mix(_mix(seed) + (sweep + 1) * GOLDEN))
 
 
-def random_halves(n: int, start: np.uint64) -> NDArray[np.uint64]:
-    """Return n random numbers of 32 bits; the i-th depends on (start, i) only."""
-    x = np.arange(1, n + 1, dtype=np.uint64)
+def random_halves(n: int, start: np.uint64, first: int = 0) -> NDArray[np.uint64]:
+    """Return random numbers ``first`` to ``first + n``, of 32 bits; the i-th depends on (start, i) only."""
+    x = np.arange(first + 1, first + n + 1, dtype=np.uint64)
     x *= np.uint64(GOLDEN)
     x += start
     for shift, factor in ((30, _FIRST), (27, _SECOND)):

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
+from discreet._sharding import is_sharded
 from discreet._threads import count_threads
 from discreet._validate import (
     ANYTHING,
     CALLBACK,
+    ENGINE,
     RANDOM,
     THREADS,
     Checked,
@@ -27,9 +29,11 @@ from discreet._validate import (
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import check_prior, faults_of_prior, read_for
 from discreet.lda.gibbs import means as mean_counts
-from discreet.lda.gibbs.chains import chain
+from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS, Chain, chain
 from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.over_shards import chain_over_shards
 from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
+from discreet.lda.shards import read_shards_for, refuse_engine, stack
 
 __all__ = ["MOST_EXACT_TOPICS", "MOST_FAST_TOKENS", "GibbsLDA"]
 
@@ -71,6 +75,9 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Threads; None is one, -1 all cores.
     callback : callable, optional
         ``callback("sweep", done, total)`` after each sweep.
+    engine : Engine, optional
+        Who goes through a corpus in shards (:mod:`discreet.engines`); by default ``n_jobs`` threads. Exact sweeps
+        ("frozen") of up to 200 topics from random ones do, with the same bytes; else shards are read into memory.
 
     Attributes
     ----------
@@ -130,6 +137,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         random_state=RANDOM,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
 
     def __init__(
@@ -144,6 +152,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
+        engine: Any = None,
     ):
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
@@ -154,6 +163,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
+        self.engine = engine
 
     def fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Fit topics to documents, from the beginning.
@@ -171,15 +181,24 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Names all parameters that are out of range; or the first row where X is not what it should be.
         """
         alpha, beta = self._priors()
-        tokens = self._read(X, reset=True)
-        self.seed_ = new_seed(self.random_state)
         self.sampler_ = self._choose(self.sampler)
-        self.n_sweeps_ = self._run(tokens, alpha, beta, self.seed_, None)
+        why_not = self._kept_from_shards(X)
+        if why_not is not None:
+            refuse_engine(self.engine, why_not)
+        documents: Any = self._read(X, reset=True) if why_not else read_shards_for(self, X, reset=True)
+        self.seed_ = new_seed(self.random_state)
+        if why_not is not None:
+            self.n_sweeps_ = self._run(documents, alpha, beta, self.seed_, None)
+        else:
+            with documents as through:
+                sweeps = chain_over_shards(through, X.n_tokens, alpha, beta, self.seed_)
+                self.n_sweeps_ = self._sweep(sweeps, X.n_words, X.n_tokens, fast=False)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> GibbsLDA:
         """Add a batch of documents; parameters as for ``fit``. The first call begins a model."""
         alpha, beta = self._priors()
+        refuse_engine(self.engine, "partial_fit takes a batch in memory")
         fresh = not hasattr(self, "topic_word_counts_")
         tokens = self._read(X, reset=fresh)
         before = None
@@ -212,9 +231,19 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         array of shape (n_documents, n_topics), float64
             Topic proportions; rows sum to 1. See ``discreet.lda.fold_in``.
         """
-        from discreet.lda._fold_in import fold_in
+        from discreet.lda._fold_in import fold_in, fold_in_shards
 
         check_is_fitted(self, "topic_word_counts_")
+        if is_sharded(X):
+            parts = fold_in_shards(
+                self.topic_word_,
+                X,
+                words=getattr(self, "_words", None),
+                doc_topic_prior=self.doc_topic_prior,
+                n_jobs=self.n_jobs,
+                engine=self.engine,
+            )
+            return stack(parts, X, len(self.topic_word_counts_))
         documents = read_for(self, X, reset=False)
         return fold_in(self.topic_word_, documents, doc_topic_prior=self.doc_topic_prior, n_jobs=self.n_jobs)
 
@@ -281,15 +310,21 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         before: NDArray[np.int32] | None,
     ) -> int:
         """Sweep, set the counts of the last sweep and the mean ones, and return the number of sweeps."""
-        n_threads, n_topics = count_threads(self.n_jobs), len(alpha)
+        n_threads = count_threads(self.n_jobs)
         n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
-        small = len(tokens.words) <= MOST_FAST_TOKENS
-        fast = n_topics <= MOST_EXACT_TOPICS and (self.init == "fast" or (self.init == "auto" and small))
-        n_sweeps = _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
-        state, step, table = chain(
-            self.sampler_, tokens, alpha, beta, seed, earlier=before, fast=fast, n_threads=n_threads
+        fast = self._begins_fast(len(tokens.words))
+        how: dict[str, Any] = {"earlier": before, "fast": fast, "n_threads": n_threads}
+        # Nothing here holds the chain, so that it can be gone before the end of it.
+        return self._sweep(
+            chain(self.sampler_, tokens, alpha, beta, seed, **how), tokens.n_words, n_tokens, fast=fast
         )
-        means = mean_counts.init(tokens.n_words, padded(n_topics), n_tokens, n_sweeps)
+
+    def _sweep(self, sweeps: Chain, n_words: int, n_tokens: int, *, fast: bool) -> int:
+        state, step, table = sweeps
+        del sweeps
+        n_topics = self.n_topics
+        n_sweeps = _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
+        means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps)
         for done in range(1, n_sweeps + 1):
             state = step(state)
             if mean_counts.is_sampled(done, n_sweeps, near=fast):
@@ -299,6 +334,20 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         del state, step, table  # the largest things here are gone before the mean is written out
         self.mean_counts_ = mean_counts.mean(means, n_topics)
         return n_sweeps
+
+    def _begins_fast(self, n_tokens: int) -> bool:
+        wanted = self.init == "fast" or (self.init == "auto" and n_tokens <= MOST_FAST_TOKENS)
+        return wanted and self.n_topics <= MOST_EXACT_TOPICS
+
+    def _kept_from_shards(self, X: Any) -> str | None:
+        """Say why documents are read into memory; None where they are in shards and can stay there."""
+        if not is_sharded(X):
+            return "X is in memory"
+        if self.sampler_ != "frozen" or self.n_topics > MOST_TABLE_TOPICS:
+            return f'only "frozen" sweeps of up to {MOST_TABLE_TOPICS} topics do, others need all documents in memory'
+        if self._begins_fast(X.n_tokens):
+            return 'a fast start needs all documents in memory (init="random" does not)'
+        return None if X.n_tokens else "X holds no tokens"
 
     def _read(self, X: Any, reset: bool) -> Tokens:
         tokens = read_tokens(read_for(self, X, reset=reset))

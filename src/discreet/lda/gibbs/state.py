@@ -119,9 +119,9 @@ def aligned_zeros(shape: tuple[int, ...], dtype: type[Number]) -> NDArray[Number
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def random_topics(n_tokens: int, n_topics: int, seed: int) -> NDArray[np.uint16]:
-    """Draw a topic for each token, uniformly; token i's depends on (seed, i) only."""
-    x = random_halves(n_tokens, sweep_key(seed, _BEFORE_THE_FIRST_SWEEP))
+def random_topics(n_tokens: int, n_topics: int, seed: int, first: int = 0) -> NDArray[np.uint16]:
+    """Draw a topic for each token from number ``first`` on, uniformly; token i's depends on (seed, i) only."""
+    x = random_halves(n_tokens, sweep_key(seed, _BEFORE_THE_FIRST_SWEEP), first)
     x *= np.uint64(n_topics)
     return (x >> np.uint64(32)).astype(np.uint16)
 

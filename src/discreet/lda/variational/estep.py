@@ -9,9 +9,10 @@ convergence
 (the term :math:`\psi(\sum \gamma)` cancels). It starts from equal weights each time, nothing is kept from one
 call to the next, and stops when :math:`\gamma` moved by less than ``tol`` on average over the topics.
 
-The M-step's statistic :math:`s_{wk} = B_{wk} \sum_d q_{dw} e^{\psi(\gamma_{dk})}` is summed *word by word*, each over
-its documents in their order: no two threads ever add to the same number, so any number of threads gives the
-same bits, without a table for each thread.
+The M-step's statistic :math:`s_{wk} = B_{wk} \sum_d q_{dw} e^{\psi(\gamma_{dk})}` is summed *word by word*: no two
+threads ever add to the same number, which needs no table for each thread. Each entry's part is rounded to a whole
+number of units, of which all counts together have less than :math:`2^{62}` (for a million tokens a unit is
+:math:`2^{-42}`), so that sums are of integers: the same for any order of documents, any threads and any shards.
 
 Reference
 ---------
@@ -109,11 +110,13 @@ def add_statistic(
     entries: NDArray[np.int64],
     quotients: NDArray[np.float64],
     weights: NDArray[np.float64],
+    table: NDArray[np.float64],
+    unit: float,
     first: int,
     last: int,
-    total: NDArray[np.float64],
+    total: NDArray[np.int64],
 ) -> None:
-    """Add sum_d quotients * weights to rows first to last of ``total``, each over its documents in order.
+    """Add sum_d quotients * weights * table to rows first to last of ``total``, in whole units.
 
     Parameters
     ----------
@@ -122,15 +125,22 @@ def add_statistic(
         says where these are in CSR order.
     quotients, weights : arrays of shape (n_entries,) and (n_documents, width), float64
         From :func:`infer_documents`.
+    table : array of shape (n_words, width), float64
+        B, padded.
+    unit : float
+        A power of 2 times which the sum of all counts is below 2**62.
     first, last : int
         Words to work on.
-    total : array of shape (n_words, width), float64
-        Is added to. Still to be multiplied by B.
+    total : array of shape (n_words, width), int64
+        Is added to: units of the statistic.
     """
     width = weights.shape[1]
+    row = np.empty(width, np.float64)
     for w in range(first, last):
+        for k in range(width):
+            row[k] = table[w, k] * unit
         for j in range(indptr[w], indptr[w + 1]):
             quotient = quotients[entries[j]]
             d = documents[j]
             for k in range(width):
-                total[w, k] += quotient * weights[d, k]
+                total[w, k] += np.int64(quotient * weights[d, k] * row[k] + 0.5)

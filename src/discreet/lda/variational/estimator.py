@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
+from discreet._sharding import is_sharded
 from discreet._threads import count_threads
 from discreet._validate import (
     ANYTHING,
     CALLBACK,
+    ENGINE,
     RANDOM,
     THREADS,
     Checked,
@@ -33,7 +35,14 @@ from discreet._validate import (
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_for
 from discreet.lda.gibbs.counter_stream import new_seed
-from discreet.lda.variational.svi import Batch, State, bound, infer, init, prepare, step, word_weights
+from discreet.lda.shards import read_shards_for, refuse_engine
+from discreet.lda.variational.passes import (
+    shares,
+    shares_over_shards,
+    stepper_in_memory,
+    stepper_over_shards,
+)
+from discreet.lda.variational.svi import Batch, State, bound, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]
 
@@ -73,6 +82,9 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Threads; -1 for all cores.
     callback : callable, optional
         ``callback(stage, done, total)`` after each pass.
+    engine : Engine, optional
+        Who goes through a corpus in shards (:mod:`discreet.engines`), in batch updates and ``transform``; by default
+        ``n_jobs`` threads.
 
     Attributes
     ----------
@@ -104,6 +116,8 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    n_features_in_: int
+
     _constraints = rules(
         n_topics=whole(),
         doc_topic_prior=ANYTHING,  # see _faults
@@ -120,6 +134,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         random_state=RANDOM,
         n_jobs=THREADS,
         callback=CALLBACK,
+        engine=ENGINE,
     )
 
     def __init__(
@@ -140,6 +155,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
+        engine: Any = None,
     ) -> None:
         self.n_topics = n_topics
         self.doc_topic_prior = doc_topic_prior
@@ -156,13 +172,14 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
+        self.engine = engine
 
     def fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Train on documents.
 
         Parameters
         ----------
-        X : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+        X : Corpus, ShardedCorpus, sparse or dense matrix of shape (n_documents, n_words)
             Counts, or other weights, not negative.
         y : None
             Ignored.
@@ -180,17 +197,28 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             X is negative, not finite, or not a matrix.
         """
         self._check_parameters()
-        documents = self._read(X, reset=True)
+        by_shard = is_sharded(X) and self.batch_size is None
+        if not by_shard:
+            refuse_engine(
+                self.engine,
+                "stochastic updates take documents in random order" if is_sharded(X) else "X is in memory",
+            )
+        documents: Any = read_shards_for(self, X, reset=True) if by_shard else self._read(X, reset=True)
+        n_documents = int(X.n_documents) if by_shard else documents.n_documents
         self.seed_ = _seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
-        state = self._start(documents, rng)
+        state = self._start(self.n_features_in_, rng)
         settings = self._settings()
         self.n_iter_ = 0
         if self.batch_size is None:
-            batches = prepare(documents, self.n_topics)
+            advance = (
+                stepper_over_shards(documents, self.n_topics, float(X.n_tokens), **settings)
+                if by_shard
+                else stepper_in_memory(documents, self.n_topics, **settings)
+            )
             before = _means(state)
             for done in range(1, self.max_iter + 1):
-                state, _ = step(state, batches, **settings)
+                state = advance(state)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
                 if self.tol > 0:
@@ -206,7 +234,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
                     state = self._move(state, prepare(chosen, self.n_topics), documents.n_documents, settings)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
-        self.n_documents_seen_ = documents.n_documents
+        self.n_documents_seen_ = n_documents
         return self._keep(state)
 
     def partial_fit(self, X: Any, y: Any = None) -> VariationalLDA:
@@ -225,12 +253,13 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             This estimator.
         """
         self._check_parameters()
+        refuse_engine(self.engine, "partial_fit takes a batch in memory")
         first_call = not hasattr(self, "_state")
         documents = self._read(X, reset=first_call)
         if first_call:
             self.seed_ = _seed(self.random_state)
             self.n_documents_seen_ = self.n_iter_ = 0
-            state = self._start(documents, np.random.default_rng(self.seed_))
+            state = self._start(documents.n_words, np.random.default_rng(self.seed_))
         else:
             state: State = self._state
         settings = self._settings()
@@ -257,19 +286,13 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             Rows sum to 1; a document without words has the prior's mean. Each row depends on its document only.
         """
         check_is_fitted(self)
-        documents = self._read(X, reset=False)
         prior = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
         n_threads = count_threads(self.n_jobs)
-        gamma = infer(
-            word_weights(self._state, n_threads),
-            documents,
-            prior,
-            self.max_doc_update_iter,
-            self.mean_change_tol,
-            n_threads,
-            with_quotients=False,
-        )[0][:, : self.n_topics]
-        return np.ascontiguousarray(gamma / gamma.sum(axis=1, keepdims=True))
+        table = word_weights(self._state, n_threads)
+        how = (self.max_doc_update_iter, self.mean_change_tol)
+        if is_sharded(X):
+            return shares_over_shards(read_shards_for(self, X, reset=False), X, table, prior, *how)
+        return shares(self._read(X, reset=False), table, prior, *how, n_threads)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the evidence lower bound of the documents, in nats, with the topics' own part; higher is better."""
@@ -318,8 +341,8 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             "n_threads": count_threads(self.n_jobs),
         }
 
-    def _start(self, documents: Documents, rng: np.random.Generator) -> State:
-        shape = (self.n_topics, documents.n_words)
+    def _start(self, n_words: int, rng: np.random.Generator) -> State:
+        shape = (self.n_topics, n_words)
         if isinstance(self.init, str):
             return init(rng.gamma(100.0, 0.01, shape))
         components = np.asarray(as_numbers(self.init, "init", ""), dtype=np.float64)

@@ -10,9 +10,9 @@ with :math:`\rho = 1` and all D documents in the batch algorithm, and :math:`\rh
 t-th batch of the stochastic one.
 
 Guarantee: none, this is the model without privacy. The bits of :math:`\lambda` do not depend on the number of threads:
-documents are inferred one by one, and the statistic is summed word by word, over documents in order.
+documents are inferred one by one, and the statistic is a sum of integers (``estep``).
 
-Memory beyond the documents: three tables of n_words x n_topics doubles, and at most 2**23 doubles or two rows
+Memory beyond the documents: four tables of n_words x n_topics doubles, and at most 2**23 doubles or two rows
 of topics for the documents in work.
 
 Reference
@@ -21,6 +21,7 @@ Blei, Ng, Jordan, "Latent Dirichlet allocation", JMLR 2003. Hoffman, Blei, Bach,
 Dirichlet allocation", NIPS 2010. Bound: Hoffman, Blei, Wang, Paisley, JMLR 2013, arXiv:1206.7051.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,19 @@ from discreet.lda.variational.digamma import exp_digamma
 from discreet.lda.variational.estep import add_statistic, infer_documents
 from discreet.lda.variational.simd import LANES, aligned
 
-__all__ = ["Batch", "Info", "State", "bound", "infer", "init", "prepare", "step"]
+__all__ = [
+    "Batch",
+    "Info",
+    "State",
+    "bound",
+    "infer",
+    "init",
+    "move",
+    "prepare",
+    "statistic",
+    "step",
+    "unit_of",
+]
 
 #: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
 _BLOCK = 2**22
@@ -166,14 +179,35 @@ def step(
         The result does not depend on it.
     """
     table = word_weights(state, n_threads)
-    total = aligned(table.shape)
-    iterations = documents = 0
+    unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))
+    total, iterations = statistic(table, batches, unit, doc_topic_prior, max_iter, tol, n_threads)
+    n_documents = sum(batch.documents.n_documents for batch in batches)
+    after = move(state, total, unit, topic_word_prior, rate=rate, scale=scale)
+    return after, Info(iterations / max(1, n_documents))
+
+
+def unit_of(weight: float) -> float:
+    """Return the power of 2 times which all counts together, ``weight``, are below 2**62."""
+    return math.ldexp(1.0, 62 - math.frexp(weight)[1])
+
+
+def statistic(
+    table: NDArray[np.float64],
+    batches: list[Batch],
+    unit: float,
+    doc_topic_prior: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], int]:
+    """Infer documents; return the sum of their statistics times ``unit``, (n_words, width), and their iterations."""
+    total = np.zeros(table.shape, np.int64)
+    iterations = 0
     for batch in batches:
         _, weights, quotients, n_iter = infer(
             table, batch.documents, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True
         )
         iterations += int(n_iter.sum(dtype=np.int64))
-        documents += len(n_iter)
 
         def add(
             piece: tuple[int, int],
@@ -181,15 +215,29 @@ def step(
             quotients: NDArray[np.float64] = quotients,
             weights: NDArray[np.float64] = weights,
         ) -> None:
-            add_statistic(batch.by_word, batch.who, batch.entries, quotients, weights, *piece, total)
+            by_word, who, entries = batch[1:]
+            add_statistic(by_word, who, entries, quotients, weights, table, unit, *piece, total)
 
         share_out(add, pieces(batch.by_word, n_threads), n_threads)
-    total *= table
-    total *= scale * rate
-    total[:, : state.n_topics] += rate * topic_word_prior
+    return total, iterations
+
+
+def move(
+    state: State,
+    total: NDArray[np.int64],
+    unit: float,
+    topic_word_prior: float,
+    *,
+    rate: float = 1.0,
+    scale: float = 1.0,
+) -> State:
+    """Move the topics by a statistic of :func:`statistic`; the state is not changed."""
+    parameters = aligned(total.shape)
+    np.multiply(total, scale * rate / unit, out=parameters)
+    parameters[:, : state.n_topics] += rate * topic_word_prior
     if rate < 1.0:
-        total += (1.0 - rate) * state.parameters
-    return State(total, state.n_topics, state.n_steps + 1), Info(iterations / max(1, documents))
+        parameters += (1.0 - rate) * state.parameters
+    return State(parameters, state.n_topics, state.n_steps + 1)
 
 
 def word_weights(state: State, n_threads: int = 1) -> NDArray[np.float64]:

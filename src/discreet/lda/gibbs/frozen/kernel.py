@@ -81,6 +81,7 @@ def draw_documents(
     workspace: Any,
     own: Any,
     blocks: Any,
+    base: int,
 ) -> None:
     """Draw the topic of every token of documents ``first`` to ``last`` anew, in order, from a fixed table.
 
@@ -101,7 +102,7 @@ def draw_documents(
     key : uint64
         The sweep's key.
     bits : array of shape (n_tokens,), uint64
-        Random words to use, one for each token; or empty: document d's own stream is used.
+        Random words to use, one for each token; or empty: the stream of document base + d is used.
     first, last : int
         Documents to work on.
     workspace : array of shape (4, width), same type as the table
@@ -112,6 +113,8 @@ def draw_documents(
         draw is refused and done again where it should have had less. Or nothing: the table is taken as it is.
     blocks : tuple
         See ``simd``.
+    base : int
+        Number of document 0 in the corpus of which these documents are a part.
     """
     counts0 = workspace[0]
     counts1 = workspace[1]
@@ -131,19 +134,19 @@ def draw_documents(
             _enter(indptr, topics, d, counts0)
             b0 = i0 = indptr[d]
             e0 = indptr[d + 1]
-            s0 = mix(key ^ mix(d))
+            s0 = mix(key ^ mix(base + d))
             d += 1
         while i1 >= e1 and d < last:
             _enter(indptr, topics, d, counts1)
             b1 = i1 = indptr[d]
             e1 = indptr[d + 1]
-            s1 = mix(key ^ mix(d))
+            s1 = mix(key ^ mix(base + d))
             d += 1
         while i2 >= e2 and d < last:
             _enter(indptr, topics, d, counts2)
             b2 = i2 = indptr[d]
             e2 = indptr[d + 1]
-            s2 = mix(key ^ mix(d))
+            s2 = mix(key ^ mix(base + d))
             d += 1
         together = min(e0 - i0, e1 - i1, e2 - i2)
         if together <= 0:

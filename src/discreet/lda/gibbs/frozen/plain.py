@@ -61,13 +61,14 @@ def draw_documents(
     workspace: NDArray[Any],
     own: NDArray[Any],
     blocks: tuple[int, ...],
+    base: int,
 ) -> None:
     """Draw topics from a fixed table; arguments as for ``frozen_kernel.draw_documents``."""
     kind = table.dtype.type
     for d in range(first, last):
         start, end = int(indptr[d]), int(indptr[d + 1])
         counts = np.bincount(topics[start:end], minlength=table.shape[1]).astype(table.dtype)
-        stream = plain_mix(int(key) ^ int(plain_mix(d)))
+        stream = plain_mix(int(key) ^ int(plain_mix(base + d)))
         for i in range(start, end):
             old, row = topics[i], table[words[i]]
             counts[old] -= 1

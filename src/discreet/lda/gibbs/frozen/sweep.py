@@ -131,6 +131,7 @@ def sweep(
     *,
     bits: NDArray[np.uint64] = _NO_BITS,
     own: NDArray[Any] | None = None,
+    first_document: int = 0,
     n_threads: int = 1,
 ) -> None:
     """Draw every token's topic once from a given table.
@@ -152,6 +153,8 @@ def sweep(
         Uniform random words to use, one a token; a secure source's where the draw is part of a promise.
     own : array of shape (2, width), the table's type, optional
         :func:`own_share`: each token is left out of the table while it is drawn.
+    first_document : int
+        Number of the first document in the corpus of which these are a part.
     n_threads : int
         Threads; topics do not depend on it.
     """
@@ -175,6 +178,7 @@ def sweep(
             aligned_zeros((4, width), table.dtype.type),
             _NOTHING[table.dtype.type] if own is None else own,
             blocks,
+            first_document,
         )
 
     share_out(draw, pieces(tokens.indptr, n_threads), n_threads)
