@@ -167,6 +167,21 @@ class KeepsTheExactNumber(WordTotals):
         return counts
 
 
+class KeepsZerosZero(WordTotals):
+    """Words that nobody used are known to be words that nobody used."""
+
+    def _noisy(self, mechanism, total, stream, reservation):
+        return super()._noisy(mechanism, total, stream, reservation) * (total.values > 0)
+
+
+class WeighsByRarity(WordTotals):
+    """Each document is bounded, but by weights that all the others have a say in."""
+
+    def _total(self, bound, counts):
+        rarity = np.log(len(counts) / np.maximum((counts > 0).sum(0), 1)) + 0.01
+        return bound.sum(counts * rarity, normalise=True)
+
+
 class AddsNoiseByHand(WordTotals):
     """The noise is right, but no mechanism knows to what it was added."""
 
@@ -304,6 +319,8 @@ FAULTS = {
     SumsByHand: SUMS,
     BoundsTheSum: SUMS,
     EdgesFromData: SUMS,
+    WeighsByRarity: SUMS,
+    KeepsZerosZero: MADE_OF,
     DividesByTheExactNumber: MADE_OF,
     ReleasesAnExactArrayBeside: EXACT,
     KeepsTheExactNumber: EXACT,

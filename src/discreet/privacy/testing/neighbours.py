@@ -49,6 +49,12 @@ def pairs(subject: Subject) -> Iterator[Pair]:
             f"an author of {of_one} documents, each {name}" if of_one > 1 else f"a document that is {name}"
         )
         yield _pair(subject, whose, X, rows)
+    if sp.issparse(X):
+        others = X.tolil()
+        others[:, 0] = 0
+        own = np.zeros((of_one, X.shape[1]), X.dtype)
+        own[:, 0] = 3
+        yield _pair(subject, f"a {subject.unit} with a word of its own", others.tocsr(), sp.csr_matrix(own))
 
 
 def _odd_rows(subject: Subject, X: Any, n: int) -> Iterator[tuple[str, Any]]:
