@@ -253,7 +253,10 @@ class TopicPrevalence(PrivateEstimator):
             noise=float(mechanism.scale) * mechanism.bound.step,
             count_weight=weight,
             groups=groups,
-            topics=tuple(" ".join(words) for words in topics.top_words(_NAMED_BY)),
+            topics=tuple(
+                name or " ".join(words)
+                for name, words in zip(topics.topic_names, topics.top_words(_NAMED_BY), strict=True)
+            ),
             ledger=booking.ledger.snapshot(),
             configuration=self._configuration(topics),
             reproducible=self.random_state is not None or topics.reproducible,
