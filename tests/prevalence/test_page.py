@@ -14,6 +14,7 @@ from discreet import Ledger
 from discreet.errors import ParameterError
 from discreet.privacy import events
 from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.prevalence.shares import overall
 from discreet.report.prevalence_page import table_csv
 
 HOSTILE = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", 'a"b', "\u202egnp.exe"]
@@ -211,6 +212,11 @@ def test_a_page_can_be_made_where_most_of_a_long_list_is_empty():
     empty = alike(5, 0, 0, 0)
     assert not empty.certain_groups.any()
     assert "No single group differs" in empty.to_html()
+
+
+def test_the_overall_share_leaves_groups_out_that_may_be_empty():
+    errors = [np.abs(overall(alike(365, 2, 5000, seed).sums) - 0.05).max() for seed in range(5)]
+    assert max(errors) < 0.02  # with the noise of all 365: 0.04 and more
 
 
 def test_none_of_many_empty_groups_is_called_surely_there():
