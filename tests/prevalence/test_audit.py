@@ -13,7 +13,7 @@ import pytest
 from discreet import Ledger, PrivateFit, Release, TopicPrevalence
 from discreet.audit import distinguish
 from discreet.central.prevalence.statistic import prevalence_sum
-from discreet.central.private_fit import gains
+from discreet.central.private_fit import contributions
 from discreet.privacy import gdp_epsilon, gdp_mu
 from discreet.privacy.bound import BoundedSum
 from discreet.privacy.noise.stream import SecureStream
@@ -83,9 +83,9 @@ def fit_audit(epsilon):
     mechanism = PrivateFit(PURE, epsilon=epsilon, delta=DELTA, bound=0.25)._plan().how
     scores = []
     for seed, X in enumerate((np.vstack([REST, WORST]), REST)):
-        score = np.clip(gains(PURE, sp_counts(X)) / 0.25, -1, 1)
-        rows = np.column_stack([score, np.full(len(score), C)])
-        scores.append(told(mechanism, sum_rows(rows, mechanism.bound), seed) @ np.array([1, C]))
+        rows = contributions(PURE, sp_counts(X), 0.25, C)
+        worst = contributions(PURE, sp_counts(WORST), 0.25, C)[0]
+        scores.append(told(mechanism, sum_rows(rows, mechanism.bound), seed) @ worst)
     return distinguish(*scores, delta=DELTA)
 
 

@@ -40,6 +40,11 @@ def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():
     assert low < 100 * fit.perplexity_ratio < high
     assert f"{100 * fit.perplexity_ratio:.1f}&nbsp;% of that of word frequencies alone" in page
     assert f"{low:.1f} to {high:.1f}&nbsp;%" in page
+    for value, ends in (
+        (fit.perplexity, fit.perplexity_interval()),
+        (fit.unigram_perplexity, fit.unigram_interval()),
+    ):
+        assert f"{value:,.0f} ({ends[0]:,.0f} to {ends[1]:,.0f})" in page
     assert "ε&nbsp;=&nbsp;0.5" in page
     assert "not for release" in page  # both came from seeds
     assert 'id="fit"' not in RELEASE.to_html()
@@ -84,7 +89,9 @@ def test_json_holds_the_interval(place, capsys):
     assert evaluate(place, "--epsilon", "1", "--json", "--quiet") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["low"] < told["gain"] < told["high"]
-    assert set(told) == {"guarantee", "perplexity_ratio", "gain", "low", "high", "n_units"}
+    assert told["perplexity_interval"][0] < told["perplexity"] < told["perplexity_interval"][1]
+    assert told["unigram_interval"][0] < told["unigram_perplexity"] < told["unigram_interval"][1]
+    assert told["perplexity"] == pytest.approx(told["unigram_perplexity"] * told["perplexity_ratio"])
 
 
 @pytest.mark.parametrize(

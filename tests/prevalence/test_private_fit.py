@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -55,8 +56,6 @@ def test_without_noise_it_is_the_mean_gain():
 
 def test_a_model_that_knows_nothing_gains_nothing():
     flat = np.tile(RELEASE.word_weight, (3, 1))
-    from dataclasses import replace
-
     useless = replace(RELEASE, topic_word=flat, topic_word_noise=None)
     made = PrivateFit(useless, epsilon=1.0, random_state=0).fit(HELD_OUT).release_
     low, high = made.interval()
@@ -70,24 +69,39 @@ def test_a_model_that_knows_nothing_gains_nothing():
     )
 
 
-def test_intervals_hold_the_exact_gain():
-    exact = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT[:800]).release_.gain
-    held = []
+def test_intervals_hold_the_exact_gain_and_perplexities():
     made = PrivateFit(RELEASE, epsilon=0.1, random_state=0).fit(HELD_OUT[:800]).release_
-    rng = np.random.default_rng(0)
     truth = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT[:800]).release_
+    exact = np.array([truth.gain, truth.perplexity_ratio, truth.perplexity, truth.unigram_perplexity])
+    rng, held = np.random.default_rng(0), []
     for _ in range(2000):
-        noisy = FitRelease(
-            truth.gain_total + rng.normal(0, made.noise),
-            truth.unit_count + rng.normal(0, made.noise),
-            made.noise,
-            made.count_weight,
-            made.bound,
-            made.ledger,
-        )
-        low, high = noisy.interval()
-        held.append(low <= exact <= high)
-    assert abs(np.mean(held) - 0.95) < 0.015
+        added = {
+            name: getattr(truth, name) + rng.normal(0, made.noise)
+            for name in ("gain_total", "unit_count", "unigram_total")
+        }
+        noisy = replace(made, **added)
+        ends = [
+            noisy.interval(),
+            noisy.ratio_interval(),
+            noisy.perplexity_interval(),
+            noisy.unigram_interval(),
+        ]
+        held.append([low <= value <= high for value, (low, high) in zip(exact, ends, strict=True)])
+    assert np.abs(np.mean(held, 0) - 0.95).max() < 0.015
+
+
+def test_perplexities_are_those_of_the_halves_and_their_ratio_is_the_gain():
+    made = PrivateFit(RELEASE, epsilon=math.inf, bound=5.0).fit(HELD_OUT).release_
+    scored = halves(HELD_OUT)[1]
+    n = np.maximum(np.asarray(scored.sum(1)).ravel(), 1)
+    alone = -(scored @ np.log(RELEASE.word_weight)) / n
+    centre = made.unigram_centre
+    alone = centre + np.where(alone == 0, 0, np.clip(alone - centre, -2, 2))
+    assert made.unigram_perplexity == pytest.approx(math.exp(alone.mean()), rel=1e-4)
+    assert made.perplexity == pytest.approx(math.exp(alone.mean() - made.gain), rel=1e-4)
+    assert made.perplexity < made.unigram_perplexity < 24
+    private = PrivateFit(RELEASE, epsilon=1.0, random_state=0).fit(HELD_OUT).release_
+    assert private.perplexity == pytest.approx(made.perplexity, rel=0.05)
 
 
 @pytest.mark.parametrize("unit", ["document", "author"])
@@ -99,8 +113,9 @@ def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(unit):
     less = {"owners": owners[rest]} if unit == "author" else {}
     whole = exact.fit(HELD_OUT[:300], **given).release_
     fewer = exact.fit(HELD_OUT[:300][rest], **less).release_
-    moved = math.hypot(whole.gain_total - fewer.gain_total, whole.unit_count - fewer.unit_count)
-    assert 0.9 < moved <= math.hypot(1, 0.5) + 1e-5
+    names = ("gain_total", "unigram_total", "unit_count")
+    moved = math.hypot(*(getattr(whole, name) - getattr(fewer, name) for name in names))
+    assert 0.9 < moved <= math.hypot(1, 0.5, 0.5) + 1e-5
 
 
 def test_the_promise_is_booked_and_the_file_is_checked(tmp_path):
@@ -114,6 +129,8 @@ def test_the_promise_is_booked_and_the_file_is_checked(tmp_path):
         ("gain_total", "much"),
         ("noise", -1.0),
         ("bound", 0),
+        ("unigram_total", None),
+        ("unigram_centre", -1.0),
         ("ledger", {}),
         ("schema", "x"),
     ]:

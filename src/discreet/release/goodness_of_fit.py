@@ -1,8 +1,9 @@
 r"""The fit release: how well released topics describe private documents, as one noisy number.
 
-Released are the sum over units of the clipped gain, in parts of its bound b, and c times the number of units, both with
-Gaussian noise of standard deviation s. The mean gain is b times their ratio; its interval is Fieller's (see
-:mod:`discreet.release.prevalence.shares`), exact for Gaussian noise.
+Released are the sum over units of the clipped gain, in parts of its bound b; w times the sum of the nats a token under
+word frequencies alone, less a public centre and clipped to r, in parts of r; and c times the number of units; all with
+Gaussian noise of standard deviation s. Mean gain and mean nats are ratios of these, and so are perplexities, exp of
+such means; their intervals are Fieller's (see :mod:`discreet.release.prevalence.shares`), exact for Gaussian noise.
 """
 
 import math
@@ -23,10 +24,16 @@ from discreet.release.booking.promised import SUM, NumbersRelease
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["GAIN_BOUND", "FitRelease", "mark_of"]
+__all__ = ["GAIN_BOUND", "UNIGRAM_REACH", "UNIGRAM_WEIGHT", "FitRelease", "fit_size", "mark_of"]
 
 #: To what a gain may be clipped, in nats a token: nothing gains a hundred.
 GAIN_BOUND = number(least=1e-3, most=100)
+#: w and r: what the nats of word frequencies weigh beside the gain, and to what they are clipped about their centre.
+UNIGRAM_WEIGHT, UNIGRAM_REACH = 0.5, 2.0
+
+
+_SCALE = UNIGRAM_REACH / UNIGRAM_WEIGHT
+_LARGEST_NATS = 700.0
 
 
 def mark_of(release: "Release") -> str:
@@ -34,6 +41,11 @@ def mark_of(release: "Release") -> str:
     digest = sha256("\n".join(release.vocabulary).encode("utf-8", "surrogatepass"))
     digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
     return digest.hexdigest()[:16]
+
+
+def fit_size(count_weight: float) -> float:
+    """Return the norm that a unit's gain, nats and count have at most."""
+    return math.sqrt(1.0 + UNIGRAM_WEIGHT**2 + count_weight**2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +61,11 @@ class FitRelease(NumbersRelease):
     noise : float
         Standard deviation of the noise in each of the two; 0 without privacy.
     count_weight, bound : float
+    unigram_total : float
+        Noisy sum over units of the nats a token under word frequencies alone, less ``unigram_centre`` and clipped to
+        two nats, in quarters of a unit: w / r = 1/4.
+    unigram_centre : float
+        Entropy of the released word frequencies, in nats; public.
     ledger : Ledger
         What was booked; a closed copy is kept.
     configuration : mapping, optional
@@ -65,11 +82,13 @@ class FitRelease(NumbersRelease):
     noise: float
     count_weight: float
     bound: float
+    unigram_total: float
+    unigram_centre: float
     ledger: Ledger
     configuration: Mapping[str, Any] = field(default_factory=dict)
     reproducible: bool = False
 
-    SCHEMA: ClassVar[str] = "discreet.fit/1"
+    SCHEMA: ClassVar[str] = "discreet.fit/2"
     _THING: ClassVar[str] = "the numbers of a fit"
     PURPOSE: ClassVar[str] = "how well topics fit"
     _NUMBERS: ClassVar[Mapping[str, Rule]] = {
@@ -77,6 +96,8 @@ class FitRelease(NumbersRelease):
         "gain_total": SUM,
         "unit_count": SUM,
         "bound": GAIN_BOUND,
+        "unigram_total": SUM,
+        "unigram_centre": number(least=0, most=100),
     }
 
     def __post_init__(self) -> None:
@@ -97,19 +118,47 @@ class FitRelease(NumbersRelease):
         """Perplexity under the model as a part of that under the unigram: exp(-gain); see :meth:`ratio_interval`."""
         return math.exp(-self.gain)
 
+    @property
+    def perplexity(self) -> float:
+        """Perplexity under the model: exp of the mean over units of nats a token; see :meth:`perplexity_interval`."""
+        return self.unigram_perplexity * self.perplexity_ratio
+
+    @property
+    def unigram_perplexity(self) -> float:
+        """Perplexity under the released word frequencies alone."""
+        mean = _SCALE * self.unigram_total / self.n_units if self.n_units > 0 else 0.0
+        return math.exp(min(self.unigram_centre + mean, _LARGEST_NATS))
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval that holds the exact mean gain, in nats, of these documents with probability ``level``."""
+        return self._mean_interval(self.bound * self.gain_total, self.bound, self.bound, level)
+
+    def perplexity_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval that holds the exact ``perplexity`` of these documents with probability ``level``."""
+        total = _SCALE * self.unigram_total - self.bound * self.gain_total
+        return self._exp(total, math.hypot(_SCALE, self.bound), UNIGRAM_REACH + self.bound, level)
+
+    def unigram_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval that holds the exact ``unigram_perplexity`` with probability ``level``."""
+        return self._exp(_SCALE * self.unigram_total, _SCALE, UNIGRAM_REACH, level)
+
+    def _exp(self, total: float, spread: float, most: float, level: float) -> tuple[float, float]:
+        low, high = (self.unigram_centre + end for end in self._mean_interval(total, spread, most, level))
+        return math.exp(min(low, _LARGEST_NATS)), math.exp(min(high, _LARGEST_NATS))
+
+    def _mean_interval(self, total: float, spread: float, most: float, level: float) -> tuple[float, float]:
+        """Return Fieller's interval of a total a unit, whose noise is ``spread`` times that of each number."""
         if not (isinstance(level, int | float) and 0 < level < 1):
             raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
         reach = float(ndtri((1 + level) / 2)) ** 2 * self.noise**2
         n = self.n_units
         a = n * n - reach / self.count_weight**2
         if n <= 0 or a <= 0:
-            return -self.bound, self.bound
-        middle = self.gain_total * n
-        root = math.sqrt(max(middle**2 - a * (self.gain_total**2 - reach), 0.0))
-        low, high = ((middle + side * root) / a * self.bound for side in (-1, 1))
-        return max(low, -self.bound), min(high, self.bound)
+            return -most, most
+        middle = total * n
+        root = math.sqrt(max(middle**2 - a * (total**2 - spread**2 * reach), 0.0))
+        low, high = ((middle + side * root) / a for side in (-1, 1))
+        return min(max(low, -most), most), max(min(high, most), -most)
 
     def ratio_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return :meth:`interval`, of the gain in nats, as an interval of ``perplexity_ratio``."""
@@ -132,6 +181,10 @@ class FitRelease(NumbersRelease):
             f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
             f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence).{seeded}"
         )
+
+    @property
+    def _size(self) -> float:
+        return fit_size(self.count_weight)
 
     def is_of(self, release: "Release") -> bool:
         """Whether this was measured with just these topics and words."""

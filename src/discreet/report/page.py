@@ -245,6 +245,10 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
     return {
         "in_words": fit.in_words(),
         "ratio": f"{100 * fit.perplexity_ratio:.1f}",
+        "perplexity": f"{fit.perplexity:,.0f}",
+        "perplexity_ends": " to ".join(f"{end:,.0f}" for end in fit.perplexity_interval()),
+        "alone": f"{fit.unigram_perplexity:,.0f}",
+        "alone_ends": " to ".join(f"{end:,.0f}" for end in fit.unigram_interval()),
         "low": f"{low:.1f}",
         "high": f"{high:.1f}",
         "left": round(100 * low / most, 2),

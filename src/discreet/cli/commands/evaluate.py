@@ -179,6 +179,11 @@ def _measure_privately(
     if as_json:
         low, high = made.interval()
         figures = {"perplexity_ratio": made.perplexity_ratio, "gain": made.gain, "low": low, "high": high}
+        figures |= {"perplexity": made.perplexity, "perplexity_interval": made.perplexity_interval()}
+        figures |= {
+            "unigram_perplexity": made.unigram_perplexity,
+            "unigram_interval": made.unigram_interval(),
+        }
         typer.echo(json.dumps({"guarantee": made.guarantee, **figures, "n_units": made.n_units}, indent=1))
     else:
         typer.echo(made.in_words())

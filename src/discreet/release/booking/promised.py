@@ -91,6 +91,11 @@ class NumbersRelease(Promised):
         object.__setattr__(self, "configuration", settings)
         super()._close()
 
+    @property
+    def _size(self) -> float:
+        """Norm to which contributions were held."""
+        return math.hypot(1.0, self.count_weight)
+
     def check_booked(self) -> None:
         """Raise ``ReleaseError`` where the ledger is too long to be read, or the noise none that was booked on it."""
         from discreet.privacy.accounting import events
@@ -98,8 +103,7 @@ class NumbersRelease(Promised):
         check_ledger(self.ledger)
         mine = [entry for entry in self.ledger.entries if entry.purpose.startswith(self.PURPOSE)]
         leaves = [leaf.event for entry in mine for leaf in events.leaves(entry.event)]
-        size = math.hypot(1.0, self.count_weight)
-        booked = [size * getattr(event, "noise_multiplier", 0.0) for event in leaves]
+        booked = [self._size * getattr(event, "noise_multiplier", 0.0) for event in leaves]
         if not any(np.isclose(self.noise, noise, rtol=1e-9, atol=0.0) for noise in booked):
             raise ReleaseError(
                 f"{self._THING} tell of noise of {self.noise:.6g}, which was not booked with a count_weight of "

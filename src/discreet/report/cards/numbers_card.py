@@ -85,6 +85,11 @@ def fit_card(release: FitRelease) -> str:
         *_promised(release),
         ("noise in each sum", _noise(release)),
         ("gain a token", f"{release.gain:.4f} nats ({low:.4f} to {high:.4f} with 95 % confidence)"),
+        ("perplexity", _with_ends(release.perplexity, release.perplexity_interval())),
+        (
+            "perplexity of word frequencies alone",
+            _with_ends(release.unigram_perplexity, release.unigram_interval()),
+        ),
         (units, f"about {max(release.n_units, 0.0):,.0f}"),
         ("gains were clipped to", f"\u00b1{release.bound:g} nat a token"),
         ("measured with the topics", plain(str(release.configuration.get("model", "not stated")))),
@@ -100,8 +105,8 @@ def fit_card(release: FitRelease) -> str:
 ## What this is
 
 Each document was split in two by a public rule. Its topics were found from one half, and the other half was scored: by
-how much the topics beat word frequencies alone, in nats a token. These gains were clipped and added up with the number
-of {units}, and both sums were released with noise. {_may_leave(release)}
+how much the topics beat word frequencies alone, and what these alone give, in nats a token. Both were clipped and added
+up with the number of {units}, and the sums were released with noise. {_may_leave(release)}
 The interval is about the texts at hand, and holds the noise alone. On texts that the topics were trained on, the gain
 is a little too good.
 
@@ -123,6 +128,10 @@ release = FitRelease.load("path/to/this/file.json")
 release.gain, release.interval(), release.perplexity_ratio
 ```
 """
+
+
+def _with_ends(value: float, ends: tuple[float, float]) -> str:
+    return f"{value:,.1f} ({ends[0]:,.1f} to {ends[1]:,.1f} with 95 % confidence)"
 
 
 def _guarantee(release: NumbersRelease) -> str:
