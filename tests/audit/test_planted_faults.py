@@ -247,7 +247,13 @@ def test_a_vocabulary_read_off_the_text_is_flagged_in_the_release_of_a_fit(priva
             )
             counts = planted.fit_transform(corpus)
         model = PrivateLDA(
-            2, epsilon=0.9, delta=4e-3, random_state=seed, allow_unlearnable=True, ledger=ledger
+            2,
+            epsilon=0.9,
+            delta=4e-3,
+            random_state=seed,
+            allow_unlearnable=True,
+            allow_large_delta=True,
+            ledger=ledger,
         )
         return float("orchid" in model.fit(counts).release_.vocabulary)
 

@@ -173,10 +173,10 @@ def test_what_is_taken_and_what_is_refused():
         ({"topic_word": np.vstack([topics, np.zeros(40)])}, "topic 6 has none"),
         ({"doc_topic_prior": 0.0}, "positive and finite"),
         ({"doc_topic_prior": [0.1, 0.1]}, "must be a number or 6 numbers"),
-        ({"method": "guess"}, "method must be one of"),
-        ({"max_iter": 0}, "max_iter must be at least 1"),
-        ({"tol": -1.0}, "tol must not be negative"),
-        ({"tol": float("nan")}, "tol must not be negative"),
+        ({"method": "guess"}, "method must be .map., .variational. or .maximum_likelihood."),
+        ({"max_iter": 0}, "max_iter must be a positive whole number"),
+        ({"tol": -1.0}, "tol must be at least 0"),
+        ({"tol": float("nan")}, "tol must be at least 0"),
     ):
         with pytest.raises(ParameterError, match=message):
             fold_in(**{"topic_word": topics, "counts": counts, **wrong})

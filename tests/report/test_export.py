@@ -44,7 +44,7 @@ def test_the_table_can_be_short_and_say_nothing_of_noise(tmp_path):
     rows = read(tmp_path / "words.csv")
     assert len(rows) == 5 * 4
     assert list(rows[0]) == ["topic", "rank", "word", "probability"]
-    with pytest.raises(ParameterError, match="n_words must be at least 1"):
+    with pytest.raises(ParameterError, match="n_words must be a positive whole number"):
         write_csv(release(), tmp_path / "none.csv", n_words=0)
     assert not (tmp_path / "none.csv").exists()
 

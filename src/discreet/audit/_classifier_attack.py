@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_labels
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
-from discreet._validate import formerly, shown
-from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
+from discreet._validate import check, choice, formerly, shown, whole
+from discreet.audit.arguments import check_promise, check_seed, check_train
 from discreet.audit.attack_report import AuditReport
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
@@ -136,9 +136,7 @@ def classifier_attack(
             f"labels must be one a document, of at least 2 kinds, but {n_documents} documents have labels of shape "
             f"{np.shape(labels)} and {len(names)} kinds."
         )
-    check_whole("n_shadows", n_shadows, 1)
-    if vector not in ("classwise", "sorted"):
-        raise ParameterError(f"vector must be 'classwise' or 'sorted', but got {shown(vector)}.")
+    check(n_shadows=(n_shadows, whole()), vector=(vector, choice("classwise", "sorted")))
     side, coins, halves, seeds, attack_seed = Seeds(random_state).spawn(5)
     shuffled = np.random.default_rng(side).permutation(n_documents)
     ours, theirs = np.sort(shuffled[: n_documents // 2]), np.sort(shuffled[n_documents // 2 :])

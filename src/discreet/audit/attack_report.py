@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm, rankdata
 
 from discreet._numbers import as_array, as_numbers
-from discreet._validate import shown
+from discreet._validate import check, choice, number
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.audit.one_run import one_run_bound
 from discreet.errors import CorpusError, ParameterError
@@ -92,8 +92,7 @@ class AuditReport:
             raise ParameterError("scores must be finite numbers, but some are not.")
         if members.all() or not members.any():
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
-        if self.coins not in get_args(Coins):
-            raise ParameterError(f"coins must be one of {get_args(Coins)}, but got {shown(self.coins)}.")
+        check(coins=(self.coins, choice(*get_args(Coins))))
         check_promise(self.epsilon, self.delta)
         if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
             raise ParameterError("attack must be a text and meta a dict.")
@@ -116,8 +115,7 @@ class AuditReport:
         return self._found(fpr) / int(self.members.sum())
 
     def _found(self, fpr: float) -> int:
-        if not 0.0 <= fpr <= 1.0:
-            raise ParameterError(f"fpr must be from 0 to 1, but got {fpr}.")
+        check(fpr=(fpr, number(least=0, most=1)))
         false, true = self.curve()
         allowed = np.searchsorted(false, fpr * (1 + 1e-12), side="right") - 1
         return round(float(true[allowed]) * int(self.members.sum()))

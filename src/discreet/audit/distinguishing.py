@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
 from discreet._numbers import as_numbers
+from discreet._validate import check, number
 from discreet.audit.arguments import check_confidence, check_promise, check_whole
 from discreet.errors import ParameterError
 
@@ -78,8 +79,7 @@ class DistinguishingReport:
 
     def exceeds_gaussian(self, mu: float) -> bool:
         """Whether the audit proves more than promised mu-Gaussian privacy, for mu see :func:`gdp_mu`."""
-        if not mu >= 0:
-            raise ParameterError(f"mu must be at least 0, but got {mu}.")
+        check(mu=(mu, number(least=0, most=np.inf)))
         return self.mu_lower_bound > mu
 
     def to_json(self) -> dict[str, Any]:

@@ -28,13 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array, as_numbers
 from discreet._progress import Callback
-from discreet._validate import formerly, shown
+from discreet._validate import check, choice, formerly
 from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import ParameterError
 
 __all__ = ["likelihood_ratio_scores", "lira"]
 
@@ -75,7 +75,7 @@ def likelihood_ratio_scores(
     ParameterError
         If shapes do not fit, a statistic is not finite, or a document has fewer than 2 shadows on a side needed.
     """
-    _check_spread(spread)
+    check(spread=(spread, choice(*get_args(Spread))))
     statistics = as_numbers(statistics, "statistics", "")
     shadow_statistics = as_numbers(shadow_statistics, "shadow_statistics", "")
     shadow_members = as_array(shadow_members, "shadow_members")
@@ -96,13 +96,6 @@ def likelihood_ratio_scores(
     mean_in, spread_in = _normal(shadow_statistics, shadow_members, spread)
     near = (statistics - mean_in) / spread_in
     return 0.5 * (away**2 - near**2) + np.log(spread_out) - np.log(spread_in)
-
-
-def _check_spread(spread: str) -> None:
-    if spread not in get_args(Spread):
-        raise ParameterError(
-            Parameter("spread"), f" must be one of {get_args(Spread)}, but got {shown(spread)}."
-        )
 
 
 def _normal(
@@ -192,7 +185,7 @@ def lira(
     given = None if target is None or isinstance(target, str) else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    _check_spread(spread)
+    check(spread=(spread, choice(*get_args(Spread))))
     how: dict[str, Any] = {"online": online, "spread": spread}
     source = np.random.SeedSequence(random_state)
     halves, coins, shadow_seeds, target_seeds = source.spawn(4)

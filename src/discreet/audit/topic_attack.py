@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._validate import check, number, whole
 from discreet.errors import ParameterError
 
 __all__ = ["TopicAttack", "TopicAttackReport"]
@@ -64,10 +65,11 @@ class TopicAttack:
     """
 
     def __init__(self, n_words: int, n_tokens: int, *, topic_word_prior: float = 0.01) -> None:
-        if n_words < 1 or n_tokens < 1:
-            raise ParameterError(f"an attack needs words and tokens, but got {n_words} and {n_tokens}.")
-        if not (np.isfinite(topic_word_prior) and topic_word_prior > 0):
-            raise ParameterError(f"topic_word_prior must be positive and finite, but is {topic_word_prior}.")
+        check(
+            n_words=(n_words, whole()),
+            n_tokens=(n_tokens, whole()),
+            topic_word_prior=(topic_word_prior, number(above=0)),
+        )
         self.topic_word_prior = topic_word_prior
         self._log = np.zeros((n_tokens, n_words))
 

@@ -280,7 +280,6 @@ def _check_candidates(candidates: Any) -> tuple[int, ...]:
         listed = list(candidates)
     except TypeError:
         raise fault from None
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1 for n in listed)
-    if not whole or len(set(listed)) < _FEWEST:
+    if not all(map(whole().holds, listed)) or len(set(listed)) < _FEWEST:
         raise fault
     return tuple(sorted({int(n) for n in listed}))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._validate import is_whole
 from discreet.corpus.files import first_few
 from discreet.errors import CorpusError
 
@@ -19,9 +20,7 @@ def check_labels(labels: ArrayLike | Sequence[str] | None, n_documents: int) -> 
     given: Any = labels
     # As objects, because np.asarray would turn ["a", 1] into text without a word.
     values: NDArray[Any] = given if isinstance(given, np.ndarray) else _as_objects(given)
-    if values.dtype.kind == "O" and all(
-        isinstance(x, int | np.integer) and not isinstance(x, bool) for x in values
-    ):
+    if values.dtype.kind == "O" and all(map(is_whole, values)):
         values = values.astype(np.int64)
     if values.shape != (n_documents,):
         raise CorpusError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import shown
+from discreet._validate import check, choice, is_number, is_whole, optional, shown
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ def split_rows(
     corpus: "Corpus", test_size: float | int, train_size: float | int | None, seed: int, by: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to train on and the rows to test on; see :meth:`Corpus.split`."""
-    if by not in (None, "document", "owner"):
-        raise ParameterError(f'by must be "document" or "owner", got {shown(by)}.')
+    check(by=(by, optional(choice("document", "owner"))))
     owners = corpus.owners
     if by == "owner" and owners is None:
         raise CorpusError(
@@ -51,11 +50,11 @@ def split_rows(
 
 
 def _amount(size: Any, n_units: int, name: str, *, round_up: bool) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | float | np.integer | np.floating):
+    if not is_number(size):
         raise ParameterError(
             f"{name} must be a share between 0 and 1 or a number of units, got {shown(size)}."
         )
-    if isinstance(size, int | np.integer):
+    if is_whole(size):
         return int(size)
     if not 0 < size < 1:
         raise ParameterError(f"{name} must lie between 0 and 1 where it is a share, got {size}.")

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet._files import write_whole
 from discreet._progress import Callback, tell
 from discreet._tables import frame
+from discreet._validate import check, whole
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate.coherence import coherence_npmi
@@ -160,10 +161,7 @@ def choose_n_topics(
     """
     documents = check_counts(counts)
     numbers = _check_candidates(candidates)
-    if n_folds < 2:
-        raise ParameterError(
-            f"n_folds must be at least 2, or there is no error to compare by; got {n_folds}."
-        )
+    check(n_folds=(n_folds, whole(2)))
     if documents.shape[0] < 2 * n_folds:
         raise CorpusError(
             f"{documents.shape[0]} documents are too few for {n_folds} folds; give at least {2 * n_folds}."
@@ -211,8 +209,7 @@ def _topics(fitted: Any) -> Any:
 
 def _check_candidates(candidates: Sequence[int]) -> tuple[int, ...]:
     listed = list(candidates)
-    wrong = [n for n in listed if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1]
-    if wrong or not listed:
+    if not listed or not all(map(whole().holds, listed)):
         raise ParameterError(
             "candidates must be numbers of topics, each at least 1, such as [10, 20, 50], but they are not."
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet._numbers import as_numbers
+from discreet._validate import check, whole
 from discreet.errors import ParameterError
 
 __all__ = ["diversity"]
@@ -39,7 +40,6 @@ def diversity(topic_word: ArrayLike, *, top: int = 25) -> float:
         raise ParameterError(
             f"topic_word must be numbers of shape (n_topics, n_words), but has shape {topics.shape}."
         )
-    if top < 1:
-        raise ParameterError(f"top must be at least 1, but is {top}.")
+    check(top=(top, whole()))
     words = np.argsort(-topics, axis=1, kind="stable")[:, :top]
     return len(np.unique(words)) / words.size

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import shown
+from discreet._validate import shown, whole
 from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import ParameterError
 from discreet.lda.word_space.public_topics import topics_of_vectors
@@ -47,7 +47,7 @@ def public_topics(
         Where an argument, or a file of vectors, is not what was expected.
     """
     faults: list[str] = []
-    if isinstance(n_topics, bool) or not isinstance(n_topics, int | np.integer) or n_topics < 1:
+    if not whole().holds(n_topics):
         faults.append(f"n_topics must be a positive whole number, but is {shown(n_topics)}.")
     share = np.asarray(unigram, dtype=np.float64)
     if share.shape != (len(words),):

@@ -218,11 +218,11 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
 def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
     if not isinstance(update, Update):
         return "no update"
-    if isinstance(update.client, bool) or not isinstance(update.client, int | np.integer):
+    if not is_whole(update.client):
         return "no client's number"
     if not 0 <= update.client < state.n_clients:
         return "unknown client"
-    if not isinstance(update.round, int | np.integer) or update.round != state.round:
+    if not is_whole(update.round) or update.round != state.round:
         return "for another round"
     if update.client in taken:
         return "a second update"

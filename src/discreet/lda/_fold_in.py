@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_numbers
 from discreet._sharding import is_sharded
 from discreet._threads import count_threads, pieces, share_out
-from discreet._validate import shown
-from discreet.errors import Parameter, ParameterError
+from discreet._validate import check, choice, number, whole
+from discreet.errors import ParameterError
 from discreet.lda.documents import Documents, check_prior, check_topics, read_documents
 from discreet.lda.mode import find_modes
 from discreet.lda.shards import Part, open_shards, stack
@@ -93,11 +93,7 @@ def fold_in(
            [0.5 , 0.5 ]])
     """
     topics = check_topics(topic_word)
-    if method not in _METHODS:
-        raise ParameterError(
-            Parameter("method"), f" must be one of {', '.join(_METHODS)}, but is {shown(method)}."
-        )
-    _check_stop(max_iter, tol)
+    check(method=(method, choice(*_METHODS)), max_iter=(max_iter, whole()), tol=(tol, number(least=0)))
     prior = check_prior("doc_topic_prior", doc_topic_prior, len(topics))
     if is_sharded(counts):
         through = open_shards(counts, engine, n_jobs, n_words=topics.shape[1])
@@ -205,7 +201,7 @@ def query_statistic(
             f"topic_word must have shape (n_topics, n_words) or (n_models, n_topics, n_words), "
             f"but has {models.shape}."
         )
-    _check_stop(max_iter, tol)
+    check(max_iter=(max_iter, whole()), tol=(tol, number(least=0)))
     documents = read_documents(counts, models.shape[-1])
     n_threads = count_threads(n_jobs)
     values: list[NDArray[np.float64]] = []
@@ -278,10 +274,3 @@ def _pad(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     padded = aligned((width,))
     padded[: len(values)] = values
     return padded
-
-
-def _check_stop(max_iter: int, tol: float) -> None:
-    if max_iter < 1:
-        raise ParameterError(f"max_iter must be at least 1, but is {max_iter}.")
-    if not tol >= 0:
-        raise ParameterError(f"tol must not be negative, but is {tol}.")

@@ -8,7 +8,7 @@ of which a batches came after, and :math:`\sum w` and :math:`\sum w^2` over repo
 
 import numpy as np
 
-from discreet._validate import shown
+from discreet._validate import shown, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import Estimates, estimates
 from discreet.lda.moments.moments import Moments
@@ -47,7 +47,7 @@ class DiscountedMoments:
 
     def subtract(self, batch: Moments, age: int) -> "DiscountedMoments":
         """Take away a batch after which ``age`` batches came; exact up to rounding."""
-        if isinstance(age, bool) or not isinstance(age, int | np.integer) or age < 0:
+        if not whole(0).holds(age):
             raise ParameterError(
                 f"age must say how many batches came after the one to delete (0, 1, ...), but is {shown(age)}."
             )

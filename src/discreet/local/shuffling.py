@@ -33,14 +33,11 @@ by shuffling", arXiv:2012.12803 (theorem 3.1, whose divergence is computed here 
 """
 
 import math
-import numbers
-from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from discreet._validate import shown
-from discreet.errors import ParameterError
+from discreet._validate import check, number, whole
 from discreet.privacy.units import check_delta
 
 __all__ = ["amplify_by_shuffling", "shuffled_delta"]
@@ -118,13 +115,7 @@ def amplify_by_shuffling(epsilon_0: float, n_reports: int, delta: float) -> floa
     >>> round(amplify_by_shuffling(4.0, 100_000, 1e-6), 2)
     0.17
     """
-    if not _is_real(epsilon_0) or not 0 < epsilon_0 <= _LARGEST_LOSS:
-        raise ParameterError(
-            f"epsilon_0 must be the loss of one report, positive and at most {_LARGEST_LOSS:g}, but is "
-            f"{shown(epsilon_0)}."
-        )
-    if isinstance(n_reports, bool) or not isinstance(n_reports, int | np.integer) or n_reports < 1:
-        raise ParameterError(f"n_reports must be a positive whole number, but is {shown(n_reports)}.")
+    check(epsilon_0=(epsilon_0, number(above=0, most=_LARGEST_LOSS)), n_reports=(n_reports, whole()))
     check_delta(delta)
 
     def within(epsilon: float) -> bool:
@@ -137,7 +128,3 @@ def amplify_by_shuffling(epsilon_0: float, n_reports: int, delta: float) -> floa
         middle = (low + high) / 2
         low, high = (low, middle) if within(middle) else (middle, high)
     return high
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._numbers import as_array
-from discreet._validate import shown
+from discreet._validate import shown, whole
 from discreet.errors import ParameterError
 from discreet.privacy.bit_guarantees import BitGuarantees, log_up, losses_of_bits, one_bit, one_bit_each_way
 from discreet.privacy.noise.stream import SecureStream
@@ -135,7 +135,7 @@ class BitChannel:
         n_words : int
             Size of the vocabulary; the density is L / n_words.
         """
-        if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit < n_words:
+        if not whole(1, n_words - 1).holds(limit):
             raise ParameterError(
                 f"limit must be a number of words from 1 to below {n_words}, but is {shown(limit)}."
             )

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from discreet._files import write_whole
 from discreet._tables import frame
+from discreet._validate import check, optional, whole
 from discreet.errors import Parameter, ParameterError, ReleaseError
 from discreet.release.record import Release
 from discreet.report.drawings.map import distances, scale
@@ -134,10 +135,7 @@ def to_gensim(release: Release) -> Any:
 
 
 def _word_table(release: Release, n_words: int | None) -> dict[str, list[Any]]:
-    if n_words is not None and n_words < 1:
-        raise ParameterError(
-            Parameter("n_words"), f" must be at least 1 (or None for all), but is {n_words}."
-        )
+    check(n_words=(n_words, optional(whole())))
     noise = release.topic_word_noise
     names = ["topic", "rank", "word", "probability", *(() if noise is None else ("noise", "above_noise"))]
     columns: dict[str, list[Any]] = {name: [] for name in names}

@@ -4,6 +4,7 @@ import math
 import unicodedata
 from collections.abc import Callable
 
+from discreet._validate import is_whole
 from discreet.release.files.words import printable
 from discreet.release.record import Release
 
@@ -39,7 +40,7 @@ def reports_counted(release: Release) -> str | None:
     """Say how many randomised reports a release rests on, and who knows; None where it rests on none."""
     for name in _REPORTS:
         count = release.configuration.get(name)
-        if isinstance(count, int) and not isinstance(count, bool):
+        if is_whole(count):
             return f"{count:,}: exact, known to whoever collected them, and not hidden by the promise"
     return None
 

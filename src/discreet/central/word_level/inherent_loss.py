@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
-from discreet._validate import shown
+from discreet._validate import check, number, whole
 from discreet.errors import ParameterError
 from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.units import check_delta
@@ -106,13 +106,8 @@ def inherent_privacy(
     >>> round(float(found.per_sweep[0]), 2)
     11.41
     """
+    check(topic_word_prior=(topic_word_prior, number(above=0)), n_related=(n_related, whole(0)))
     beta = float(topic_word_prior)
-    if not 0 < beta < math.inf:
-        raise ParameterError(
-            f"topic_word_prior must be positive and finite, but is {shown(topic_word_prior)}."
-        )
-    if isinstance(n_related, bool) or not isinstance(n_related, int) or n_related < 0:
-        raise ParameterError(f"n_related must be a whole number from 0, but is {shown(n_related)}.")
     check_delta(delta)
     own: list[float] = []
     for given in tables:

@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._validate import shown
+from discreet._validate import FLAG, Rule, check, is_whole
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.noise.gaussian import rounded_gaussian
 from discreet.privacy.noise.stream import SecureStream
@@ -72,16 +72,11 @@ def shares_counted_on(n_silos: int, tolerated: int, *, silos_see_result: bool) -
 
 def check_tolerated(n_silos: int, tolerated: Any, *, silos_see_result: Any) -> None:
     """Refuse settings under which a sum of fewer than half of the silos would show less noise than is promised."""
-    if not isinstance(silos_see_result, bool | np.bool_):
-        raise ParameterError(f"silos_see_result must be True or False, but is {shown(silos_see_result)}.")
-    if (
-        isinstance(tolerated, bool)
-        or not isinstance(tolerated, int | np.integer)
-        or not 0 <= tolerated < n_silos
-    ):
-        raise ParameterError(
-            f"tolerated must be a whole number from 0 to below the {n_silos} clients, but is {shown(tolerated)}."
-        )
+    below = Rule(
+        f"a whole number from 0 to below the {n_silos} clients",
+        lambda value: is_whole(value) and 0 <= value < n_silos,
+    )
+    check(silos_see_result=(silos_see_result, FLAG), tolerated=(tolerated, below))
     counted_on = shares_counted_on(n_silos, int(tolerated), silos_see_result=bool(silos_see_result))
     if 2 * tolerated >= n_silos and counted_on > 1:
         raise ParameterError(

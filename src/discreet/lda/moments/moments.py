@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet._threads import count_threads
-from discreet._validate import shown
+from discreet._validate import check, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments import file
 from discreet.lda.moments.bits import add_pair_counts
@@ -78,8 +78,7 @@ class Moments:
     """
 
     def __init__(self, n_words: int, *, channel: Channel | None = None, max_bytes: int = _LARGEST) -> None:
-        if isinstance(n_words, bool) or not isinstance(n_words, int | np.integer) or n_words < 1:
-            raise ParameterError(f"n_words must be a positive whole number, but is {shown(n_words)}.")
+        check(n_words=(n_words, whole()))
         needed = 8 * int(n_words) ** 2
         if needed > max_bytes:
             raise ParameterError(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._tables import frame
-from discreet._validate import shown
+from discreet._validate import number, shown
 from discreet.errors import Parameter, ParameterError, PrivacyError
 from discreet.privacy.accounting.curves import sort_events
 from discreet.privacy.accounting.totals import Cost, composed_epsilon, largest_gaussian
@@ -259,6 +259,6 @@ def entries_of(fields: ledger_file.Fields) -> tuple[Entry, ...]:
 def _check_share(share: Any) -> float | None:
     if share is None:
         return None
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+    if not number(least=0, below=1).holds(share):
         raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {shown(share)}.")
     return float(share)

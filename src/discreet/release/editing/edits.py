@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._validate import is_whole
 from discreet.errors import ReleaseError
 from discreet.release.editing.details import DETAILS, REVIEW, TOPIC_NAME, checked_text, named_topics
 
@@ -248,7 +249,7 @@ def _known_words(release: "Release", words: Iterable[str]) -> set[str]:
 def _known_topics(release: "Release", topics: Iterable[int]) -> list[int]:
     n_topics = len(release.topic_word)
     given = list(topics) if isinstance(topics, Iterable) and not isinstance(topics, str | bytes) else []
-    whole = [int(one) for one in given if isinstance(one, int | np.integer) and not isinstance(one, bool)]
+    whole = [int(one) for one in given if is_whole(one)]
     if not given or len(whole) != len(given) or not all(0 <= topic < n_topics for topic in whole):
         raise ReleaseError(f"topics are named by whole numbers from 0 to {n_topics - 1}.")
     return whole

@@ -5,6 +5,7 @@ Names of groups, words, settings and purposes may come from anybody, and are esc
 
 import math
 
+from discreet._validate import is_number
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
@@ -182,7 +183,7 @@ def _groups(release: PrevalenceRelease) -> str:
 
 def _topics(release: PrevalenceRelease) -> str:
     epsilon = release.configuration.get("topics_epsilon")
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+    if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
     return (
         f"released at epsilon = {epsilon_shown(float(epsilon))}: whoever sees both has the cost of both, unless they "

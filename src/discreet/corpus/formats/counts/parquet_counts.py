@@ -6,6 +6,7 @@ from typing import IO, Any
 import numpy as np
 
 from discreet._progress import tell
+from discreet._validate import is_number
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems
 from discreet.corpus.formats.arrow import batches, open_parquet, pyarrow
@@ -93,7 +94,7 @@ def _counts(column: Any) -> tuple[Any, dict[int, str]]:
     if simple:
         return exact.astype(np.int64), faults
     for row, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124
+        if not is_number(value):
             faults[row] = "the count is not a number"
         elif value < 0:
             faults[row] = "negative count"
