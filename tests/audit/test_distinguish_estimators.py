@@ -51,7 +51,8 @@ def audit_vocabulary(method, holders, epsilon, n_runs=2000):
     ],
 )
 def test_chosen_words_and_their_weights_are_within_their_promise(method, holders, least):
-    report = audit_vocabulary(method, holders, EPSILON)
+    # The bound on mu hangs on rare outcomes: 2,000 runs see too few of them.
+    report = audit_vocabulary(method, holders, EPSILON, 4000 if method == "weighted_gaussian" else 2000)
     assert least < report.epsilon_lower_bound <= EPSILON
     if method == "weighted_gaussian":
         assert 0.5 * gdp_mu(EPSILON, DELTA) < report.mu_lower_bound <= gdp_mu(EPSILON, DELTA)
