@@ -11,7 +11,7 @@ from tests.naive.central_checks import independent, noise_has_scale
 
 from discreet import Ledger
 from discreet.errors import PrivacyError
-from discreet.privacy import mechanism
+from discreet.privacy import Bound, mechanism, sum_rows
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
@@ -159,3 +159,13 @@ def test_noise_drawn_elsewhere_uses_up_the_same_shares(shares):
     with pytest.raises(PrivacyError, match="left"):
         elsewhere.draw(0.01)
     assert gate(math.inf).draw(0.5) == noise_of_share(0.0, 0.5) == 0.0
+
+
+def test_a_bounded_sum_is_released_like_its_integers_and_one_of_another_bound_is_refused():
+    rows = np.eye(3)
+    bounded = sum_rows(rows, gate().bound)
+    assert np.array_equal(
+        gate().release(bounded, 0.5, "sum").values, gate().release(bounded.values, 0.5, "sum").values
+    )
+    with pytest.raises(PrivacyError, match="make the mechanism from the sum's own bound"):
+        gate().release(sum_rows(rows, Bound()), 0.5, "sum")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.privacy.noise.laplace import discrete_laplace
     from discreet.privacy.noise.stream import SecureStream
     from discreet.privacy.row_sums import sum_rows
+    from discreet.privacy.shared_gaussian import SharedGaussian
     from discreet.privacy.testing.battery import check_private_estimator
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
@@ -58,6 +59,7 @@ _HOMES = {
     "discreet.privacy.noise.laplace": ("discrete_laplace",),
     "discreet.privacy.noise.stream": ("SecureStream",),
     "discreet.privacy.row_sums": ("sum_rows",),
+    "discreet.privacy.shared_gaussian": ("SharedGaussian",),
     "discreet.privacy.testing.battery": ("check_private_estimator",),
     "discreet.privacy.units": ("Guarantee", "check_delta", "check_epsilon"),
 }
@@ -75,6 +77,7 @@ __all__ = [
     "OneCellBound",
     "Reservation",
     "SecureStream",
+    "SharedGaussian",
     "bernoulli",
     "check_delta",
     "check_epsilon",

@@ -1,8 +1,8 @@
 """One Gaussian reservation, shared by the statistics of a fit: an object that holds it and the source of noise.
 
-A kernel hands over the integer sum over units; this noises it with a share of what was reserved, and gives
-back real numbers in units of one contribution, with the standard deviation of their noise. Shares are
-kept as exact fractions of the reserved precision (the sum of 1 / noise_multiplier^2), and every noise
+It is handed the integer sum over units, each held to :attr:`SharedGaussian.bound`; this noises it with a share of what
+was reserved, and gives back real numbers in units of one contribution, with the standard deviation of their noise.
+Shares are kept as exact fractions of the reserved precision (the sum of 1 / noise_multiplier^2), and every noise
 multiplier is rounded up, so shares that add up to 1 never ask for more than was reserved.
 """
 
@@ -62,13 +62,14 @@ class SharedGaussian:
         """The bound that kernels must hold each unit to: L2 norm 1 on a lattice of 2**-BITS."""
         return Bound("l2", bits=BITS, privacy_unit=self.privacy_unit)
 
-    def release(self, total: NDArray[np.int64], share: float, purpose: str) -> Noisy:
-        """Noise an integer sum over units, each of which was placed by ``place_l2`` with ``BITS`` bits.
+    def release(self, total: BoundedSum | NDArray[np.int64], share: float, purpose: str) -> Noisy:
+        """Noise an integer sum over units, each of which was held to ``bound``.
 
         Parameters
         ----------
-        total : array of any shape, int64
-            The private sum.
+        total : BoundedSum, or array of any shape, int64
+            The private sum: ``sum_rows(rows, shared.bound)``. Whoever hands over an array states that each unit was
+            placed by ``place_l2`` with the bits of ``bound``, once, before the sum.
         share : float
             Share of the reserved precision.
         purpose : str
@@ -81,9 +82,8 @@ class SharedGaussian:
         """
         bound = self.bound
         mechanism = GaussianMechanism(bound, self._noise_for(share))
-        noisy = mechanism.release(
-            BoundedSum(total, bound), self.stream.spawn(purpose), self.reservation, n_jobs=self.n_jobs
-        )
+        bounded = total if isinstance(total, BoundedSum) else BoundedSum(total, bound)
+        noisy = mechanism.release(bounded, self.stream.spawn(purpose), self.reservation, n_jobs=self.n_jobs)
         values = np.asarray(noisy * bound.step, dtype=np.float64)
         return Noisy(values, mechanism.noise_multiplier)
 
