@@ -1,6 +1,6 @@
 """Compiled heart of the frozen sweep: a range of documents, three of them interleaved.
 
-``frozen_plain`` is the same in plain Python, for the same numbers and the same bits.
+``plain`` is the same in plain Python, for the same numbers and the same bits.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Compiled halves of a Metropolis-Hastings sweep; see ``mh_sweep`` for what they do and why.
+"""Compiled halves of a Metropolis-Hastings sweep; see ``sweep`` for what they do and why.
 
 ``packed`` holds, for each token in the order of words, its topic (low 16 bits) and a proposal (high 16 bits).
 """

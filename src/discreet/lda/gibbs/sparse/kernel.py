@@ -1,6 +1,6 @@
 """Compiled heart of the sweep over word lists: fill the lists, and draw a range of documents, three interleaved.
 
-``list_plain`` draws the same in plain Python, for the same numbers and the same bits.
+``plain`` draws the same in plain Python, for the same numbers and the same bits.
 """
 
 from typing import Any

@@ -13,9 +13,9 @@ all topics. So a token costs what its word's list is long, and no table of n_wor
 
 Counts are renewed once a sweep, or, where there are not many more documents than topics, up to four times
 (:func:`n_parts`). Lists are long as long as topics are random, so a chain that starts from such begins with
-``N_STARTING`` sweeps of Metropolis-Hastings (``mh_sweep``), whose cost does not depend on topics; from given topics, or
-with counts of earlier documents, it begins with exact ones. Counts are integers, and each document has its own stream
-of random numbers: any number of threads draws the same.
+``N_STARTING`` sweeps of Metropolis-Hastings (:mod:`discreet.lda.gibbs.mh.sweep`), whose cost does not depend on topics;
+from given topics, or with counts of earlier documents, it begins with exact ones. Counts are integers, and each
+document has its own stream of random numbers: any number of threads draws the same.
 
 How exact: each probability is off by at most :math:`(n + 8)\, 2^{-23}`, n the blocks of 16 entries in the word's list
 or, outside it, of topics.
