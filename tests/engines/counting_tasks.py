@@ -1,6 +1,7 @@
 """Tasks and shards for tests of engines; here, because workers of a cluster import them by name."""
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,3 +73,9 @@ def dies_once(shard, *public):
 
 def whoami(shard, *public):
     return shard.number, os.getpid()
+
+
+def slow_value(shard, slow_process):
+    if os.getpid() == slow_process:
+        time.sleep(0.5)
+    return np.array([shard.number, 1], np.int64)
