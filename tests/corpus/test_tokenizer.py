@@ -24,7 +24,7 @@ PATTERNS = [
     r"\w{4,}",
     r"[^ ]+",
 ]
-WEIRD = "aAzZ09_ -'.#\n\tİıßéǅ\u0301µ\x1c\x85\u2028中"
+WEIRD = "aAzZ09_ -'.#\n\tİıßéǅ\u0301µ\x1c\x85\u2028中हि्\u200d\u200cน\ufe0f\u20e3"
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from(WEIRD), st.characters(codec="utf-8")), max_size=60)
 
 

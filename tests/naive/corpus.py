@@ -5,15 +5,22 @@ import re
 import unicodedata
 from pathlib import Path
 
+DEFAULT = r"(?u)\b\w\w+\b"
+JOINERS = "\u200c\u200d"
+
 
 def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), phrases=()):
     """Tokens of one text by a plain regular expression, phrases joined, then n-grams of what is left."""
     compiled = re.compile(pattern)
     words = []
-    for match in compiled.finditer(text.lower() if lowercase else text):
-        word = match.group(compiled.groups) or ""
-        if word:
-            words.append(word)
+    text = text.lower() if lowercase else text
+    if pattern == DEFAULT and any(is_mark(letter) or letter in JOINERS for letter in text):
+        words = marked_words(text)
+    else:
+        for match in compiled.finditer(text):
+            word = match.group(compiled.groups) or ""
+            if word:
+                words.append(word)
     words = [word for word in with_phrases(words, phrases) if word not in stop_words]
     shortest, longest = ngram_range
     found = []
@@ -21,6 +28,26 @@ def tokens(text, pattern, *, lowercase=True, stop_words=(), ngram_range=(1, 1), 
         for start in range(len(words) - n + 1):
             found.append(" ".join(words[start : start + n]))
     return found
+
+
+def is_mark(letter):
+    """A combining mark that belongs to a word: not those of emoji."""
+    emoji = 0x20D0 <= ord(letter) <= 0x20FF or 0xFE00 <= ord(letter) <= 0xFE0F or ord(letter) >= 0x1F000
+    return unicodedata.category(letter) in ("Mn", "Mc") and not emoji
+
+
+def marked_words(text):
+    """Words of two characters and more, letter by letter: marks and joiners never end a word, and begin none."""
+    words, word, joiner = [], "", ""
+    for letter in [*unicodedata.normalize("NFC", text), " "]:
+        plain = letter.isalnum() or letter == "_"
+        if plain or (word and is_mark(letter)):
+            word, joiner = word + joiner + letter, ""
+        elif word and not joiner and letter in JOINERS:
+            joiner = letter
+        else:
+            words, word, joiner = [*words, word], "", ""
+    return [word for word in words if len(word) > 1]
 
 
 def with_phrases(words, phrases):

@@ -73,9 +73,15 @@
     return bits;
   }
 
+  // Combining marks belong to the letters before them, but for those of emoji and of musical and other signs.
+  const LETTER = "[\\p{L}\\p{N}_]", MARK = "(?![\\u20d0-\\u20ff\\ufe00-\\ufe0f\\u{1f000}-\\u{10ffff}])[\\p{Mn}\\p{Mc}]";
+  const MARKED = new RegExp(`${MARK}|[\\u200c\\u200d]`, "u");
+  const MARKED_WORD = new RegExp(`${LETTER}(?:[\\u200c\\u200d]?(?:${LETTER}|${MARK}))+`, "gu");
+
   // Words as discreet.corpus.Tokenizer has them: runs of two or more letters, digits or _, by default in lower case.
   function tokens(text, lowercase = true) {
-    return (lowercase ? text.toLowerCase() : text).match(/[\p{L}\p{N}_]{2,}/gu) || [];
+    const lowered = lowercase ? text.toLowerCase() : text;
+    return (MARKED.test(lowered) ? lowered.normalize("NFC").match(MARKED_WORD) : lowered.match(/[\p{L}\p{N}_]{2,}/gu)) || [];
   }
 
   // Words of a vocabulary that no text cut that way can have: with capitals, of one letter, or of several words.

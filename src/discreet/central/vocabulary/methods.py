@@ -1,12 +1,14 @@
 """The four ways of choosing words, by name, and the final form of what they choose."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._validate import collect
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import is_writable
@@ -17,6 +19,7 @@ from discreet.central.vocabulary.units import Choice
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
+from discreet.corpus.tokens.letters import Breaks
 from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
 from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
@@ -34,6 +37,7 @@ __all__ = [
     "tokenizer_of",
 ]
 
+_LOOKED_AT = 1000
 _GAUSSIAN = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
 METHODS = {"greedy": Greedy, **_GAUSSIAN}
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
@@ -100,9 +104,14 @@ def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetErr
 
 
 def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError]:
-    """Say which settings that are about texts were given with counts, on which they would have no effect."""
+    """Say which settings that are about texts were given with counts, on which they would have no effect.
+
+    Of texts that are held, some are looked at, whether there are blanks between words: see
+    :mod:`discreet.corpus.tokens.letters`, which says what that tells.
+    """
     if not isinstance(X, Corpus | ShardedCorpus):
-        return []
+        by_default = settings["tokenizer"] is None and settings["token_pattern"] == DEFAULT_TOKEN_PATTERN
+        return collect(lambda: _look(X)) if by_default and isinstance(X, Collection) else []
     idle = [name for name, default in _ABOUT_TEXTS.items() if settings.get(name, default) != default]
     if isinstance(X, ShardedCorpus) and settings.get("stop_words") not in (None, "auto"):
         idle.append("stop_words")
@@ -114,6 +123,14 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
         )
         for name in idle
     ]
+
+
+def _look(texts: Iterable[Any]) -> None:
+    breaks = Breaks()
+    for text in islice(texts, _LOOKED_AT):
+        if isinstance(text, str):
+            breaks.see(text)
+    breaks.check()
 
 
 def released(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
+from discreet.corpus.tokens.letters import Breaks
 from discreet.corpus.tokens.own_tokens import check_tokens
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.errors import CorpusError
@@ -88,9 +89,13 @@ class TextCounter:
         self._tokens = array("i")
         self._lengths = array("q")
         self._chunks = RowChunks()
+        self._breaks = Breaks()
+        self._by_default = tokenizer.by_default
 
     def add(self, text: str) -> None:
         """Count one document."""
+        if self._by_default:
+            self._breaks.see(text)
         self._count(self._tokenizer.split(text) if self._single else self._tokenizer.tokens(text))
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
@@ -109,6 +114,7 @@ class TextCounter:
 
     def finish(self) -> tuple[Csr, tuple[str, ...]]:
         """Return the counts (n_documents, n_words), rows sorted by column, and the words."""
+        self.check()
         self._put_away()
         if self._vocabulary is not None:
             return self._chunks.matrix(len(self._vocabulary)), self._vocabulary
@@ -120,6 +126,10 @@ class TextCounter:
         counts.has_sorted_indices = False
         counts.sort_indices()
         return counts, words
+
+    def check(self) -> None:
+        """Raise ``CorpusError`` where the texts that were counted have no blanks between words."""
+        self._breaks.check()
 
     @property
     def n_entries(self) -> int:

@@ -5,7 +5,8 @@ of a public phrase are joined, stop words are left out; with ``ngram_range``, ru
 space count. Whatever looks at frequencies in the corpus (``max_df``, ``min_df``, the most frequent words, phrases
 found by how often words meet) is a statistic of private data and is not done here.
 
-The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters.
+The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters, but for words with
+combining marks, which stay whole.
 
 What this means for the promise
 -------------------------------
@@ -35,6 +36,7 @@ from hashlib import sha256
 from typing import Any
 
 from discreet._validate import shown
+from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages
 from discreet.corpus.tokens.own_tokens import OwnTokens
 from discreet.corpus.tokens.phrases import Phrases
 from discreet.corpus.tokens.stop_words import collect_stop_words, language_names
@@ -66,7 +68,8 @@ class Tokenizer:
     Parameters
     ----------
     token_pattern : str, default ``r"(?u)\b\w\w+\b"``
-        Regular expression of one token. With one capturing group, the group is the token.
+        Regular expression of one token. With one capturing group, the group is the token. The default takes combining
+        marks to the letters before them (see :mod:`discreet.corpus.tokens.letters`), so that words of Hindi stay whole.
     lowercase : bool, default True
         Lower-case the text first.
     stop_words : None, str, path, or iterable of str or of these
@@ -87,7 +90,7 @@ class Tokenizer:
         where several begin. They may hold stop words.
     languages : str or iterable of str, optional
         What languages the texts are in, as everybody may know: names or codes of two letters. Never found from the
-        texts.
+        texts. Those without blanks between words (Chinese, Japanese, Thai) are refused without a ``tokenizer``.
 
     Raises
     ------
@@ -111,12 +114,16 @@ class Tokenizer:
         phrases: Any = None,
         languages: str | Iterable[str] | None = None,
     ) -> None:
+        #: Whether nobody said what a word is.
+        self.by_default = tokenizer is None and token_pattern == DEFAULT_TOKEN_PATTERN
         if tokenizer is not None and token_pattern != DEFAULT_TOKEN_PATTERN:
             raise ParameterError("give tokenizer= or token_pattern=, not both: each says what a word is.")
         self.token_pattern = token_pattern
         self.lowercase = bool(lowercase)
         self.ngram_range = _check_range(ngram_range)
         self.languages = language_names(languages)
+        if self.by_default:
+            refuse_unbroken_languages(self.languages)
         found = collect_stop_words(stop_words, self.languages, lowercase=self.lowercase)
         self.stop_words, self.stop_word_lists = found.words, found.told
         #: Stop words that were asked for by name, so that counts lose them, too; "auto" is about texts.
@@ -213,12 +220,18 @@ class Tokenizer:
             return self._stream(text)
         if self._blanks is not None and text.isascii():
             return text.translate(self._blanks).split()
-        return self._pattern.findall(text.lower() if self.lowercase else text)
+        pattern, lowered = self._pattern_for(text)
+        return pattern.findall(lowered)
 
     def _stream(self, text: str) -> Iterator[str]:
-        group = self._pattern.groups
+        pattern, lowered = self._pattern_for(text)
+        return (match.group(pattern.groups) or "" for match in pattern.finditer(lowered))
+
+    def _pattern_for(self, text: str) -> tuple[re.Pattern[str], str]:
+        """Return the pattern of a word of this text, and the text as it is looked through."""
         lowered = text.lower() if self.lowercase else text
-        return (match.group(group) or "" for match in self._pattern.finditer(lowered))
+        found = marked(lowered) if self.by_default and not lowered.isascii() else None
+        return (self._pattern, lowered) if found is None else found
 
     def _ngrams(self, words: Iterator[str]) -> Iterator[str]:
         shortest, longest = self.ngram_range

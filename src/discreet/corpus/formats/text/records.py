@@ -169,6 +169,7 @@ def gather(
     if progress is not None:
         total = progress()[1]
         tell(reading.callback, "reading", total, total)
+    documents.counter.check()
     if sink is not None:
         sink.put(documents.counter, keys if fields.owner is not None else None, _written(labels, fields))
         return Corpus(np.zeros((0, 0)), ())

@@ -1,0 +1,114 @@
+r"""Letters of all scripts: marks that belong to the letter before them, and scripts that put no blanks between words.
+
+Combining marks
+---------------
+To Python's ``\w`` a vowel sign of Hindi or a mark of Arabic is no part of a word, so ``\b\w\w+\b`` breaks such words
+into pieces, most of them too short to count. The default pattern takes marks, and the joiners inside of words, to
+the letters before them. In a text without any it finds what it says.
+
+Words without blanks
+--------------------
+Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: each sentence would be one word, which no
+two documents share, and the budget would be spent on nothing. Such texts need a tokenizer. They are known by long runs
+of such letters: a text that was cut into words before has short ones.
+
+They are refused before anything is booked where that can be: of a file, which is read first; of a list of texts, by a
+look at some of them; by ``languages=``, without a look. What the look tells is whether an error is raised, to
+whoever holds the texts; no single text decides it, but where a third of all letters is near, one may. Nothing that is
+released depends on it (errors are not for publication: ``docs/pitfalls.md``).
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+
+__all__ = ["UNBROKEN_LANGUAGES", "Breaks", "marked", "refuse_unbroken_languages"]
+
+#: Languages that are written without blanks between words.
+UNBROKEN_LANGUAGES = frozenset(
+    {
+        "chinese",
+        "japanese",
+        "thai",
+        "lao",
+        "khmer",
+        "burmese",
+        "zh",
+        "ja",
+        "th",
+        "lo",
+        "km",
+        "my",
+        "cantonese",
+    }
+)
+_ADVICE = (
+    "such as jieba.lcut for Chinese (pip install jieba), fugashi for Japanese (pip install fugashi unidic-lite) or "
+    "pythainlp.word_tokenize for Thai (pip install pythainlp)"
+)
+# Han, kana; the scripts of South-East Asia with their marks.
+_HAN = re.compile("[\u3005-\u3007\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+                  "\uff66-\uff9f\U00020000-\U0003ffff]+")  # fmt: skip
+_ASIAN = re.compile("[\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17d3]+")
+_EITHER = re.compile(f"{_HAN.pattern}|{_ASIAN.pattern}")
+#: Mean length of a run in texts that were cut into words, and a good deal more.
+_LONG_RUNS = ((_HAN, 3.5), (_ASIAN, 9.0))
+_SHARE = 1 / 3
+_BLOCKS_OF_MARKS = (range(0x300, 0x20D0), range(0x2100, 0xFE00), range(0xFE10, 0x1F000))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the pattern of one mark or joiner, and that of a word with marks. Marks of emoji are no marks of words."""
+    codes = (code for block in _BLOCKS_OF_MARKS for code in block)
+    marks = "".join(map(chr, (code for code in codes if unicodedata.category(chr(code)) in ("Mn", "Mc"))))
+    return re.compile(f"[{marks}\u200c\u200d]"), re.compile(rf"\w(?:[\u200c\u200d]?[\w{marks}])+")
+
+
+def marked(text: str) -> tuple[re.Pattern[str], str] | None:
+    """Return the pattern of a word with marks, and the text in composed form; None where the text has no marks."""
+    mark, word = _patterns()
+    return (word, unicodedata.normalize("NFC", text)) if mark.search(text) is not None else None
+
+
+class Breaks:
+    """Notices, text by text, whether there are blanks between words."""
+
+    def __init__(self) -> None:
+        self._n_characters = 0
+        self._runs = [[0, 0] for _ in _LONG_RUNS]
+
+    def see(self, text: str) -> None:
+        """Look at one text."""
+        self._n_characters += len(text)
+        if text.isascii() or _EITHER.search(text) is None:
+            return
+        for (script, _), seen in zip(_LONG_RUNS, self._runs, strict=True):
+            runs = script.findall(text)
+            seen[0] += len(runs)
+            seen[1] += sum(map(len, runs))
+
+    def check(self) -> None:
+        """Raise ``CorpusError`` where a third of what was seen has no blanks between words."""
+        for (_, longest), (n_runs, n_letters) in zip(_LONG_RUNS, self._runs, strict=True):
+            if n_letters > _SHARE * self._n_characters and n_letters > longest * n_runs:
+                raise CorpusError(
+                    "these texts are in a script that puts no blanks between words, so each sentence would count as "
+                    f"one word; give what finds the words, in Python: tokenizer=, {_ADVICE}; or texts, or lists, in "
+                    "which the words are apart.",
+                )
+
+
+def refuse_unbroken_languages(languages: tuple[str, ...]) -> None:
+    """Raise ``ParameterError`` where texts are said to be in a language without blanks, and nothing finds words."""
+    found = [name for name in languages if name in UNBROKEN_LANGUAGES]
+    if found:
+        raise ParameterError(
+            Parameter("languages"),
+            f" names {', '.join(found)}, written without blanks between words; give what finds the words, "
+            f"in Python: tokenizer=, {_ADVICE}; or, where the texts have blanks between them, ",
+            Proposal("token_pattern", r"\S+"),
+            ".",
+        )
