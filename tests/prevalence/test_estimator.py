@@ -152,6 +152,14 @@ def test_without_privacy_the_shares_are_exact(wards):
     assert model.groups_ == ("0", "1", "2")
 
 
+def test_exact_shares_say_in_the_table_that_they_may_not_leave():
+    model = TopicPrevalence(RELEASE, groups=["a", "b"], epsilon=math.inf)
+    (label,) = set(model.fit(X[:20], by=["a", "b"] * 10).release_.to_columns()["label"])
+    assert (
+        label == "exact, without privacy: not for release; reproducible, not for release"
+    )  # of seeded topics
+
+
 def test_a_document_without_a_group_adds_nothing(wards):
     labels = [WARDS[ward] if row % 2 else None for row, ward in enumerate(wards)]
     half = TopicPrevalence(RELEASE, groups=WARDS, epsilon=math.inf).fit(X, by=labels).release_

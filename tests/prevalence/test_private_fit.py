@@ -194,3 +194,9 @@ def test_a_person_of_many_documents_weighs_as_much_as_one_of_one():
     assert made.n_units == pytest.approx(101, abs=0.01)
     score = np.clip(gains(RELEASE, HELD_OUT), -1, 1)
     assert made.gain == pytest.approx((score[:100].sum() + score[100:].mean()) / 101, abs=1e-4)
+
+
+def test_a_sentence_about_an_exact_fit_says_so_and_no_confidence():
+    said = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT).release_.in_words()
+    assert "exact, without privacy: not for release" in said
+    assert "confidence" not in said

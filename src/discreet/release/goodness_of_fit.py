@@ -19,7 +19,7 @@ from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
 from discreet.errors import ParameterError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import SUM, NumbersRelease
+from discreet.release.booking.promised import EXACT, SUM, NumbersRelease
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
@@ -176,6 +176,10 @@ class FitRelease(NumbersRelease):
                 f"({low:.1f} to {high:.1f} %).{seeded}"
             )
         better = "below" if told > 0 else "above"
+        if self.noise == 0:
+            return (
+                f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone: {EXACT}.{seeded}"
+            )
         edges = sorted((abs(low), abs(high)))
         return (
             f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "

@@ -10,6 +10,7 @@ the release alone, so it costs no privacy.
 import csv
 import io
 from base64 import b64encode
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = ["prevalence_page", "table_csv"]
 _CERTAIN_SHOWN = 12
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
+#: Columns of a heat map.
+_WIDEST = 24
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
@@ -59,6 +62,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
             size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
+            spans=_spans(len(release.groups)),
             heat=_heat(release, order, base, states),
             certain=[] if found is None else _certain(release, found),
             differences=None if found is None or periods else _differences(release, found),
@@ -114,6 +118,13 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.6g}"
     return for_spreadsheet(value) if isinstance(value, str) else value  # None: an empty cell
+
+
+def _spans(n_groups: int) -> list[tuple[int, int]]:
+    """Cut the columns of the heat map into tables of like width that fit on paper."""
+    many = -(-n_groups // _WIDEST)
+    edges = [n_groups * part // many for part in range(many + 1)]
+    return list(pairwise(edges))
 
 
 def _heat(

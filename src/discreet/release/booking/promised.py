@@ -18,8 +18,10 @@ from discreet.release.booking.ledger_limits import check_ledger
 from discreet.release.files import json_file
 from discreet.release.settings import checked_settings
 
-__all__ = ["COUNT_WEIGHT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised"]
+__all__ = ["COUNT_WEIGHT", "EXACT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised"]
 
+#: What stands beside numbers without noise.
+EXACT = "exact, without privacy: not for release"
 #: How much of a budget may say how many units there are. Beyond, sums or counts drown in rounding or in noise.
 COUNT_WEIGHT = number(least=1e-3, most=100)
 #: No sum of bounded contributions comes near it.

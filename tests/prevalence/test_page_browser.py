@@ -1,0 +1,83 @@
+"""The page of shares in a real browser: on a phone, on paper, in the dark, without a network."""
+
+import shutil
+
+import numpy as np
+import pytest
+from tests.prevalence.test_page import release
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+VIEWS = {
+    "desktop": {"viewport": {"width": 1200, "height": 900}},
+    "dark": {"viewport": {"width": 1200, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 800}},
+    "paper": {"viewport": {"width": 794, "height": 1123}},
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("the browser tests need chromium on the path")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()
+
+
+def pages(folder):
+    rng = np.random.default_rng(0)
+    wards = [f"ward.of.a.name.that.is.long.{i}" for i in range(30)]
+    months = [f"{2024 + i // 12}-{i % 12 + 1:02d}" for i in range(30)]
+    shares = rng.dirichlet(np.full(20, 0.3), 30)
+    release(shares, groups=wards).to_html(folder / "wards.html")
+    release(shares, groups=months, configuration={"freq": "month"}).to_html(folder / "months.html")
+    return folder
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", ["wards", "months"])
+def test_nothing_stands_outside_and_differences_are_seen_with_their_intervals(browser, tmp_path, view, name):
+    context, complaints, asked = browser.new_context(**VIEWS[view]), [], []
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((pages(tmp_path) / f"{name}.html").as_uri())
+    if view == "paper":
+        page.emulate_media(media="print")
+    width = VIEWS[view]["viewport"]["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # A change without its interval beside it would be noise without a word: both are on the screen.
+    cells = page.locator("table.changes tbody tr").first.locator("td")
+    boxes = [cells.nth(i).bounding_box() for i in range(3)]
+    assert all(box["x"] + box["width"] <= width for box in boxes)
+    assert " to " in cells.nth(1).inner_text()
+    if view == "paper":
+        for table in page.locator("table.heat").all():
+            assert table.bounding_box()["width"] <= width
+    assert not complaints
+    assert all(address.startswith("file:") or address.startswith("data:") for address in asked)
+    context.close()
+
+
+def test_in_the_dark_words_stand_out_from_their_ground(browser, tmp_path):
+    context = browser.new_context(**VIEWS["dark"])
+    page = context.new_page()
+    page.goto((pages(tmp_path) / "wards.html").as_uri())
+    for shade in ("td.noise", "td[class^=more]", "td[class^=less]"):
+        contrast = page.locator(f"table.heat {shade}").first.evaluate(_CONTRAST)
+        assert contrast > 4.5, shade
+    context.close()
+
+
+_CONTRAST = """cell => {
+  const light = colour => { const [r, g, b] = colour.match(/[\\d.]+/g).map(v => { v /= 255;
+    return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = part => getComputedStyle(part).backgroundColor;
+  let ground = cell; while (/rgba\\(0, 0, 0, 0\\)/.test(behind(ground))) ground = ground.parentElement;
+  const both = [light(getComputedStyle(cell).color), light(behind(ground))].sort((a, b) => b - a);
+  return (both[0] + 0.05) / (both[1] + 0.05);
+}"""
