@@ -18,6 +18,7 @@ __all__ = [
     "LostChoiceWarning",
     "Parameter",
     "ParameterError",
+    "Part",
     "PrivacyError",
     "Proposal",
     "ReleaseError",

@@ -140,7 +140,7 @@ def test_shares_by_month_and_person(ward_notes, tmp_path):
     [
         (["--by", "ward"], "name the public groups"),
         (["--by", "ward", "--groups", "{}/missing.txt"], "cannot be read"),
-        (["--by", "date", "--every", "month"], "public list of groups"),
+        (["--by", "date", "--every", "month"], "needs a public range of dates"),
         (["--by", "date", "--every", "fortnight", "--from", "2024-01", "--to", "2024-07"], "--every must be"),
         (["--by", "nothing", "--groups", "{}/wards.txt"], "nothing"),
         (["--by", "date", "--every", "month", "--from", "2024-05", "--to", "2024-01"], "ends"),
@@ -250,3 +250,135 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
         assert "least in" not in said  # there is one group
         lines = [line for line in said.splitlines() if line.startswith("reading")]
         assert len(lines) == len(set(lines))
+
+
+def wards_by_quarter(ward_notes):
+    return [
+        *("--by", "ward,date", "--groups", str(ward_notes / "wards.txt")),
+        *("--every", "quarter", "--from", "2024-01", "--to", "2024-06"),
+    ]
+
+
+def test_a_cross_table_of_wards_by_quarters(ward_notes, tmp_path):
+    out = tmp_path / "cells.json"
+    arguments = [*command(ward_notes), *wards_by_quarter(ward_notes), "--seed", "0", "--epsilon", "1"]
+    assert run([*arguments, "--out", str(out)]) == 0
+    made = PrevalenceRelease.load(out)
+    assert made.table == (("north", "south", "west"), ("2024-Q1", "2024-Q2"))
+    notes = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
+    exact = [
+        sum(note["ward"] == ward and (note["date"] <= "2024-03-31") == first for note in notes)
+        for ward in ("north", "south", "west")
+        for first in (True, False)
+    ]
+    assert made.n_units == pytest.approx(exact, abs=60)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "ward"], "needs two fields: that of the group and that of the date, --by ward,date"),
+        (["--by", "ward,date,patient"], "needs two fields"),
+        (["--by", "ward,when"], "--by when"),
+        (["--by", "date,ward"], "labels are not among the 3 groups"),
+    ],
+)
+def test_fields_of_a_cross_table_that_do_not_fit_cost_nothing(ward_notes, tmp_path, capsys, options, message):
+    ledger = tmp_path / "budget.json"
+    arguments = [*command(ward_notes), *wards_by_quarter(ward_notes)[2:], *options, "--ledger", str(ledger)]
+    assert run([*arguments, "--out", str(tmp_path / "cells.json")]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not Ledger.open(ledger, 1.0, 1e-6).entries
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "foreign"),
+    [
+        (["--by", "date", "--every", "month"], ["--every needs", "--from 2024-01", "--to 2026-06"], "freq"),
+        (
+            ["--by", "date", "--every", "month", "--from", "2024-01"],
+            ["--every month", "--from 2024-01", "--to 2026-06"],
+            "start=",
+        ),
+        (
+            ["--by", "date", "--every", "month", "--from", "2024-02", "--to", "2024-03"],
+            ["(--from, --to)", "--unlisted other", "--unlisted leave_out"],
+            "unlisted=",
+        ),
+        (["--by", "ward", "--private-groups", "--every", "month"], ["leave --groups, --every"], "freq"),
+    ],
+)
+def test_errors_speak_of_options(ward_notes, tmp_path, capsys, options, expected, foreign):
+    assert run([*command(ward_notes), *options, "--out", str(tmp_path / "s.json")]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert all(part in said for part in expected)
+    assert foreign not in said
+
+
+def test_a_month_of_its_own_leaves_the_others_out(ward_notes, tmp_path):
+    month = ["--by", "date", "--every", "month", "--from", "2024-02", "--to", "2024-02", "--disjoint"]
+    assert run([*command(ward_notes), *month, "--out", str(tmp_path / "february.json")]) == 0
+    assert PrevalenceRelease.load(tmp_path / "february.json").groups == ("2024-02",)
+
+
+def test_documents_without_a_ward_are_in_no_group(ward_notes, tmp_path):
+    lines = (ward_notes / "notes.jsonl").read_text().splitlines()
+    notes = [json.loads(line) for line in lines]
+    for row, note in enumerate(notes[:900]):
+        if row % 3 == 0:
+            del note["ward"]
+        else:
+            note["ward"] = None if row % 3 == 1 else ""
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
+    arguments = ["prevalence", str(ward_notes / "model"), "--corpus", str(tmp_path / "notes.jsonl")]
+    arguments += ["--text", "body", "--by", "ward", "--groups", str(ward_notes / "wards.txt"), "--seed", "0"]
+    assert run([*arguments, "--epsilon", "1", "--out", str(tmp_path / "w.json")]) == 0
+    exact = [sum(note.get("ward") == ward for note in notes) for ward in ("north", "south", "west")]
+    assert PrevalenceRelease.load(tmp_path / "w.json").n_units == pytest.approx(exact, abs=60)
+
+
+def test_shares_that_were_released_are_shown_again_at_no_cost(ward_notes, tmp_path, capsys):
+    out, ledger = tmp_path / "wards.json", tmp_path / "budget.json"
+    arguments = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    assert run([*arguments, "--epsilon", "1", "--ledger", str(ledger), "--out", str(out)]) == 0
+    said = capsys.readouterr().err.split("Differences")[1].split("Differential")[0]
+    spent, kept = ledger.read_bytes(), out.read_bytes()
+    page, table = tmp_path / "again.html", tmp_path / "again.csv"
+    assert run(["report", str(out), "--out", str(page), "--table", str(table)]) == 0
+    assert capsys.readouterr().err.split("Differences")[1].split() == said.split()
+    made = PrevalenceRelease.load(out)
+    assert page.read_text() == made.to_html()
+    assert len(list(csv.DictReader(table.read_text().splitlines()))) == 9
+    assert (ledger.read_bytes(), out.read_bytes()) == (spent, kept)
+    for wrong in (["--fit", "fit.json"], ["--audit", "audit.json"]):
+        assert run(["report", str(out), "--out", str(tmp_path / "no.html"), *wrong]) == 2
+    assert (
+        run(["report", str(ward_notes / "model"), "--out", str(tmp_path / "no.html"), "--table", "t.csv"])
+        == 2
+    )
+    assert not (tmp_path / "no.html").exists()
+
+
+def test_it_is_said_what_the_topics_cost(ward_notes, tmp_path, capsys):
+    wards = ["--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    assert run([*command(ward_notes), *wards, "--out", str(tmp_path / "apart.json")]) == 0
+    assert "The topics cost epsilon = 8 for themselves, on another ledger" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    made = PrevalenceRelease.load(tmp_path / "apart.json")
+    for told in (made.card(), made.to_html()):
+        assert "not counted in the promise" in told
+
+
+def test_shares_of_a_run_are_shown_and_say_that_the_topics_are_counted(ward_notes, tmp_path, capsys):
+    out = tmp_path / "wards.json"
+    arguments = ["fit", str(ward_notes / "notes.jsonl"), "--text", "body", "--topics", "3", "--epsilon", "8"]
+    arguments += [*wards_by_quarter(ward_notes), "--shares", str(out), "--out", str(tmp_path / "topics")]
+    assert run([*arguments, "--seed", "0", "--allow-unlearnable"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "each group against all the others, all tested together" in said
+    assert f"discreet report {out}" in said
+    made = PrevalenceRelease.load(out)
+    assert len(made.groups) == 6
+    for told in (made.card(), made.to_html()):
+        assert "counted in the promise: both stand on one ledger" in told

@@ -57,7 +57,7 @@ def test_shares_tell_of_groups_and_who_declared_them():
     assert card.startswith("# Shares of 2 topics in 3 groups\n")
     assert "| groups | a public list, not made from these texts, as declared by whoever made this |" in card
     topics_alone = epsilon_shown(shares.configuration["topics_epsilon"])
-    assert f"| the topics | released at epsilon = {topics_alone}: whoever sees both" in card
+    assert f"| the topics | released at epsilon = {topics_alone}, which is counted in the promise" in card
     assert "averaged over their documents, to a weight of one in all" in card
     for group, size in zip(shares.groups, shares.n_units, strict=True):
         assert f"| {group} | {size:,.0f} |" in card

@@ -185,6 +185,8 @@ def _in_options(error: DiscreetError, command: str) -> str:
 
     def call(part: Parameter | Proposal) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))
+        if part == Proposal("group_selection", "private"):
+            return option
         if isinstance(part, Proposal) and part.value is False:
             return f"--no-{option.removeprefix('--')}"
         if isinstance(part, Proposal) and part.value is not ... and part.value is not True:

@@ -19,6 +19,8 @@ __all__ = [
     "Start",
     "Unlisted",
     "check_field",
+    "fields_of",
+    "labels_of",
     "shares_of",
 ]
 
@@ -44,6 +46,45 @@ PrivateGroups = Annotated[
 ]
 
 
+def fields_of(by: str, groups: Path | None, every: str | None) -> tuple[str, ...]:
+    """Return the fields that ``--by`` names: one, or for a cross table those of the group and of the date."""
+    if groups is None or every is None:
+        return (by,)
+    fields = tuple(field.strip() for field in by.split(","))
+    if len(fields) != 2 or not all(fields):
+        raise ParameterError(
+            "--groups and --every make a cross table, which needs two fields: that of the group and that of the date, "
+            "--by ward,date."
+        )
+    return fields
+
+
+def labels_of(
+    documents: Any, fields: tuple[str, ...], corpus: Path, known: str, options: dict[str, Any]
+) -> Any:
+    """Return the labels of documents that were read with the first of the fields; for a cross table a pair.
+
+    The second field is read by itself, with hardly a word of the texts.
+    """
+    from discreet.corpus import read_corpus
+    from discreet.corpus.files import is_standard_input
+
+    if known == "shards":
+        return None
+    if len(fields) == 1:
+        return documents.labels
+    if is_standard_input(corpus):
+        raise ParameterError("a cross table is read in two goes, so it cannot come from standard input.")
+    given: dict[str, Any] = {
+        **options,
+        "label": fields[1],
+        "vocabulary": documents.vocabulary[:1],
+        "author": None,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    return documents.labels, read_corpus(corpus, known, **given).labels
+
+
 def shares_of(
     release: Any,
     groups: Path | None,
@@ -64,10 +105,15 @@ def shares_of(
     """
     from discreet.central import TopicPrevalence
 
-    if (groups is not None) + (every is not None) + private_groups != 1:
+    public = groups is not None or every is not None
+    if public and private_groups:
         raise ParameterError(
-            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06; or let their names "
-            "be chosen: --private-groups."
+            "--private-groups chooses the names itself; leave --groups, --every, --from and --to out."
+        )
+    if not public and not private_groups:
+        raise ParameterError(
+            "name the public groups: --groups FILE, or --every month --from 2024-01 --to 2026-06, or both for a cross "
+            "table; or let their names be chosen: --private-groups."
         )
     shares = TopicPrevalence(
         release,

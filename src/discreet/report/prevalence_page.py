@@ -229,6 +229,7 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
         "reproducible": release.reproducible,
         "guarantee": release.guarantee,
         "topics": None if topics_epsilon is None else epsilon_shown(float(topics_epsilon)),
+        "together": settings.get("topics_booked_here") is True,
         "entries": [
             (printable(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries
         ],

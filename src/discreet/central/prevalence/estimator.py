@@ -98,7 +98,7 @@ class TopicPrevalence(PrivateEstimator):
         them. For documents as the unit only: those of a person add up. In ``fit_topics``, everybody pays at once.
     unlisted : {"error", "leave_out", "other"}, optional
         What becomes of documents whose label is not listed; "other" adds a group of that name. By default "error" for
-        public groups, "leave_out" for those chosen privately.
+        public groups, "leave_out" for those chosen privately, and with ``division``.
     group_selection : {"public", "private"}, default "public"
         "private" where the names themselves are not public: those that enough units have are chosen, paid from the
         same epsilon.
@@ -258,7 +258,7 @@ class TopicPrevalence(PrivateEstimator):
                 for name, words in zip(topics.topic_names, topics.top_words(_NAMED_BY), strict=True)
             ),
             ledger=booking.ledger.snapshot(),
-            configuration=self._configuration(topics),
+            configuration=self._configuration(topics, booking.ledger),
             reproducible=self.random_state is not None or topics.reproducible,
         )
         return self
@@ -348,7 +348,7 @@ class TopicPrevalence(PrivateEstimator):
         return self.group_selection == "public"
 
     def _unlisted(self) -> str:
-        return self.unlisted or ("error" if self._public else "leave_out")
+        return self.unlisted or ("error" if self._public and self.division is None else "leave_out")
 
     def _groups(self) -> Grouping:
         return grouping(self.groups, self.freq, self.start, self.end, self._unlisted())
@@ -356,7 +356,7 @@ class TopicPrevalence(PrivateEstimator):
     def _is_crossed(self) -> bool:
         return self._public and not self._faults() and self._groups().crossed
 
-    def _configuration(self, topics: Release) -> dict[str, Any]:
+    def _configuration(self, topics: Release, ledger: Ledger) -> dict[str, Any]:
         promise, private = topics.promise, not self._public
         columns = self._groups().parts[1] if self._is_crossed() else None
         return public_settings(
@@ -367,6 +367,7 @@ class TopicPrevalence(PrivateEstimator):
             epsilon=float(self.epsilon),
             n_topics=len(topics.topic_word),
             privacy_unit=self.privacy_unit,
+            topics_booked_here=all(entry in ledger.entries for entry in topics.ledger.entries),
             topics_delta=promise.delta,
             topics_epsilon=promise.epsilon,
             topics_unit=promise.privacy_unit,

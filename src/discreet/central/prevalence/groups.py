@@ -15,12 +15,19 @@ import numpy as np
 
 from discreet._numbers import as_texts
 from discreet.central.prevalence.periods import check_frequency, is_period, periods
-from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 from discreet.release.files.words import printable
 from discreet.release.prevalence.record import BETWEEN, OTHER
 
 __all__ = ["OTHER", "Grouping", "cross_names", "grouping", "is_name", "written"]
 
+_RANGE = (
+    Proposal("freq", "month"),
+    ", ",
+    Proposal("start", "2024-01"),
+    " and ",
+    Proposal("end", "2026-06"),
+)
 _MISSING = {"", "nan", "NaN", "None", "NaT", "<NA>"}
 _LONGEST = 1000
 
@@ -73,16 +80,18 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
     if freq is not None:
         check_frequency(freq)
     if dated and None in (freq, start, end):
-        raise ParameterError(
-            Parameter("freq"), ' and both ends make periods: freq="month", start="2024-01", end="2026-06".'
-        )
+        raise ParameterError(Parameter("freq"), " and both ends make periods: ", *_RANGE, ".")
     if groups is None:
+        if freq is not None and not dated:
+            raise ParameterError(Parameter("freq"), " needs a public range of dates: ", *_RANGE[2:], ".")
         if not dated:
             raise ParameterError(
                 Parameter("groups"),
-                " must be the public list of groups; or give freq, start and end for periods, as in "
-                'freq="month", start="2024-01", end="2026-06"; or let names be chosen privately, '
-                'group_selection="private".',
+                " must be the public list of groups; or periods: ",
+                *_RANGE,
+                "; or let names be chosen privately: ",
+                Proposal("group_selection", "private"),
+                ".",
             )
         parts = (periods(start, end, str(freq)),)
     elif _is_crossed(groups):
@@ -90,7 +99,9 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
             raise ParameterError(
                 Parameter("groups"),
                 " are the rows and the columns of a table, so freq is one list too many. For groups by periods give "
-                'the rows as groups, with freq="quarter", start="2024-01" and end="2026-06".',
+                "the rows as groups, with ",
+                *_RANGE,
+                ".",
             )
         parts = (_names(groups[0]), _names(groups[1]))
     elif dated:
@@ -100,8 +111,11 @@ def grouping(groups: Any, freq: str | None, start: Any, end: Any, unlisted: str)
         if freq is not None and not all(is_period(name, freq) for name in parts[0]):
             raise ParameterError(
                 Parameter("groups"),
-                f' must be names of periods with freq="{freq}", such as {periods("2024-01", "2024-01", freq)[0]}; or '
-                "give start and end.",
+                " must be names of periods with ",
+                Proposal("freq", freq),
+                f", such as {periods('2024-01', '2024-01', freq)[0]}; or give a range: ",
+                *_RANGE[2:],
+                ".",
             )
     names = parts[0] if len(parts) == 1 else cross_names(*parts)
     if unlisted == "other":

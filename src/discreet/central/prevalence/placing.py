@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.central.prevalence.groups import OTHER, Grouping, written
 from discreet.central.prevalence.periods import period_of
 from discreet.corpus.files import first_few
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, Parameter, Part, Proposal
 
 __all__ = [
     "Labels",
@@ -201,8 +201,15 @@ def _not_listed(rows: list[int], n_groups: int, freq: str | None) -> CorpusError
     """Labels of documents are private: the error tells where to look, and shows none."""
     plural = "" if len(rows) == 1 else "s"
     what = f"label{plural} {'is' if len(rows) == 1 else 'are'} not among the {n_groups} group"
-    cure = "Add them to the public list" if freq is None else "Take a longer public range, start to end"
+    cure: list[Part] = ["Add them to the public list"]
+    if freq is not None:
+        cure = ["Take a longer public range (", Parameter("start"), ", ", Parameter("end"), ")"]
     return CorpusError(
-        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}). {cure}, or "
-        'choose unlisted="other" or unlisted="leave_out".'
+        f"{len(rows)} {what}{'' if n_groups == 1 else 's'} (first seen in row{plural} {first_few(rows)}). ",
+        *cure,
+        ", or choose ",
+        Proposal("unlisted", "other"),
+        " or ",
+        Proposal("unlisted", "leave_out"),
+        ".",
     )

@@ -7,7 +7,18 @@ import typer
 
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
 from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
-from discreet.cli.groups import End, Every, Groups, PrivateGroups, Start, Unlisted, check_field, shares_of
+from discreet.cli.groups import (
+    End,
+    Every,
+    Groups,
+    PrivateGroups,
+    Start,
+    Unlisted,
+    check_field,
+    fields_of,
+    labels_of,
+    shares_of,
+)
 from discreet.cli.options import (
     Author,
     Delta,
@@ -126,6 +137,7 @@ def fit(
     from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.shards import open_shards
+    from discreet.cli.shares_shown import show_shares
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.fields import field_names
@@ -200,12 +212,14 @@ def fit(
     # Parsing comes first, so that a broken file costs no budget; no statistic is computed from it yet.
     say.print("reading ...")
     known = how.format_of(corpus)
+    fields: tuple[str, ...] = ("",)
     if by is not None:
         check_field(corpus, known, by)
+        fields = fields_of(by, groups, every)
     options: dict[str, Any] = {
         **how.options(known),
         "author": author,
-        "label": None if known == "shards" else by,
+        "label": None if by is None or known == "shards" else fields[0],
         "vocabulary": vocabulary,
         "zero_based": zero_based,
     }
@@ -223,15 +237,17 @@ def fit(
     seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8")
     say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
+    labels: Any = None
     if prevalence is not None:
-        check_labels(prevalence, documents, None if known == "shards" else documents.labels)
+        labels = labels_of(documents, fields, corpus, known, how.options(known))
+        check_labels(prevalence, documents, labels)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget, unit_name)
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         given: dict[str, Any] = {"unit_name": unit_name}
         if prevalence is not None:
             prevalence.set_params(engine=engine)
-            given["prevalence"] = prevalence
+            given |= {"prevalence": prevalence, "by": labels}
         release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
     if not documents.word_origin.is_public:
         n_words = len(release.vocabulary)
@@ -253,7 +269,9 @@ def fit(
     hand_over(release, out, report, say)
     if prevalence is not None and shares is not None:
         written = save_with_card(prevalence.release_, shares, force=force)
-        say.print(f"wrote {', '.join(map(str, written))}", markup=False)
+        show_shares(prevalence.release_, say)
+        say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
+        say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
 
 
 def _promise(

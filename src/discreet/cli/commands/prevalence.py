@@ -15,6 +15,8 @@ from discreet.cli.groups import (
     Start,
     Unlisted,
     check_field,
+    fields_of,
+    labels_of,
     shares_of,
 )
 from discreet.cli.options import (
@@ -32,12 +34,8 @@ from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, read
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
     from discreet.release import Release
-    from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["prevalence"]
-
-_MOST_SHOWN = 12
-_NOTHING = "noise and chance may explain all of them"
 
 
 @reads_texts(*NEW_WORDS)
@@ -45,7 +43,8 @@ def prevalence(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="File that holds the private documents.")],
     by: Annotated[
-        str, typer.Option(help="Field that names each document's group, or its date with --every.")
+        str,
+        typer.Option(help="Field of each document's group, or its date with --every; ward,date: both."),
     ],
     out: Annotated[Path, typer.Option(help="New file for the release: .json.")],
     groups: Groups = None,
@@ -79,9 +78,9 @@ def prevalence(
     Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
     may leave.
     """
-    from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.display import console, progress
     from discreet.cli.shards import open_shards
+    from discreet.cli.shares_shown import cost_of_topics, show_shares, write_table
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import read_corpus
     from discreet.privacy import Ledger
@@ -92,6 +91,7 @@ def prevalence(
         if path is not None:
             check_output_file(path, (suffix,), option=option, force=force)
     known = how.format_of(corpus)
+    fields = fields_of(by, groups, every)
     check_field(corpus, known, by)
     release = Release.load(model)
     options = how.options(known, stop_words=None, release=release)
@@ -125,21 +125,22 @@ def prevalence(
     ):
         if documents is None:
             documents = read_corpus(
-                corpus, known, label=by, vocabulary=release.vocabulary, callback=callback, **options
+                corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
             )
         shares.set_params(callback=callback, engine=engine)
-        check_labels(shares, documents, None if known == "shards" else documents.labels)  # costs no budget
-        shares.fit(documents)
+        labels = labels_of(documents, fields, corpus, known, options)
+        shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     made = shares.release_
     written = save_with_card(made, out, force=force)
     if report is not None:
         made.to_html(report)
         written.append(report)
     if table is not None:
-        _write_table(made, table)
+        write_table(made, table)
         written.append(table)
-    _show(made, say)
+    show_shares(made, say)
     say.print(made.guarantee, markup=False)
+    say.print(cost_of_topics(made), markup=False)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
@@ -154,49 +155,3 @@ def _promise(release: "Release", known_by: str | None, book: "Ledger | None") ->
             "same here, use --person FIELD."
         )
     return "Protecting each document. Use --person FIELD if one person may have written several documents."
-
-
-def _write_table(made: "PrevalenceRelease", path: Path) -> None:
-    from discreet._files import write_whole
-    from discreet.report.prevalence_page import table_csv
-
-    write_whole(table_csv(made).encode(), path, "the table")
-
-
-def _show(made: "PrevalenceRelease", say: Any) -> None:
-    """Print what is certain, with intervals: what noise and chance may explain is no news."""
-    import numpy as np
-    from rich.markup import escape
-    from rich.table import Table
-
-    over_time, form = len(made.periods) > 1, "{:+.1f}"
-    if len(made.groups) == 1:
-        alone, form = made.shares(), "{:.1f}"
-        parts, chosen = (alone.share, alone.low, alone.high), np.argsort(-alone.share.ravel(), kind="stable")
-    else:
-        found = made.growth() if over_time else made.against_rest()
-        parts, sure = (found.difference, found.low, found.high), np.flatnonzero(found.certain)
-        chosen = sure[np.argsort(-np.abs(found.difference.ravel()[sure]), kind="stable")]
-        what = f"{_span(made)}, all topics" if over_time else "each group against all the others, all"
-        counted = f"{len(sure)} of {found.certain.size} are certain" if len(sure) else _NOTHING
-        say.print(f"Differences, {what} tested together: {counted}.", markup=False)
-    if len(chosen):
-        shown = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("group", "topic", "points", "95 % interval", "words")[over_time:]:
-            shown.add_column(
-                column, justify="left" if column in ("group", "words") else "right", overflow="fold"
-            )
-        for cell in chosen[:_MOST_SHOWN].tolist():
-            group, topic = divmod(cell, len(made.topics))
-            value, low, high = (form.format(100 * float(part.ravel()[cell])) for part in parts)
-            cells = [made.groups[group], str(topic), value, f"{low} to {high}", made.topics[topic]]
-            shown.add_row(*map(escape, cells[over_time:]))
-        say.print(shown)
-    say.print("All shares with their intervals: --table, --report.")
-
-
-def _span(made: "PrevalenceRelease") -> str:
-    """Return which periods are compared: "from 2024-01–2024-03 to 2024-10–2024-12"."""
-    many = max(1, len(made.periods) // 4)
-    ends = made.periods[:many], made.periods[-many:]
-    return "from " + " to ".join("\u2013".join(dict.fromkeys((end[0], end[-1]))) for end in ends)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Force, Model, check_output_file
+from discreet.cli.options import Force, check_output_file
 from discreet.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ __all__ = ["report"]
 
 
 def report(
-    model: Model,
+    model: Annotated[
+        Path, typer.Argument(help="Folder of a saved release; or the file of shares in groups: .json.")
+    ],
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     audit: Annotated[
         Path | None,
@@ -28,16 +30,47 @@ def report(
         Path | None,
         typer.Option(help="Also show how good the model is: what `discreet evaluate --epsilon` released."),
     ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Of shares in groups: also write them as a table: .csv.")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Write a report that people can look at: one offline HTML file."""
+    """Write a report that people can look at: one offline HTML file.
+
+    Of topics; or of their shares in groups, as `discreet prevalence` and `discreet fit --shares` keep them.
+    """
     from discreet.release import Release
     from discreet.release.goodness_of_fit import FitRelease
 
     check_output_file(out, force=force)
+    if model.is_file():
+        _report_shares(model, out, audit or fit, table, force=force)
+        return
+    if table is not None:
+        raise ReleaseError("--table is for shares in groups, a file; `discreet topics` lists topics.")
     measured = None if fit is None else FitRelease.load(fit)
     Release.load(model).to_html(out, audit=None if audit is None else _read(audit), fit=measured)
     typer.echo(f"wrote {out}")
+
+
+def _report_shares(path: Path, out: Path, beside: Path | None, table: Path | None, *, force: bool) -> None:
+    """Show shares that were released: nothing is read anew, and nothing spent."""
+    from discreet.cli.display import console
+    from discreet.cli.shares_shown import show_shares, write_table
+    from discreet.release.prevalence import PrevalenceRelease
+
+    if beside is not None:
+        raise ReleaseError(
+            "--audit and --fit are about topics: they stand in the report of a model's folder."
+        )
+    if table is not None:
+        check_output_file(table, (".csv",), option="--table", force=force)
+    made = PrevalenceRelease.load(path)
+    made.to_html(out)
+    if table is not None:
+        write_table(made, table)
+    show_shares(made, console())
+    typer.echo(f"wrote {out}" + ("" if table is None else f", {table}"))
 
 
 def _read(path: Path) -> "AuditReport":

@@ -31,12 +31,13 @@ Durbin, Koopman, "Time series analysis by state space methods", 2nd edition, 201
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
+from discreet._tables import frame
 from discreet.release.prevalence.shares import Sums, drawn, group_sizes, limits, overall, raw, row_weight
 
 __all__ = [
@@ -66,6 +67,12 @@ class Differences(NamedTuple):
     difference, low, high, standard_error, p_value : arrays of shape (n_topics,) or (n_groups, n_topics)
         ``p_value`` is Holm's, over all entries.
     certain : array of that shape, bool
+    topics : tuple of str
+        What each topic is called: its first words.
+    groups : tuple of str
+        What stands before the minus: a group, or for each row one.
+    against : str
+        What stands behind it.
     """
 
     difference: Floats
@@ -74,6 +81,42 @@ class Differences(NamedTuple):
     standard_error: Floats
     p_value: Floats
     certain: NDArray[np.bool_]
+    topics: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    against: str = ""
+
+    def named(self, topics: tuple[str, ...], groups: tuple[str, ...], against: str) -> "Differences":
+        """Return the same with names."""
+        return self._replace(topics=topics, groups=groups, against=against)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row for each difference, as columns."""
+        n_rows, n_topics = np.atleast_2d(self.difference).shape
+        numbers = ("difference", "low", "high", "standard_error", "p_value", "certain")
+        return {
+            "group": [group for group in self.groups for _ in range(n_topics)],
+            "against": [self.against] * (n_rows * n_topics),
+            "topic": list(range(n_topics)) * n_rows,
+            "words": list(self.topics) * n_rows,
+            **{name: getattr(self, name).ravel().tolist() for name in numbers},
+        }
+
+    def to_frame(self) -> Any:
+        """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
+        return frame(self.to_columns())
+
+    def in_words(self) -> list[str]:
+        """Return a sentence for each difference that is certain, the largest first; one that says so where none is."""
+        columns = self.to_columns()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        sure = sorted((row for row in rows if row["certain"]), key=lambda row: -abs(row["difference"]))
+        told = [
+            f"{row['group']}: {'more' if row['difference'] > 0 else 'less'} of \u201c{row['words']}\u201d than "
+            f"{row['against']}, by {_points(row['difference'])} points ({_points(row['low'])} to "
+            f"{_points(row['high'])})."
+            for row in sure
+        ]
+        return told or ["No difference is certain: noise and chance may explain them all."]
 
 
 class Trend(NamedTuple):
@@ -87,12 +130,46 @@ class Trend(NamedTuple):
         Bands: each period's own share lies between them with the stated probability.
     standard_error : array
         Of each period's own share, by noise and chance.
+    topics : tuple of str
+        What each topic is called: its first words.
+    groups : tuple of str
+        In their order.
+    moves : array of shape (n_topics,), bool, or None
+        Whether each topic's share surely differs between the groups, all topics together.
     """
 
     level: Floats
     low: Floats
     high: Floats
     standard_error: Floats
+    topics: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    moves: NDArray[np.bool_] | None = None
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return a row for each group and topic, as columns."""
+        n_groups, n_topics = self.level.shape
+        return {
+            "group": [group for group in self.groups for _ in range(n_topics)],
+            "topic": list(range(n_topics)) * n_groups,
+            "words": list(self.topics) * n_groups,
+            **{name: getattr(self, name).ravel().tolist() for name in self._fields[:4]},
+        }
+
+    def to_frame(self) -> Any:
+        """Return :meth:`to_columns` as a data frame: of pandas, or polars, or pyarrow, whichever is installed."""
+        return frame(self.to_columns())
+
+    def in_words(self) -> list[str]:
+        """Return a sentence for each topic whose share surely differs between groups; one that says so where none."""
+        sure = [] if self.moves is None else np.flatnonzero(self.moves).tolist()
+        span = f"between {self.groups[0]} and {self.groups[-1]}" if self.groups else "over time"
+        told = [f"The share of \u201c{self.topics[topic]}\u201d surely moves {span}." for topic in sure]
+        return told or [f"No topic surely moves {span}: noise and chance may explain it all."]
+
+
+def _points(change: float) -> str:
+    return f"{100 * change:+.1f}"
 
 
 def sampling_error(sums: Sums) -> Floats:
@@ -139,7 +216,7 @@ def _some(sums: Sums, which: Sequence[int], *, each: bool = False) -> Sums:
 
 
 def _alone(found: Differences) -> Differences:
-    return Differences(*(part[0] for part in found))
+    return found._replace(**{name: getattr(found, name)[0] for name in found._fields[:6]})
 
 
 def differences(first: Sums, second: Sums, level: float = 0.95) -> Differences:

@@ -201,7 +201,8 @@ class PrevalenceRelease(NumbersRelease):
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
-        return compare(self.sums, self._index(first), self._index(second), _level(level))
+        found = compare(self.sums, self._index(first), self._index(second), _level(level))
+        return found.named(self.topics, (first,), f"in {second}")
 
     def growth(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in the last quarter of the groups than in the first.
@@ -214,7 +215,12 @@ class PrevalenceRelease(NumbersRelease):
             Groups in their order; by default the periods, where groups are of dates.
         level : float, default 0.95
         """
-        return growth(self._ordered(groups), _level(level))
+        found, names = (
+            growth(self._ordered(groups), _level(level)),
+            self.periods if groups is None else groups,
+        )
+        many = max(1, len(names) // 4)
+        return found.named(self.topics, (_span(names[-many:]),), f"in {_span(names[:many])}")
 
     def trend(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Trend:
         """Return the shares smoothed over the groups in their order, with a band for each period's own share.
@@ -225,7 +231,10 @@ class PrevalenceRelease(NumbersRelease):
             Groups in their order; by default the periods, where groups are of dates.
         level : float, default 0.95
         """
-        return trend(self._ordered(groups), _level(level))
+        some, names = self._ordered(groups), self.periods if groups is None else tuple(groups)
+        return trend(some, _level(level))._replace(
+            topics=self.topics, groups=names, moves=moving(some, _level(level))
+        )
 
     def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
         """Whether each topic's share surely differs between groups, all topics together; shape (n_topics,).
@@ -240,7 +249,10 @@ class PrevalenceRelease(NumbersRelease):
         Arrays of shape (n_groups, n_topics), all tested together. Where groups are of dates, a row for each of the
         periods, which are compared with each other.
         """
-        return against_rest(self._some(self.periods or self.groups), _level(level))
+        names = self.periods or self.groups
+        return against_rest(self._some(names), _level(level)).named(
+            self.topics, names, "in all the others together"
+        )
 
     def to_columns(self, kind: Kind = "projected", *, level: float = 0.95) -> dict[str, list[Any]]:
         """Return a row for each group and topic, as columns.
@@ -327,6 +339,11 @@ class PrevalenceRelease(NumbersRelease):
                 f"there is no group {shown(group)}; choose among {', '.join(self.groups[:10])}."
             )
         return self.groups.index(group)
+
+
+def _span(groups: Sequence[str]) -> str:
+    """Return "2024-01–2024-03"."""
+    return "\u2013".join(dict.fromkeys((groups[0], groups[-1])))
 
 
 def _level(level: float) -> float:

@@ -185,7 +185,7 @@ def _topics(release: PrevalenceRelease) -> str:
     epsilon = release.configuration.get("topics_epsilon")
     if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
-    return (
-        f"released at epsilon = {epsilon_shown(float(epsilon))}: whoever sees both has the cost of both, unless they "
-        "stand on one ledger, as the list of what was booked would show"
-    )
+    cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"
+    if release.configuration.get("topics_booked_here") is True:
+        return f"{cost}, which is counted in the promise: both stand on one ledger"
+    return f"{cost}, which is not counted in the promise: whoever sees both has the cost of both"

@@ -153,9 +153,12 @@ def gather(
                 labels.append(label_seen.setdefault(label, label))
             elif isinstance(label, int):
                 labels.append(int(label))
+            elif _is_missing(label):
+                labels.append("")
             else:
                 problems.add(
-                    place(record.where), f"field {fields.label!r} must be str or int, found {_kind(label)}"
+                    place(record.where),
+                    f"field {fields.label!r} must be str or int, or missing, found {_kind(label)}",
                 )
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
@@ -269,15 +272,18 @@ def records_of_objects(
 ) -> Iterator[Record]:
     """Yield a record of each JSON object; ``values`` says on which line it is, and what is wrong with it."""
     text, owner, label = reading.fields
-    first = True
+    first: dict[str, Any] | None = None
+    labelled = False
     for number, value, fault in values:
         if fault is not None:
             problems.add(f"line {number}", fault)
             continue
-        if first:
-            choose_fields(reading, value, f"{problems.name}, line {number},")
-            first = False
-        missing = [field for field in (text, owner, label) if field is not None and field not in value]
+        if first is None:
+            first = value
+            if label is None or not {text, owner} - {None} <= set(first):
+                choose_fields(reading, first, f"{problems.name}, line {number},")
+        labelled |= label in value
+        missing = [field for field in (text, owner) if field is not None and field not in value]
         if reading.skip_empty and missing == [text]:
             value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
         elif missing:
@@ -287,8 +293,10 @@ def records_of_objects(
             number,
             value[text],
             None if owner is None else value[owner],
-            None if label is None else value[label],
+            None if label is None else value.get(label),  # one left out is a missing one
         )
+    if label is not None and first is not None and not labelled:
+        choose_fields(reading, first, f"{problems.name}, in all documents,")
 
 
 def show_fields(names: list[str]) -> str:
