@@ -202,3 +202,28 @@ def test_a_fit_in_a_script_prints_nothing_and_one_that_asks_does():
 def test_frames_hold_what_json_can(tmp_path):
     made = release(n_topics=2, n_words=10)
     assert len(json.loads(made.to_frame().to_json())["word"]) == 20
+
+
+def test_shares_and_fits_show_themselves():
+    import numpy as np
+
+    from discreet import PrivateFit, PrivateLDA, TopicPrevalence
+
+    counts = np.random.default_rng(0).poisson(0.6, (400, 9))
+    topics = PrivateLDA(2, epsilon=4.0, allow_unlearnable=True, random_state=0).fit(counts).release_
+    fit = PrivateFit(topics, epsilon=1.0, random_state=0).fit(counts).release_
+    groups = ["<b>", "south"]
+    shares = (
+        TopicPrevalence(topics, groups=groups, epsilon=1.0, random_state=0)
+        .fit(counts, by=groups * 200)
+        .release_
+    )
+    for made in (fit, shares):
+        shown = made._repr_html_()
+        assert "for each document" in shown
+        assert "not for release" in shown
+        assert "documents" in shown
+        assert "<b>" not in shown
+    assert f"{fit.gain:.4f} nats" in fit._repr_html_()
+    assert "&lt;b&gt;" in shares._repr_html_()
+    assert f"{100 * shares.shares().share[1, 0]:.1f} %" in shares._repr_html_()

@@ -7,7 +7,7 @@ __all__ = ["presenter"]
 
 
 class _Presenter:
-    """Seven functions; :mod:`discreet` names them, and loads them when they are first called.
+    """Eight functions; :mod:`discreet` names them, and loads them when they are first called.
 
     Attributes
     ----------
@@ -21,8 +21,8 @@ class _Presenter:
         The report of a release and, optionally, of an audit and of how well it fits, as HTML.
     write_page : callable
         Write that page to a file.
-    notebook : callable
-        What a notebook shows of a release, as HTML.
+    notebook, numbers_notebook : callable
+        What a notebook shows of a release, and of shares in groups or how well topics fit, as HTML.
     """
 
     card: Callable[..., str]
@@ -32,6 +32,7 @@ class _Presenter:
     write_page: Callable[..., Any]
     prevalence_page: Callable[..., str]
     notebook: Callable[..., str]
+    numbers_notebook: Callable[..., str]
 
 
 presenter = _Presenter()

@@ -40,3 +40,4 @@ def connect() -> None:
     presenter.fit_card = _later("report.cards.numbers_card", "fit_card")
     presenter.prevalence_page = _later("report.prevalence_page", "prevalence_page")
     presenter.notebook = _later("report.notebook", "release_html")
+    presenter.numbers_notebook = _later("report.notebook", "numbers_html")

@@ -109,7 +109,7 @@ def test_a_refusal_changes_nothing_and_says_what_to_do():
     message = str(refused.value)
     assert "'more topics'" in message
     assert "Nothing was booked" in message
-    assert "ledger.remaining()" in message
+    assert "What is left is epsilon = " in message
     shown = float(message.split("at most ")[1].rstrip("."))
     assert 0.99 * ledger.remaining().epsilon < shown <= ledger.remaining().epsilon
     ledger.reserve(release_of(shown), "what the message says")

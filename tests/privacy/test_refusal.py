@@ -21,9 +21,8 @@ def begun():
 
 def advised(refused):
     """Return the number at the end of a refusal."""
-    return float(
-        re.search(r"at (?:most|least) ([\d.e-]+)(?: times as much noise)?\.$", str(refused.value))[1]
-    )
+    number = r"at (?:most|least) ([\d.e-]+)(?: times as much noise| \(epsilon=[\d.e-]+\))?\.$"
+    return float(re.search(number, str(refused.value))[1])
 
 
 @pytest.mark.parametrize("method", ["greedy", "weighted_gaussian", "policy_gaussian", "sips"])

@@ -5,8 +5,10 @@ topics in groups what their estimator says, and the topics the largest epsilon w
 asked for. All are booked at once, before a text is read.
 """
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,7 +235,8 @@ def fit_topics(
         if not chosen:
             names = carried(texts_or_corpus, "vocabulary") if known else tuple(words.vocabulary_)
             public = read_public(topics, names)
-        booked = book_together(book, *chosen, topics, *where)
+        other = None if where else partial(_events_at, chosen, topics, epsilon)
+        booked = book_together(book, *chosen, topics, *where, at_epsilon=other)
         counts: Any = texts_or_corpus
         if chosen:
             counts = count_booked(words, booked[0], texts_or_corpus, owners)
@@ -352,9 +355,8 @@ def _chosen_before(corpus: Any) -> bool:
 
 def _faults_of_name(unit_name: Any, privacy_unit: str, ledger: Ledger | None) -> list[DiscreetError]:
     """Say where units cannot be called so, or are called otherwise by the ledger."""
-    if isinstance(ledger, Ledger):
-        return collect(lambda: ledger.check_called(unit_name))
-    return collect(lambda: check_unit_name(unit_name, privacy_unit))
+    of_kind = partial(check_unit_name, privacy_unit=privacy_unit)
+    return collect(partial(ledger.check_called if isinstance(ledger, Ledger) else of_kind, unit_name))
 
 
 def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
@@ -368,6 +370,18 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
             " would find them only: leave it out, or give the texts.",
         )
     ]
+
+
+def _events_at(
+    chosen: Sequence[PrivateEstimator], topics: PrivateTopicModel, asked: float, epsilon: float
+) -> list["Event"]:
+    """Return the events of words and topics if another epsilon was asked for in all."""
+    words, model = [copy.copy(one) for one in chosen], copy.copy(topics)
+    for one in words:
+        one.epsilon *= epsilon / asked
+    model.epsilon = epsilon
+    model.epsilon = _left_for_topics(words, model) if words else epsilon
+    return [one.planned_event() for one in (*words, model)]
 
 
 def _left_for_topics(others: Sequence[PrivateEstimator], topics: PrivateTopicModel) -> float:

@@ -17,6 +17,7 @@ from discreet.corpus.owners import check_same_owners, check_same_rows
 from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
+from discreet.privacy.ledger.refusal import EventsAt
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.booking.lost_choices import notice_lost_choice
@@ -263,10 +264,14 @@ def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetErr
     return []
 
 
-def book_together(ledger: Ledger, *estimators: PrivateEstimator) -> list[Booking]:
+def book_together(
+    ledger: Ledger,
+    *estimators: PrivateEstimator,
+    at_epsilon: EventsAt | None = None,
+) -> list[Booking]:
     """Book what several estimators plan at once, all or none, priced together."""
     plans = [estimator._plan() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
     purposes = [estimator._entry() for estimator in estimators]  # pyright: ignore[reportPrivateUsage]
     parts = [(plan.event, purpose) for plan, purpose in zip(plans, purposes, strict=True)]
-    reservations = ledger.plan(parts)
+    reservations = ledger.plan(parts, at_epsilon=at_epsilon)
     return [Booking(ledger, *booked) for booked in zip(plans, reservations, strict=True)]

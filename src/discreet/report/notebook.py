@@ -1,12 +1,16 @@
 """What a notebook shows of a release: what is promised, whether it may leave, and its topics."""
 
 from discreet._notebook import facts_html, table_html
+from discreet.privacy.units import plural
+from discreet.release.booking.promised import NumbersRelease
 from discreet.release.editing import details
+from discreet.release.goodness_of_fit import FitRelease
+from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, shown, words_origin
 
-__all__ = ["release_html"]
+__all__ = ["numbers_html", "release_html"]
 
 _WORDS = 8
 
@@ -44,3 +48,32 @@ def release_html(release: Release) -> str:
         facts,
         table_html(("topic", "share", "name", "words"), rows),
     )
+
+
+def numbers_html(release: NumbersRelease) -> str:
+    """Return shares of topics in groups, or how well topics fit, as HTML for a notebook."""
+    promise = release.promise
+    facts = [
+        (
+            "promise",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {promise.delta:g}, for each {promise.called}",
+        ),
+        ("noise", release.determinism),
+    ]
+    if isinstance(release, FitRelease):
+        low, high = release.interval()
+        gain = f"{release.gain:.4f} nats a token over word frequencies ({low:.4f} to {high:.4f}, 95 %)"
+        said = [
+            ("gain", gain),
+            (f"number of {plural(promise.called)}", f"about {max(release.n_units, 0):,.0f}"),
+        ]
+        return facts_html("How well topics fit", [*facts, *said])
+    assert isinstance(release, PrevalenceRelease)
+    shares = release.shares().share
+    head = ("group", f"{plural(promise.called)}, about", *map(shown, release.topics))
+    rows = [
+        (shown(group), f"{max(size, 0.0):,.0f}", *(f"{100 * share:.1f} %" for share in row))
+        for group, size, row in zip(release.groups, release.n_units.tolist(), shares.tolist(), strict=True)
+    ]
+    size = f"Shares of {len(release.topics)} topics in {len(release.groups)} groups"
+    return facts_html(size, facts, table_html(head, rows))

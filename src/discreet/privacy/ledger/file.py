@@ -6,6 +6,8 @@ gets the lock looks whether the file under that name is still the one that was l
 has put a newer one there. There is no file beside it that somebody could tidy away. New ledgers are made under a lock
 on the folder. Where the system locks no open files (Windows), the lock is a file beside the ledger, which cannot be
 tidied away while it is held.
+
+A new ledger can be read and written by its owner only; whoever shares one with a group sets that once, and it stays.
 """
 
 import errno
@@ -29,6 +31,7 @@ SCHEMA = _NAME + "2"
 #: Written before bookings were told apart; its ledgers were no filters.
 _OLDER = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
+_OWNER = 0o600
 _LARGEST_NUMBER = 2**53
 _NONCE = re.compile("([0-9a-f]{32})?")
 
@@ -301,7 +304,8 @@ def _replace(path: Path, value: dict[str, Any], expected: tuple[int, int] | None
                 f"the ledger file {path} was replaced while a booking was made; nothing was booked. Put it back."
             )
 
-    write_file(path, lambda file: file.write(text.encode()), mode=None, before=still_there)
+    mode = _OWNER if expected is None else None  # a new one; later as somebody has set it
+    write_file(path, lambda file: file.write(text.encode()), mode=mode, before=still_there)
 
 
 def _checksum(content: dict[str, Any]) -> str:

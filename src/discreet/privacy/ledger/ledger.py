@@ -30,7 +30,7 @@ from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry, check_purpose
 from discreet.privacy.ledger.parts import check_division, dearest
-from discreet.privacy.ledger.refusal import Asked, refusal
+from discreet.privacy.ledger.refusal import Asked, EventsAt, refusal
 from discreet.privacy.ledger.reservation import Reservation
 from discreet.privacy.ledger.statement import Statement, entries_of
 from discreet.privacy.ledger.storage import check_original, new_identity, storage_of
@@ -189,7 +189,9 @@ class Ledger(Statement):
         """
         return self._reserve(event, purpose, at_epsilon=at_epsilon, once=once)
 
-    def plan(self, parts: Sequence[tuple["Event", str]]) -> list[Reservation]:
+    def plan(
+        self, parts: Sequence[tuple["Event", str]], *, at_epsilon: "EventsAt | None" = None
+    ) -> list[Reservation]:
         """Book several events at once, priced together, before any of their data are read.
 
         What is known beforehand is best booked so: words and then topics, all rounds of a training. The parts are
@@ -199,6 +201,8 @@ class Ledger(Statement):
         ----------
         parts : sequence of (event, purpose)
             As for :meth:`reserve`, one entry each.
+        at_epsilon : callable, optional
+            The events of all parts at another epsilon in all, for a refusal.
 
         Returns
         -------
@@ -218,7 +222,7 @@ class Ledger(Statement):
         for _, purpose in parts:
             check_purpose(purpose)
         reservations = [Reservation(event, purpose, rehearsed=self._rehearses) for event, purpose in parts]
-        for reservation, entry in zip(reservations, self._book(parts), strict=True):
+        for reservation, entry in zip(reservations, self._book(parts, at_epsilon), strict=True):
             reservation.entry = entry
         return reservations
 
@@ -293,7 +297,7 @@ class Ledger(Statement):
     def _book(
         self,
         parts: Sequence[tuple["Event", str]],
-        at_epsilon: Callable[[float], "Event"] | None = None,
+        at_epsilon: "EventsAt | None" = None,
         once: str | None = None,
         division: str = "",
         touched: tuple[str, ...] = (),
@@ -310,7 +314,7 @@ class Ledger(Statement):
             standing, total = dearest(storage.standings().distinct(touched), [event for event, _ in parts])
             if not within(total.epsilon, self.epsilon):
                 asked = Asked(parts, at_epsilon, total, self.remaining().epsilon)
-                raise BudgetExceeded(refusal(standing, asked))
+                raise BudgetExceeded(*refusal(standing, asked))
             number = 1 + max((entry.booking for entry in storage.entries), default=0)
             nonce = secrets.token_hex(16)
             new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Part, Proposal
 from discreet.privacy.accounting.curves import pure_epsilon, sort_events
 from discreet.privacy.accounting.totals import Cost, noise_multiplier_for, within
 from discreet.privacy.ledger.filter import Standing
@@ -16,10 +16,14 @@ from discreet.privacy.ledger.filter import Standing
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
 
-__all__ = ["Asked", "refusal"]
+__all__ = ["Asked", "EventsAt", "refusal"]
 
 #: Nothing smaller than this part of what was asked for is advised.
 _LEAST = 1e-4
+
+
+#: What would be booked at another epsilon: one event, or one for each part.
+EventsAt = Callable[[float], "Event | Sequence[Event]"]
 
 
 class Asked(NamedTuple):
@@ -29,7 +33,7 @@ class Asked(NamedTuple):
     ----------
     parts : sequence of (event, purpose)
     at_epsilon : callable or None
-        The event of the same release at another epsilon.
+        The events of the same releases at another epsilon.
     total : Cost
         With it.
     left : float
@@ -37,43 +41,67 @@ class Asked(NamedTuple):
     """
 
     parts: Sequence[tuple["Event", str]]
-    at_epsilon: "Callable[[float], Event] | None"
+    at_epsilon: "EventsAt | None"
     total: Cost
     left: float
 
 
-def refusal(standing: Standing, asked: Asked) -> str:
-    """Say why a booking does not fit after ``standing``, and what to do."""
+def refusal(standing: Standing, asked: Asked) -> list[Part]:
+    """Say why a booking does not fit after ``standing``, and what to do: the parts of a message."""
     from discreet.privacy.accounting import events
 
     epsilon, delta = standing.budget.epsilon, standing.budget.delta
     said = " and ".join(f"{purpose!r} ({events.in_words(event)})" for event, purpose in asked.parts)
     count, left = standing.n_bookings + 1, _down(asked.left)
     bookings = "1 booking" if count == 1 else f"{count} bookings"
-    return (
+    total = f"epsilon = {asked.total.epsilon:.6g} ({asked.total.accountant})"
+    if _lacks_delta(standing, asked):
+        total = "above any epsilon at this delta, because failures take more of it than there is"
+    return [
         f"the budget of epsilon = {epsilon:g} at delta = {delta:g} does not cover {said}: with it, the total of "
-        f"{bookings} is epsilon = {asked.total.epsilon:.6g} ({asked.total.accountant}). Nothing was booked. What is "
-        f"left is epsilon = {left:.3g} at this delta for one Gaussian release (ledger.remaining()); "
-        f"{_advice(standing, asked)}."
-    )
+        f"{bookings} is {total}. Nothing was booked. What is left is epsilon = {left:.3g} at this delta for one "
+        "Gaussian release; ",
+        *_advice(standing, asked),
+        ".",
+    ]
 
 
-def _advice(standing: Standing, asked: Asked) -> str:
+def _advice(standing: Standing, asked: Asked) -> list[Part]:
+    if (at_epsilon := asked.at_epsilon) is not None and not _lacks_delta(standing, asked):
+
+        def fits(epsilon: float) -> bool:
+            booked = at_epsilon(epsilon)
+            return _fits(standing, list(booked) if isinstance(booked, Sequence) else [booked])
+
+        found = _largest(fits, standing.budget.epsilon)
+        return [_lower(found), *((" (", Proposal("epsilon", found), ")") if found else ())]
+    return [_plain_advice(standing, asked)]
+
+
+def _fits(standing: Standing, booked: "Sequence[Event]") -> bool:
+    return within(standing.after(booked).cost().epsilon, standing.budget.epsilon)
+
+
+def _lacks_delta(standing: Standing, asked: Asked) -> bool:
+    """Whether the failures alone are more than is left of delta."""
+    from discreet.privacy.accounting import events
+
+    failures = [part for event, _ in asked.parts for part in events.failures_of(event)]
+    return bool(failures) and not _fits(standing, failures)
+
+
+def _plain_advice(standing: Standing, asked: Asked) -> str:
     from discreet.privacy.accounting import events
 
     budget, parts = standing.budget, [event for event, _ in asked.parts]
 
-    def fit(booked: "Sequence[Event]") -> bool:
-        return within(standing.after(booked).cost().epsilon, budget.epsilon)
-
+    fit = partial(_fits, standing)
     failure = [events.failures_of(event) for event in parts]
-    if any(part for part in failure) and not fit([event for part in failure for event in part]):
+    if _lacks_delta(standing, asked):
         return (
-            "its failure probability alone is more than is left of delta: lower that, book it before what is Gaussian, "
-            "or make a ledger that sets more aside for failures (failure_share)"
+            f"its failure probability alone is more than is left of the ledger's delta, {budget.delta:g}: lower its "
+            "own delta, book it before what is Gaussian, or make a ledger that sets more aside for failures"
         )
-    if (at_epsilon := asked.at_epsilon) is not None:
-        return _lower(_largest(lambda x: fit([at_epsilon(x)]), budget.epsilon))
     if len(parts) == 1:
         (event,), (failures,) = parts, failure
         kinds = {type(leaf.event).__name__ for leaf in events.leaves(event)} - {"FailureDpEvent"}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -120,6 +121,9 @@ class NumbersRelease(Promised):
     def load(cls, path: str | Path) -> Self:
         """Read a release; ``ReleaseError`` for anything that is not exactly one."""
         return json_file.load(Path(path), cls)
+
+    def _repr_html_(self) -> str:
+        return presenter.numbers_notebook(self)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and json_file.content(self) == json_file.content(other)
