@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Reservation
+from discreet.privacy.noise._draws import check_stream
 from discreet.privacy.noise.laplace import discrete_laplace
 from discreet.privacy.noise.stream import SecureStream
 
@@ -103,9 +104,8 @@ class NoisyMax:
         """
         total = self.sum(scores)
         scale = Fraction(0) if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon)
-        noise = discrete_laplace(
-            scale, total.shape, stream
-        )  # a call that fails draws nothing on the reservation
+        check_stream(stream)  # a call that is refused draws nothing on the reservation
         reservation.use(self.event())
+        noise = discrete_laplace(scale, total.shape, stream)
         handicap = math.floor(lead * math.sqrt(2.0) * float(scale)) * np.arange(len(total))
         return int(np.argmax(total - handicap + noise))
