@@ -218,3 +218,27 @@ def test_repetitions_repeat_failures_and_concentrated_losses():
     assert composed_epsilon([failing], 1e-6).epsilon == pytest.approx(expected, rel=1e-9)
     five = composed_epsilon([events.composed(events.zcdp(0.02), 5)], 1e-6)
     assert five == composed_epsilon([events.zcdp(0.1)], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "name"),
+    [
+        (gdp_mu, (1.0, 1.0), "delta"),
+        (gdp_mu, (1.0, -1e-6), "delta"),
+        (gdp_mu, (float("nan"), 1e-6), "epsilon"),
+        (gdp_mu, (-1.0, 1e-6), "epsilon"),
+        (gdp_epsilon, (1.0, 2.0), "delta"),
+        (gdp_epsilon, (-1.0, 0.1), "mu"),
+        (gdp_delta, (-1.0, 0.1), "mu"),
+        (gdp_delta, (1.0, float("nan")), "epsilon"),
+    ],
+)
+def test_gaussian_privacy_of_impossible_numbers_is_refused(call, arguments, name):
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        call(*arguments)
+
+
+def test_gaussian_privacy_at_the_ends():
+    assert gdp_delta(1.0, float("-inf")) == 1
+    assert gdp_delta(1.0, float("inf")) == 0
+    assert gdp_epsilon(1.0, 1.0) == 0

@@ -24,9 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from discreet._validate import Rule, check, is_number, number
+
 __all__ = ["gdp_delta", "gdp_delta_below", "gdp_epsilon", "gdp_mu"]
 
 _ULP = 2.0**-52
+_MU = number(least=0, most=math.inf)
+_ANY = Rule("a number", is_number)
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -37,10 +41,21 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     mu : float
         Not negative; sensitivity over standard deviation of one release.
     epsilon : float
+        May be negative, or infinite.
+
+    Raises
+    ------
+    ParameterError
+        Where one of them is out of range.
     """
+    check(mu=(mu, _MU), epsilon=(epsilon, _ANY))
+    return _delta(mu, epsilon)
+
+
+def _delta(mu: float, epsilon: float) -> float:
     if mu == 0 or epsilon == math.inf:
         return 0.0
-    if math.isinf(mu):
+    if math.isinf(mu) or epsilon == -math.inf:
         return 1.0
     first, second = -epsilon / mu + mu / 2, -epsilon / mu - mu / 2
     if math.isinf(first):  # mu is so small that the ratio overflows
@@ -77,17 +92,23 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         Not negative.
     delta : float
         From 0 to 1; at 0 the answer is infinite (or 0, where mu is 0).
+
+    Raises
+    ------
+    ParameterError
+        Where one of them is out of range.
     """
+    check(mu=(mu, _MU), delta=(delta, number(least=0, most=1)))
     if mu == 0:
         return 0.0
     if math.isinf(mu) or delta <= 0:
         return math.inf
-    if gdp_delta(mu, 0.0) <= delta:
+    if _delta(mu, 0.0) <= delta:
         return 0.0
     high = max(mu * mu, mu)
-    while gdp_delta(mu, high) > delta:
+    while _delta(mu, high) > delta:
         high *= 2
-    return _bisect(lambda value: gdp_delta(mu, value) > delta, 0.0, high)[1]
+    return _bisect(lambda value: _delta(mu, value) > delta, 0.0, high)[1]
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -103,15 +124,21 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     Notes
     -----
     ``epsilon = inf`` gives ``inf``. ``gdp_epsilon(gdp_mu(epsilon, delta), delta) <= epsilon`` always holds.
+
+    Raises
+    ------
+    ParameterError
+        Where one of them is out of range.
     """
+    check(epsilon=(epsilon, number(least=0, most=math.inf)), delta=(delta, number(least=0, below=1)))
     if math.isinf(epsilon):
         return math.inf
     high = 1.0
-    while gdp_delta(high, epsilon) <= delta:
+    while _delta(high, epsilon) <= delta:
         high *= 2
-    mu, _ = _bisect(lambda value: gdp_delta(value, epsilon) <= delta, 0.0, high)
+    mu, _ = _bisect(lambda value: _delta(value, epsilon) <= delta, 0.0, high)
     shrink = _ULP
-    while gdp_delta(mu, epsilon) > delta or gdp_epsilon(mu, delta) > epsilon:  # the last digits are bumpy
+    while _delta(mu, epsilon) > delta or gdp_epsilon(mu, delta) > epsilon:  # the last digits are bumpy
         mu *= 1 - shrink
         shrink *= 2
     return mu
