@@ -65,9 +65,10 @@ def test_shares_by_ward(ward_notes, tmp_path, capsys):
     assert Ledger.open(tmp_path / "budget.json", 1.0, 1e-6).spent().epsilon == pytest.approx(1.0, rel=1e-3)
     said = capsys.readouterr().err
     assert "each group against all the others, all tested together: 9 of 9 are certain" in said
-    for row in table:  # differences with their intervals, as in the table
-        low, high = (f"{100 * float(row[name]):+.1f}" for name in ("difference_low", "difference_high"))
-        assert f"{low} to {high}" in said
+    found = made.against_rest()
+    for low, high in zip(found.low.ravel(), found.high.ravel(), strict=True):  # each with its interval
+        assert f"{100 * low:+.1f} to {100 * high:+.1f}" in said
+    assert [float(row["difference"]) for row in table] == pytest.approx(found.difference.ravel(), abs=1e-5)
     assert "epsilon = 1" in said
     # The budget is spent: a second run is refused, and nothing is written.
     (tmp_path / "kept.md").write_text("somebody's notes")
