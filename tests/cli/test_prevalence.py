@@ -263,9 +263,11 @@ def wards_by_quarter(ward_notes):
 def test_a_cross_table_of_wards_by_quarters(ward_notes, tmp_path):
     out = tmp_path / "cells.json"
     arguments = [*command(ward_notes), *wards_by_quarter(ward_notes), "--seed", "0", "--epsilon", "1"]
+    arguments += ["--title", "Wards", "--owner", "Quality office", "--contact", "q@example.org"]
     assert run([*arguments, "--out", str(out)]) == 0
     made = PrevalenceRelease.load(out)
     assert made.table == (("north", "south", "west"), ("2024-Q1", "2024-Q2"))
+    assert made.details == {"title": "Wards", "owner": "Quality office", "contact": "q@example.org"}
     notes = [json.loads(line) for line in (ward_notes / "notes.jsonl").read_text().splitlines()]
     exact = [
         sum(note["ward"] == ward and (note["date"] <= "2024-03-31") == first for note in notes)

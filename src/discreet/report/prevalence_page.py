@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from discreet.privacy.accounting import events
 from discreet.privacy.units import plural
+from discreet.release.editing.details import DETAILS
 from discreet.release.files.words import printable
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
@@ -31,8 +32,8 @@ __all__ = ["prevalence_page", "table_csv"]
 _CERTAIN_SHOWN = 12
 _FEWEST_ROWS, _MOST_ROWS = 12, 60
 _LEAST_SHARE = 1e-6
-#: Columns of a heat map.
-_WIDEST = 24
+#: Columns of a heat map; charts of a cross table.
+_WIDEST, _MOST_CHARTS = 24, 300
 
 
 def prevalence_page(release: PrevalenceRelease) -> str:
@@ -54,15 +55,19 @@ def prevalence_page(release: PrevalenceRelease) -> str:
         template("prevalence.html.j2").render(
             style=Markup(style),
             style_hash=content_hash(style),
-            title=f"{len(release.topics)} topics in {len(release.groups)} groups",
+            title=release.details.get("title") or _title(release),
+            subtitle=_title(release) if "title" in release.details else "",
+            details=[(DETAILS[name], text) for name, text in release.details.items() if name != "title"],
             ordered=bool(periods),
+            lines=release.table is not None and "freq" in release.configuration,
             private_groups=release.configuration.get("group_selection") == "private",
-            charts=_charts(release, order, base, states),
-            groups=[shown(group) for group in release.groups],
+            parts=_charts(release, order, base, states),
+            columns=_columns(release),
+            groups=release.groups,
             sizes=[f"{max(n, 0):,.0f}" for n in release.n_units],
             size_error=f"{reach:,.0f}" if reach else "",
             sure=release.certain_groups.tolist(),
-            spans=_spans(len(release.groups)),
+            spans=_spans(release),
             heat=_heat(release, order, base, states),
             certain=[] if found is None else _certain(release, found),
             differences=None if found is None or periods else _differences(release, found),
@@ -74,22 +79,87 @@ def prevalence_page(release: PrevalenceRelease) -> str:
     )
 
 
+def _title(release: PrevalenceRelease) -> str:
+    topics, freq = f"{len(release.topics)} topics", str(release.configuration.get("freq", ""))
+    if release.table is not None:
+        rows, columns = release.table
+        return f"{topics} in {len(rows)} groups by {len(columns)} {plural(freq) if freq else 'others'}"
+    if release.periods:
+        return f"{topics} in {_many(len(release.periods), freq)}, {_range(release.periods)}"
+    return f"{topics} in {_many(len(release.groups), 'group')}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what if number == 1 else plural(what)}"
+
+
+def _columns(release: PrevalenceRelease) -> list[str]:
+    """Return what stands above each column of the tables: the group, of a cell its column alone."""
+    if release.table is None:
+        return [shown(group) for group in release.groups]
+    rows, columns = release.table
+    names = [shown(column) for _ in rows for column in columns]
+    return names + [shown(group) for group in release.groups[len(names) :]]
+
+
 def _charts(
     release: PrevalenceRelease, order: list[int], base: list[float], states: list[list[str]]
 ) -> list[dict[str, Any]]:
-    """Return a small chart for each topic: its line over the periods, or its share in each group."""
-    found, periods = release.shares(), release.periods
-    trend, moves = (release.trend(), release.moving() | release.growth().certain) if periods else (None, None)
+    """Return parts of small charts, one for each topic: its line over the periods, or its share in each group.
+
+    One part; of a cross table one for each row, over its columns.
+    """
+    if release.table is None:
+        return [
+            {"name": "", "charts": _part(release, order, base, states, "", release.groups, release.groups)}
+        ]
+    rows, columns = release.table
+    cells = [
+        release.groups[start : start + len(columns)]
+        for start in range(0, len(rows) * len(columns), len(columns))
+    ]
+    if len(rows) * len(order) > _MOST_CHARTS:
+        return []
+    return [
+        {"name": shown(row), "charts": _part(release, order, base, states, f"{number}-", some, columns)}
+        for number, (row, some) in enumerate(zip(rows, cells, strict=True))
+    ]
+
+
+def _part(
+    release: PrevalenceRelease,
+    order: list[int],
+    base: list[float],
+    states: list[list[str]],
+    prefix: str,
+    groups: tuple[str, ...],
+    names: tuple[str, ...],
+) -> list[dict[str, Any]]:
+    """Return a chart for each topic over some groups, which are called by other names there."""
+    crossed = release.table is not None
+    over_time = bool(release.periods) or (crossed and "freq" in release.configuration)
+    at = [release.groups.index(group) for group in groups]
+    found = release.shares()
+    trend, moves = None, np.zeros(len(order), np.bool_)
+    if over_time:
+        some = groups if crossed else release.periods
+        # So that with 95 % confidence nothing is coloured that noise and chance explain, all rows together.
+        level = 1 - 0.05 / (len(release.table.rows) if release.table is not None else 1)
+        trend, sure = release.trend(some), release.trend(some, level=level).moves
+        moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
+        names = names if crossed else some
     charts: list[dict[str, Any]] = []
     for topic in order:
-        if trend is not None and moves is not None:
+        if trend is not None:
             parts = (trend.level[:, topic], trend.low[:, topic], trend.high[:, topic])
-            svg = line_chart(*parts, periods, flat=not moves[topic])
+            svg = line_chart(*parts, names, flat=not moves[topic])
         else:
-            parts = (found.share[:, topic], found.low[:, topic], found.high[:, topic])
-            svg = interval_chart(*parts, base[topic], release.groups, [row[topic] for row in states])
+            parts = (found.share[at, topic], found.low[at, topic], found.high[at, topic])
+            svg = interval_chart(*parts, base[topic], names, [states[row][topic] for row in at])
         name, share = shown(release.topics[topic]), _percent(base[topic])
-        charts.append({"number": topic, "name": name, "share": share, "svg": Markup(svg)})
+        charts.append(
+            {"id": f"{prefix}{topic}", "number": topic, "name": name, "share": share, "svg": Markup(svg)}
+        )
     return charts
 
 
@@ -120,11 +190,27 @@ def _cell(value: Any) -> Any:
     return for_spreadsheet(value) if isinstance(value, str) else value  # None: an empty cell
 
 
-def _spans(n_groups: int) -> list[tuple[int, int]]:
-    """Cut the columns of the heat map into tables of like width that fit on paper."""
-    many = -(-n_groups // _WIDEST)
-    edges = [n_groups * part // many for part in range(many + 1)]
-    return list(pairwise(edges))
+def _spans(release: PrevalenceRelease) -> list[tuple[int, int, str]]:
+    """Cut the columns of the heat map into tables that fit on paper, of like width; a row of a cross table by itself.
+
+    Each is where it starts, where it ends, and what stands above it.
+    """
+    if release.table is None:
+        return [(start, end, "") for start, end in _cut(0, len(release.groups))]
+    rows, columns = release.table
+    width = len(columns)
+    named = [
+        (start, end, shown(row))
+        for at, row in enumerate(rows)
+        for start, end in _cut(at * width, (at + 1) * width)
+    ]
+    rest = len(rows) * width
+    return named + [(rest, rest + 1, "") for _ in release.groups[rest:]]
+
+
+def _cut(first: int, last: int) -> list[tuple[int, int]]:
+    many = -(-(last - first) // _WIDEST)
+    return list(pairwise(first + (last - first) * part // many for part in range(many + 1)))
 
 
 def _heat(

@@ -257,19 +257,19 @@ def fit(
     forecast = forecast_told(release)
     if forecast is not None:
         say.print(forecast, markup=False)
-    release = with_details(
-        release,
-        title=title,
-        owner=owner,
-        contact=contact,
-        period=period,
-        date=today() if seed is None else None,  # a seeded run gives the same bytes on any day
-        other_spending=other_spending,
-    )
+    about = {
+        "owner": owner,
+        "contact": contact,
+        "period": period,
+        "date": today() if seed is None else None,  # a seeded run gives the same bytes on any day
+        "other_spending": other_spending,
+    }
+    release = with_details(release, title=title, **about)
     hand_over(release, out, report, say)
     if prevalence is not None and shares is not None:
-        written = save_with_card(prevalence.release_, shares, force=force)
-        show_shares(prevalence.release_, say)
+        made = with_details(prevalence.release_, **about)
+        written = save_with_card(made, shares, force=force)
+        show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
 

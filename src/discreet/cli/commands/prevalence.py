@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.details import Contact, Owner, Period, Title, today, with_details
 from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
 from discreet.cli.groups import (
     Disjoint,
@@ -65,6 +66,10 @@ def prevalence(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
     table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
+    title: Title = None,
+    owner: Owner = None,
+    contact: Contact = None,
+    period: Period = None,
     seed: Seed = None,
     threads: Threads = -1,
     workers: Workers = None,
@@ -130,7 +135,14 @@ def prevalence(
         shares.set_params(callback=callback, engine=engine)
         labels = labels_of(documents, fields, corpus, known, options)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
-    made = shares.release_
+    made = with_details(
+        shares.release_,
+        title=title,
+        owner=owner,
+        contact=contact,
+        period=period,
+        date=today() if seed is None else None,  # a seeded run gives the same bytes on any day
+    )
     written = save_with_card(made, out, force=force)
     if report is not None:
         made.to_html(report)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +16,9 @@ from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee
 from discreet.release.booking.ledger_limits import check_ledger
+from discreet.release.editing import details as written
 from discreet.release.files import json_file
-from discreet.release.settings import checked_settings
+from discreet.release.settings import Scalar, checked_settings
 
 __all__ = ["COUNT_WEIGHT", "EXACT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised"]
 
@@ -93,6 +94,25 @@ class NumbersRelease(Promised):
         settings = MappingProxyType(checked_settings(self.configuration))
         object.__setattr__(self, "configuration", settings)
         super()._close()
+
+    def with_settings(self, **settings: Scalar) -> Self:
+        """Return the same release with more public settings written down."""
+        return replace(self, configuration={**self.configuration, **settings})
+
+    def with_details(self, **details: str) -> Self:
+        """Return the release with words about it: title, owner, contact, period, date, other_spending. They are public.
+
+        Raises
+        ------
+        ReleaseError
+            Where a detail has another name, or is no short text.
+        """
+        return written.with_details(self, **details)
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What was said by :meth:`with_details`."""
+        return written.details(self)
 
     @property
     def _size(self) -> float:

@@ -5,12 +5,13 @@ it is saved, digested and checked as they are. Whatever a file says there is sho
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import ReleaseError
 from discreet.release.files.words import printable
 
 if TYPE_CHECKING:
+    from discreet.release.booking.promised import NumbersRelease
     from discreet.release.record import Release
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "with_review",
 ]
 
+Written = TypeVar("Written", "Release", "NumbersRelease")
 ABOUT, REVIEW, TOPIC_NAME = "about.", "review.", "topic_name."
 #: What :func:`with_details` takes, in the order it is shown, and what it is called there.
 DETAILS = {
@@ -48,7 +50,7 @@ _DONE = {
 }
 
 
-def with_details(release: "Release", **details: str) -> "Release":
+def with_details(release: Written, **details: str) -> Written:
     """Return the release with words about it. They are public, and stand in card and report.
 
     Parameters
@@ -81,7 +83,7 @@ def with_review(release: "Release", by: str, *, on: str | None = None, note: str
     return release.with_settings(**told)
 
 
-def details(release: "Release") -> dict[str, str]:
+def details(release: "Release | NumbersRelease") -> dict[str, str]:
     """Return what was said by :func:`with_details`, in the order of ``DETAILS``."""
     given = release.configuration
     return {name: printable(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}

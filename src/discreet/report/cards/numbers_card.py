@@ -9,6 +9,7 @@ from discreet._validate import is_number
 from discreet.privacy.accounting.explain import attack_risk_sentence
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
+from discreet.release.editing.details import DETAILS
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
@@ -32,9 +33,12 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         ("noise in each sum", _noise(release)),
         ("groups", _groups(release)),
         ("the topics", _topics(release)),
+        *((DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
     ]
+    title = release.details.get("title")
+    heading = f"Shares of {topics} in {groups}" if title is None else plain(title)
     called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics)]
-    return f"""# Shares of {topics} in {groups}
+    return f"""# {heading}
 
 {warning(release, "Count again")}{_guarantee(release)}
 
@@ -69,7 +73,7 @@ miss: `compare` and `growth` test all topics together.
 ## Use
 
 ```python
-from discreet.release.prevalence import PrevalenceRelease
+from discreet.release import PrevalenceRelease
 
 release = PrevalenceRelease.load("path/to/this/file.json")
 release.to_frame()           # group, topic, share, low, high, ...
@@ -123,7 +127,7 @@ is a little too good.
 
 ```python
 from discreet.privacy.units import plural
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release import FitRelease
 
 release = FitRelease.load("path/to/this/file.json")
 release.gain, release.interval(), release.perplexity_ratio
