@@ -369,10 +369,10 @@ def test_tweets_read_as_scikit_learn_counts(shared_data):
     path = shared_data / "pheme" / "texts.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as file:
         texts = [json.loads(line)["text"] for line in file]
-    # A pattern that is named knows no marks, as in scikit-learn.
+    # A pattern that is named knows no marks, and links that are kept are words, as in scikit-learn.
     options = {"token_pattern": r"\w\w+", "stop_words": "english", "ngram_range": (1, 2)}
     vectorizer = CountVectorizer(**options)
     expected = vectorizer.fit_transform(texts)
-    corpus = read_corpus(path, tokenizer=Tokenizer(**options))
+    corpus = read_corpus(path, tokenizer=Tokenizer(**options, keep_links=True))
     assert corpus.vocabulary == tuple(vectorizer.get_feature_names_out())
     assert (corpus.counts != expected).nnz == 0

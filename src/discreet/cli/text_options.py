@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["NEW_WORDS", "NOTHING_SAID", "TextOptions", "reads_texts"]
 
 #: Options that a release leaves no choice of.
-NEW_WORDS = ("languages", "ngrams")
+NEW_WORDS = ("languages", "ngrams", "keep_links")
 
 TokenPattern = Annotated[str | None, typer.Option(help="Regular expression of one token.")]
 StopWords = Annotated[
@@ -40,6 +40,12 @@ PhraseFile = Annotated[
         "--phrases", help="Public phrases, one a line, that count as one word: heart attack as heart_attack."
     ),
 ]
+KeepLinks = Annotated[
+    bool,
+    typer.Option(
+        "--keep-links", help="Count the words in addresses of pages and mail, in handles and HTML entities."
+    ),
+]
 #: How texts are cut; counts of words know nothing of it.
 _CUTTING = {
     "token_pattern": TokenPattern,
@@ -47,6 +53,7 @@ _CUTTING = {
     "languages": Languages,
     "ngrams": Ngrams,
     "phrases": PhraseFile,
+    "keep_links": KeepLinks,
 }
 _SHARED = {
     "text": Text,
@@ -72,6 +79,7 @@ class TextOptions:
     languages: str | None = None
     ngrams: str | None = None
     phrases: Path | None = None
+    keep_links: bool | None = None
 
     def format_of(self, path: Path) -> str:
         """Return the format that was named, or the one that the file's name tells."""
@@ -99,7 +107,9 @@ class TextOptions:
         told |= {"skip_empty": self.skip_empty or None}
         given = {name: value for name, value in told.items() if value is not None}
         cutting: dict[str, Any] = {
-            name: value for name, value in vars(self).items() if name in _CUTTING and value is not None
+            name: value
+            for name, value in vars(self).items()
+            if name in _CUTTING and value not in (None, False)
         }
         if known in TEXT_FORMATS:
             runs = release is not None and "ngram_range" in release.configuration
@@ -133,7 +143,7 @@ def reads_texts(*left_out: str) -> Callable[[Callable[..., None]], Callable[...,
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=False if name == "skip_empty" else None,
+                default=False if _SHARED[name] in (SkipEmpty, KeepLinks) else None,
                 annotation=_SHARED[name],
             )
             for name in names

@@ -78,9 +78,23 @@
   const MARKED = new RegExp(`${MARK}|[\\u200c\\u200d]`, "u");
   const MARKED_WORD = new RegExp(`${LETTER}(?:[\\u200c\\u200d]?(?:${LETTER}|${MARK}))+`, "gu");
 
+  // Addresses of pages and mail, handles and entities are no words. Entities: those by number, and the five of XML and nbsp.
+  const W = "[\\p{L}\\p{N}_]", WD = "[\\p{L}\\p{N}_-]";
+  const LINK = new RegExp(`(?<!${W})(?:https?(?:://\\S*|:?/?(?:\u2026|\\.\\.+)|:(?=\\s|$)|(?=\\s*$))|www\\.\\S+` +
+    `|(?:t\\.co|bit\\.ly|youtu\\.be|pic\\.twitter\\.com)/\\S*|[\\p{L}\\p{N}_.+-]{1,64}@${WD}{1,63}(?:\\.${WD}{1,63})+` +
+    `|(?:rt\\s+["\u201c]?)?@${W}+(?:@${WD}+(?:\\.${WD}+)+|\\.bsky\\.social)?:?|rt(?=\\s*:))`, "giu");
+  const NAMED = {amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0"};
+
+  function withoutLinks(text) {
+    return text.replace(/&(?:amp;)*(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (whole, ten, hex, name) => {
+      const code = ten ? Number(ten) : parseInt(hex, 16);
+      return name ? NAMED[name] : code > 31 && code < 0xd800 ? String.fromCodePoint(code) : " ";
+    }).replace(LINK, " ");
+  }
+
   // Words as discreet.corpus.Tokenizer has them: runs of two or more letters, digits or _, by default in lower case.
   function tokens(text, lowercase = true) {
-    const lowered = lowercase ? text.toLowerCase() : text;
+    const plain = withoutLinks(text), lowered = lowercase ? plain.toLowerCase() : plain;
     return (MARKED.test(lowered) ? lowered.normalize("NFC").match(MARKED_WORD) : lowered.match(/[\p{L}\p{N}_]{2,}/gu)) || [];
   }
 

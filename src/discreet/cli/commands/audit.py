@@ -26,6 +26,7 @@ _OF_TEXTS = (
     "languages",
     "ngrams",
     "phrases",
+    "keep_links",
 )
 _DEFAULTS: dict[str, Any] = {
     "corpus": None,
@@ -53,6 +54,7 @@ _KINDS = {
     "seed": int,
     "offline": bool,
     "skip_empty": bool,
+    "keep_links": bool,
 }
 
 

@@ -74,7 +74,9 @@ def tokenizer_like(
     if runs is not None:
         shortest, _, longest = str(runs).partition(",")
         options["ngram_range"] = (shortest, longest)
-    made = Tokenizer(lowercase=settings.get("lowercase", True), **options)
+    made = Tokenizer(
+        lowercase=settings.get("lowercase", True), keep_links=settings.get("keep_links"), **options
+    )
     now = made.settings()
     if named is not None and tokenizer is not None and now["tokenizer"] != named:
         raise ParameterError(

@@ -5,8 +5,8 @@ of a public phrase are joined, stop words are left out; with ``ngram_range``, ru
 space count. Whatever looks at frequencies in the corpus (``max_df``, ``min_df``, the most frequent words, phrases
 found by how often words meet) is a statistic of private data and is not done here.
 
-The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters, but for words with
-combining marks, which stay whole.
+The result is that of scikit-learn's ``CountVectorizer`` analyser with the same parameters, but for links and handles,
+which are left out, and words with combining marks, which stay whole.
 
 What this means for the promise
 -------------------------------
@@ -37,6 +37,7 @@ from typing import Any
 
 from discreet._validate import shown
 from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages
+from discreet.corpus.tokens.links import takes_links, without_links
 from discreet.corpus.tokens.own_tokens import OwnTokens
 from discreet.corpus.tokens.phrases import Phrases
 from discreet.corpus.tokens.stop_words import collect_stop_words, language_names
@@ -92,6 +93,11 @@ class Tokenizer:
         What languages the texts are in, as everybody may know: names or codes of two letters. Never found from the
         texts. Those without blanks between words (Chinese, Japanese, Thai) are refused without a ``tokenizer``.
 
+    keep_links : bool, optional
+        Count what stands in addresses of pages and of mail, in handles (``@name``) and in HTML entities (``&amp;``). By
+        default they are left out, unless ``token_pattern`` was made to find them, as ``\\S+`` was; see
+        :mod:`discreet.corpus.tokens.links`.
+
     Raises
     ------
     ParameterError
@@ -113,6 +119,7 @@ class Tokenizer:
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         phrases: Any = None,
         languages: str | Iterable[str] | None = None,
+        keep_links: bool | None = None,
     ) -> None:
         #: Whether nobody said what a word is.
         self.by_default = tokenizer is None and token_pattern == DEFAULT_TOKEN_PATTERN
@@ -131,6 +138,12 @@ class Tokenizer:
             frozenset[str]() if isinstance(stop_words, str) and stop_words == "auto" else found.words
         )
         self._pattern = _compile(token_pattern)
+        if keep_links is not None and not isinstance(keep_links, bool):
+            raise ParameterError(
+                Parameter("keep_links"), f" must be True, False or None, got {shown(keep_links)}."
+            )
+        self._asked_links = keep_links
+        self.keep_links = takes_links(self._pattern) if keep_links is None else keep_links
         run = None if self._pattern.groups else _one_class_run(token_pattern, self.lowercase)
         self._blanks, shorter = run if run is not None else (None, frozenset[str]())
         self._short = shorter | {""}
@@ -169,6 +182,8 @@ class Tokenizer:
             told["lowercase"] = False
         if self.languages:
             told["languages"] = ", ".join(self.languages)
+        if self._asked_links is not None:
+            told["keep_links"] = self.keep_links
         if self.stop_words:
             told["stop_words"] = ", ".join(self.stop_word_lists)
         if self._phrases is not None:
@@ -214,6 +229,7 @@ class Tokenizer:
         return [word for word in self._words(text) if word not in self._short]
 
     def _words(self, text: str) -> Iterable[str]:
+        text = text if self.keep_links else without_links(text)
         if self._own is not None:
             return self._own(text.lower() if self.lowercase else text)
         if len(text) > _LONG_TEXT:  # a list of all its words would take some 60 bytes a word
