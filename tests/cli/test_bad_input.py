@@ -4,9 +4,12 @@ import gzip
 import json
 import re
 
+import numpy as np
 import pytest
 
+from discreet import fit_topics
 from discreet.cli.app import run
+from discreet.errors import CorpusError
 from discreet.privacy import Ledger, noise_multiplier_for
 from discreet.privacy.accounting.events import gaussian
 
@@ -235,3 +238,20 @@ def test_a_model_that_is_none(capsys, tmp_path):
     refused(capsys, "report", tmp_path / "absent")
     (tmp_path / "model" / "model.safetensors").write_bytes(b"\x80\x04\x95pickle")
     refused(capsys, "topics", tmp_path / "model")
+
+
+def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
+    np.save(tmp_path / "c.npy", np.eye(4, dtype=int))
+    (tmp_path / "t.jsonl").write_text('{"body": "a b"}\n')
+    out = ["--out", str(tmp_path / "m")]
+    assert run(["fit", str(tmp_path / "c.npy"), "--person", "who", *out]) == 2
+    said = capsys.readouterr().err
+    assert '--person cannot be used with format "npy": owners and labels' in said
+    assert "=" not in said
+    assert run(["fit", str(tmp_path / "t.jsonl"), "--text", "body", *out]) == 2
+    assert "no words in 1 document; look at the text and at --token-pattern." in capsys.readouterr().err
+
+
+def test_a_path_in_place_of_texts_is_told_how_files_are_read():
+    with pytest.raises(CorpusError, match=r"a file is read by read_corpus\(path\)"):
+        fit_topics("notes.jsonl", epsilon=1.0)

@@ -22,7 +22,7 @@ from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
 from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.corpus.write import read_word_origin
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
 __all__ = ["read_corpus"]
 
@@ -185,7 +185,7 @@ def _read(
         origin = _declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
     fields = {"text": text, "author": author, "label": label}
-    _refuse(row.name, fields, "use owners= and labels=, one a line")
+    _refuse(row.name, fields, "owners and labels of counts come from lists of their own, one a line")
     _refuse(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
     _refuse(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
@@ -230,7 +230,8 @@ def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dic
 def _refuse(name: str, options: dict[str, Any], why: str) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
-        raise ParameterError(f'{", ".join(given)}= cannot be used with format "{name}": {why}.')
+        named: list[Part] = [part for option in given for part in (", ", Proposal(option))]
+        raise ParameterError(*named[1:], f' cannot be used with format "{name}": {why}.')
 
 
 def _one_a_line(values: Any, encoding: str) -> Any:

@@ -38,7 +38,8 @@ def check_kind(X: Any) -> None:
     """Refuse what are neither texts nor a corpus, without looking inside."""
     if isinstance(X, str | bytes):
         raise CorpusError(
-            "Iterable over raw text documents expected, string object received: pass a list of texts."
+            "Iterable over raw text documents expected, string object received: pass a list of texts; "
+            "a file is read by read_corpus(path), whose corpus can be passed."
         )
     if isinstance(X, Corpus | ShardedCorpus):
         return

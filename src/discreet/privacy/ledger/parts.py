@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.errors import DiscreetError, PrivacyError
+from discreet.errors import DiscreetError, PrivacyError, Proposal
 from discreet.privacy.accounting.totals import Cost
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.filter import Standing
@@ -80,16 +80,20 @@ def check_division(
     if privacy_unit != "document" or neighboring != "add_or_remove_one":
         raise PrivacyError(
             f"disjoint parts cost as one for documents that are added or removed, but this ledger protects "
-            f"{privacy_unit} ({neighboring}), of which one may be in several parts: their costs add up. Reserve it "
-            "for everybody."
+            f"{privacy_unit} ({neighboring}), of which one may be in several parts: their costs add up: leave ",
+            Proposal("division"),
+            " out.",
         )
     if not division or not parts or not all(parts) or len(set(parts)) != len(parts):
         raise PrivacyError("a division must have a name, and its parts distinct names, one or more.")
     others = sorted({entry.division for entry in entries if entry.division} - {division})
     if others:
         raise PrivacyError(
-            f"this ledger is divided by the {others[0]} already, and a document has a part in both divisions: reserve "
-            "it for everybody, and the costs add up."
+            f"this ledger is divided by the {others[0]} already, and a document has a part in both divisions: name "
+            "that one, or "
+            "leave ",
+            Proposal("division"),
+            " out, and the costs add up.",
         )
 
 

@@ -19,7 +19,7 @@ from discreet.corpus.tokens.counting import TextCounter
 from discreet.corpus.tokens.own_tokens import check_tokens
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.corpus.words.origin import FROM_TEXT
-from discreet.errors import CorpusError, Proposal
+from discreet.errors import CorpusError, Parameter, Proposal
 
 __all__ = [
     "Fields",
@@ -179,8 +179,9 @@ def gather(
     counts, words = documents.counter.finish()
     if not words:
         raise CorpusError(
-            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at "
-            "token_pattern."
+            f"{problems.name}: no words in {n_records} document{'s' * (n_records != 1)}; look at the text and at ",
+            Parameter("token_pattern"),
+            ".",
         )
     if any(isinstance(label, str) for label in labels):
         labels = [str(label) for label in labels]
