@@ -139,6 +139,10 @@ def test_a_callable_wherever_texts_are_read(tmp_path):
         )
         == expected
     )
+    # Short words count, too: what a word is, is the callable's to say.
+    short = Corpus.from_texts(["I saw a b"], tokenizer=str.split)
+    assert short.vocabulary == ("a", "b", "i", "saw")
+    assert Tokenizer(tokenizer=str.split, phrases=["vitamin c"])("vitamin c a") == ["vitamin_c", "a"]
     assert Tokenizer(tokenizer=lambda text: iter([" ", "aa", "\n", ""]))("x") == ["aa"]
 
 

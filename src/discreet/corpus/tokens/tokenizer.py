@@ -144,7 +144,8 @@ class Tokenizer:
             )
         self._asked_links = keep_links
         self.keep_links = takes_links(self._pattern) if keep_links is None else keep_links
-        run = None if self._pattern.groups else _one_class_run(token_pattern, self.lowercase)
+        other = tokenizer is not None or self._pattern.groups
+        run = None if other else _one_class_run(token_pattern, self.lowercase)
         self._blanks, shorter = run if run is not None else (None, frozenset[str]())
         self._short = shorter | {""}
         #: Tokens of ``split`` that do not count: stop words, and runs too short for the pattern.
