@@ -13,7 +13,7 @@ from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.central import choose_n_topics_privately
 from discreet.central.choose_n_topics import _by_unit, _held_out, _scores
 from discreet.central.private_fit import frequencies, halves
-from discreet.errors import BudgetExceeded, CorpusError, DiscreetError
+from discreet.errors import BudgetExceeded, CorpusError, DiscreetError, ParameterError
 from discreet.lda import fold_in
 from discreet.privacy import composed_epsilon
 
@@ -200,3 +200,11 @@ def test_bad_calls_book_nothing(change, message):
 def test_bad_counts_are_refused_after_booking():
     with pytest.raises(CorpusError):
         choose_n_topics_privately(np.full((5, 3), -1), [1, 2], epsilon=1.0)
+
+
+@pytest.mark.parametrize("bound", [1e-320, 0.05, 101.0, float("inf")])
+def test_a_bound_that_fixes_the_answer_is_refused_before_anything_is_booked(bound):
+    ledger = Ledger(1.0, 1e-6)
+    with pytest.raises(ParameterError, match=r"bound must be at least 0\.1"):
+        choose_n_topics_privately(np.ones((20, 6), int), [1, 2], epsilon=0.5, bound=bound, ledger=ledger)
+    assert not ledger.entries

@@ -65,7 +65,8 @@ from discreet.release.record import Release
 
 __all__ = ["ChosenTopics", "choose_n_topics_privately"]
 
-_OWN = rules(selection_share=number(above=0, below=1), bound=number(above=0))
+# A margin larger than the bound would leave no choice.
+_OWN = rules(selection_share=number(above=0, below=1), bound=number(least=0.1, most=100))
 _FEWEST = 2
 _PARTS = 10
 #: By how much a candidate has to beat the next smaller one: nats a token, and standard deviations of the noise.
@@ -158,7 +159,7 @@ def choose_n_topics_privately(
     selection_share : float, default 0.1
         Share of epsilon for the choice; the candidates get the largest equal part that all together leaves.
     bound : float, default 1.0
-        b, in nats a token: gains and losses above it count as that much.
+        b, in nats a token, from 0.1 to 100: gains and losses above it count as that much.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the releases say "not for release".
     n_jobs : int, optional
