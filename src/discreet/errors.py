@@ -7,6 +7,8 @@ A message is made of parts: text, parameters at fault, and values proposed for p
 parameters are called there; a front that calls them otherwise, as the command line does, asks for :meth:`told`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

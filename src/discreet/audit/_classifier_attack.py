@@ -18,6 +18,8 @@ arXiv:1610.05820. Zhao et al., "Latent Dirichlet allocation model training with 
 arXiv:2010.04391.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -19,6 +19,8 @@ characteristic curves", Biometrics 44(3), 1988. Carlini et al., "Membership infe
 principles", arXiv:2112.03570.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -271,7 +273,7 @@ class AuditReport:
         }
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "AuditReport":
+    def from_json(cls, values: dict[str, Any]) -> AuditReport:
         """Read what :meth:`to_json` returned."""
         if not isinstance(values, dict) or values.get("format") != _FORMAT:
             raise ParameterError(

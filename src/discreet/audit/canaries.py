@@ -10,6 +10,8 @@ They depend on the corpus and a seed, never on who is in; that is all that
 :func:`discreet.audit.one_run_audit` asks of them.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, get_args
 
 import numpy as np

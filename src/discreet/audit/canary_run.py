@@ -23,6 +23,8 @@ Reference
 Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -21,6 +21,8 @@ Jagielski, Ullman, Oprea, "Auditing differentially private machine learning", ar
 confidence or fiducial limits illustrated in the case of the binomial", 1934, doi:10.1093/biomet/26.4.404.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial

@@ -20,6 +20,8 @@ Carlini et al., "Membership inference attacks from first principles", arXiv:2112
 Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any, Literal, get_args
 

@@ -13,6 +13,8 @@ Reference
 Carlini et al., "Membership inference attacks from first principles", arXiv:2112.03570.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

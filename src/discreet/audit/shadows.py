@@ -12,6 +12,8 @@ References
 Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
 """
 
+from __future__ import annotations
+
 import threading
 import zipfile
 from collections.abc import Callable

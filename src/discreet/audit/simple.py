@@ -10,6 +10,8 @@ Huang et al., as taken up in Manzonelli, Zhang, Vadhan, "Membership inference at
 modeling", arXiv:2403.04451.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -17,6 +17,8 @@ Zhao, Ren, Yang, Han, Zhao, Yang, "Latent Dirichlet Allocation Model Training wi
 arXiv:2010.04391, algorithm 3.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

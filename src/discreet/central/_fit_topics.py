@@ -101,11 +101,11 @@ def fit_topics(
     ----------
     texts_or_corpus : iterable of str, Corpus or ShardedCorpus
         Texts are read once. A Corpus whose words are public, or were chosen privately before, is used as it is.
-    epsilon : float
-        Privacy loss of the whole run. ``inf`` is the non-private twin.
-    delta : float, default 1e-6
-        Probability with which the loss may be exceeded.
+    epsilon, delta : float, delta 1e-6 by default
+        Privacy loss of the whole run, and the probability with which it may be exceeded. ``epsilon = inf`` is the
+        non-private twin.
     n_topics : int, default 20
+        Number of topics, K.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
     unit_name : str, optional

@@ -13,7 +13,6 @@ from discreet.central.check_data import check_data
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import NUMBERED, GivenWords, faults_of_words, given_words
-from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
@@ -75,8 +74,6 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
     _published: ClassVar[tuple[str, ...]]
     #: Whether it can go through shards; otherwise they are read into memory.
     _in_shards: ClassVar[bool] = False
-    #: What goes through shards, where a subclass has such a parameter.
-    engine: Engine | None = None
 
     def fit(
         self,
@@ -122,7 +119,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         return self._fit_booked(self._book(X), X, owners, words, public)
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [*super()._faults_of_call(X, owners), *faults_of_shards(X, owners, self.engine)]
+        return [
+            *super()._faults_of_call(X, owners),
+            *faults_of_shards(X, owners, getattr(self, "engine", None)),
+        ]
 
     def _read_public(self, words: tuple[str, ...] | None) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
@@ -166,7 +166,11 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Refuse to train where delta is above 1 over the noisy number of units, just released, unless it may be."""
         delta = booking.ledger.delta
         weak = large_delta(delta, n_units, booking.ledger.called)
-        if weak is None or self.allow_large_delta or math.isinf(self._promised(booking.plan)[0]):
+        if (
+            weak is None
+            or getattr(self, "allow_large_delta", False)
+            or math.isinf(self._promised(booking.plan)[0])
+        ):
             return
         whose = "" if delta == self.delta else f" It is that of the ledger, not this fit's {self.delta:g}."
         raise PrivacyError(

@@ -36,9 +36,11 @@ class PrivateMomentLDA(PrivateTopicModel):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     epsilon, delta : float, default 1.0 and 1e-6
         The promise. ``epsilon = inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
+        Whose presence is hidden. "author" needs ``owners``.
     doc_topic_prior : float, default 0.1
         For ``transform``.
     allow_unlearnable : bool, default False
@@ -48,9 +50,11 @@ class PrivateMomentLDA(PrivateTopicModel):
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
+        Threads, as in scikit-learn. The result is the same bytes for any number.
     ledger : Ledger, optional
         Where the cost is booked.
     callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
     engine : Engine, optional
         What goes through the shards, where ``X`` is a :class:`~discreet.corpus.ShardedCorpus`.
 
@@ -59,10 +63,17 @@ class PrivateMomentLDA(PrivateTopicModel):
     release_ : Release
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     learnable_ : int
         Directions above the noise.
     n_features_in_ : int
+        Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
+    neighboring : str
+        "add_or_remove_one": the relation that the promise is about.
 
     Notes
     -----

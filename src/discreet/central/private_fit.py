@@ -68,6 +68,7 @@ class PrivateFit(PrivateEstimator):
     epsilon, delta : float, default 0.1 and 1e-6
         The promise. ``epsilon = inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
+        Whose presence is hidden. "author" needs ``owners``.
     bound : float, default 1.0
         b, in nats a token: gains are clipped to it, on either side.
     count_weight : float, default 0.5
@@ -75,6 +76,7 @@ class PrivateFit(PrivateEstimator):
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
+        Threads, as in scikit-learn. The result is the same bytes for any number.
     ledger : Ledger, optional
         Where the cost is booked; give the one that the topics were booked on.
     callback : callable, optional
@@ -85,6 +87,8 @@ class PrivateFit(PrivateEstimator):
     release_ : FitRelease
         ``gain``, ``interval()``, ``perplexity_ratio``, ``ratio_interval()``, ``perplexity``, ``perplexity_interval()``,
         ``unigram_perplexity``, ``unigram_interval()``, ``in_words()``, ``save``.
+    neighboring : str
+        "add_or_remove_one": the relation that the promise is about.
 
     Notes
     -----

@@ -45,6 +45,7 @@ class PrivateLDA(PrivateTopicModel):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     epsilon : float, default 1.0
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
@@ -54,7 +55,8 @@ class PrivateLDA(PrivateTopicModel):
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document.
     n_rounds : int, optional
-        Rounds of training. By default 3 or 5 (15 without privacy).
+        Rounds of training. By default 5, or 3 where the noisy number of units times mu (the Gaussian-DP parameter of
+        epsilon and delta) is below 1,500; 15 without privacy.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
@@ -85,13 +87,19 @@ class PrivateLDA(PrivateTopicModel):
     release_ : Release
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     word_vectors_ : WordVectors or None
         The vectors of the words of this fit, what they came from and how many words have one.
     forecast_ : Learnability
         How much could be learned, from released numbers.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
+    neighboring : str
+        "add_or_remove_one": the relation that the promise is about.
 
     Notes
     -----

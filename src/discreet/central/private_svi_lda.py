@@ -31,6 +31,7 @@ class PrivateSVILDA(PrivateTopicModel):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     epsilon : float, default 1.0
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
@@ -72,9 +73,15 @@ class PrivateSVILDA(PrivateTopicModel):
     release_ : Release
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
+    neighboring : str
+        "add_or_remove_one": the relation that the promise is about.
 
     Notes
     -----

@@ -1,5 +1,7 @@
 """One gate for matrices of counts: whatever scikit-learn would take, checked, as canonical CSR int32."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -8,6 +8,8 @@ States are held in memory up to a limit, then in unnamed scratch files (``O_TMPF
 and they are gone when this process ends, whatever ends it).
 """
 
+from __future__ import annotations
+
 import secrets
 import tempfile
 import time

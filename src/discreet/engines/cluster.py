@@ -6,6 +6,8 @@ arrays are results of tasks, too, so that the scheduler can restore them. Sums a
 tree. What goes through the scheduler is public: names of functions and shards, and the arrays of each step.
 """
 
+from __future__ import annotations
+
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -93,12 +95,12 @@ class DaskEngine:
         with suppress(Exception):  # of workers that have just died; what is done must not fail for this
             self.client.run(forget, beside.run, on_error="ignore")
 
-    def __deepcopy__(self, memo: Any) -> "DaskEngine":
+    def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # scikit-learn copies parameters; a connection is not copied
 
     # ---- one attempt
 
-    def _sum(self, work: "_Work") -> NDArray[np.int64]:
+    def _sum(self, work: _Work) -> NDArray[np.int64]:
         self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
         near = sorted(work.shards, key=lambda shard: self._home[shard.name])
@@ -108,7 +110,7 @@ class DaskEngine:
             sums = [self.client.submit(add_up, group, pure=False) for group in groups]
         return self._wait(sums[0])
 
-    def _leaves(self, work: "_Work") -> list[Any]:
+    def _leaves(self, work: _Work) -> list[Any]:
         beside = work.beside
         now, history = self._send(work.public), []
         if beside is not None:

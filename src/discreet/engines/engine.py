@@ -1,5 +1,7 @@
 """What an engine is: two methods that go through shards."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 

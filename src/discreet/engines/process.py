@@ -1,5 +1,7 @@
 """The engine of one process: threads, each with one shard in memory."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -81,7 +83,7 @@ class ProcessEngine:
         """Drop what lies beside the shards."""
         forget(beside.run)
 
-    def __deepcopy__(self, memo: Any) -> "ProcessEngine":
+    def __deepcopy__(self, memo: Any) -> ProcessEngine:
         return self
 
 

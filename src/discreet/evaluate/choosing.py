@@ -17,6 +17,8 @@ Reference
 Breiman, Friedman, Olshen, Stone, "Classification and regression trees", 1984, section 3.4.3 (the rule).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,6 +5,8 @@ alike; logistic regression (scikit-learn, standardised proportions) does the res
 saying the most frequent label stands beside it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -17,6 +17,8 @@ Bouma, "Normalized (pointwise) mutual information in collocation extraction", GS
 Mimno, Wallach, Talley, Leenders, McCallum, "Optimizing semantic coherence in topic models", EMNLP 2011.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -5,6 +5,8 @@ Reference
 Dieng, Ruiz, Blei, "Topic modeling in embedding spaces", TACL 2020, doi:10.1162/tacl_a_00325.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

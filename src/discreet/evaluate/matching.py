@@ -8,6 +8,8 @@ Reference
 Kuhn, "The Hungarian method for the assignment problem", 1955, doi:10.1002/nav.3800020109.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -13,6 +13,8 @@ Document completion: Wallach, Murray, Salakhutdinov, Mimno, "Evaluation methods 
 doi:10.1145/1553374.1553515.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -4,6 +4,8 @@ The line to print beside every model that was trained with word vectors. What it
 taught; where it is as good, the text taught nothing, and the budget bought nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,6 +7,8 @@ class; where it does not, the tokens it reports are others than before, and none
 server that asks twice for a round, or for more rounds, is booked like any other: the budget stops it.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import json

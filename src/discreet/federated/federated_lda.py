@@ -43,12 +43,12 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     mechanism : {"aggregate", "bits", "rrp"}, default "aggregate"
         "aggregate": moments summed over silos by secure aggregation, with noise that the silos bring together; by far
         the most topics for a promise about whole documents. "bits": one randomised report of each document's words,
         once. "rrp": FedLDA as published, made right: randomised (word, topic) pairs in every round.
-    epsilon : float, default 1.0
-    delta : float, default 1e-6
+    epsilon, delta : float, default 1.0 and 1e-6
         The promise: for one whole document added or removed ("aggregate", the only one that uses delta), for one
         replaced word ("bits"), for all reports of one (topic, word) pair together, given all drawn topics ("rrp").
     n_rounds : int, default 1
@@ -75,14 +75,19 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     Attributes
     ----------
     release_ : Release
+        Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     learnable_ : int
         How many topics the noise let through (not of "rrp").
     client_ledgers_ : list of Ledger
         What each client booked, round by round.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
     state_ : State
         The server's last state. ``state_.traffic`` has the bytes of each round; ``state_.sums`` what was paid for, to
         which :func:`~discreet.federated.fit_state` fits topics again at no cost.

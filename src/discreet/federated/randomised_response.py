@@ -27,6 +27,8 @@ Wang, Tong, Shi, "Federated Latent Dirichlet Allocation: A Local Differential Pr
 doi:10.1609/aaai.v34i04.6096 (poster and abstract).
 """
 
+from __future__ import annotations
+
 import math
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """What the server keeps: settings that silos agree on (the terms), and how far the rounds are."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

@@ -31,6 +31,7 @@ class LocalLDA(LocalTopics):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     channel : BitChannel
         How each bit was randomised: anything with P(1 | present) ``p`` and P(1 | absent) ``q``.
     algorithm : {"moments", "reconstruct"}, default "moments"
@@ -62,13 +63,17 @@ class LocalLDA(LocalTopics):
     release_ : Release
         Topics, with the promise of one report.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     learnable_ : int
         How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.marchenko_pastur`.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
 
     Notes
     -----

@@ -32,6 +32,7 @@ class StreamingLocalLDA(LocalTopics):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     channel : BitChannel
         How each bit was randomised.
     algorithm : {"moments", "reconstruct"}, default "moments"
@@ -64,14 +65,21 @@ class StreamingLocalLDA(LocalTopics):
         Topics of everything up to the last ``fit``, ``update`` or, with ``refit``, ``partial_fit``. Looking at it
         computes nothing. Where the reports let nothing through yet, it raises the ``ParameterError`` that says so.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     learnable_ : int
         How many topics the noise lets through (moments only).
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
+    moments_ : Moments or DiscountedMoments
+        Moments of the reports so far (moments only).
     n_reports_ : int
         Reports taken in, less those deleted. Those that the topics rest on: ``release_.configuration["n_reports"]``.
     n_features_in_ : int
+        Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
 
     Notes
     -----

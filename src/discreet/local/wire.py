@@ -20,6 +20,8 @@ A file of reports is one after the other, all of one channel and one vocabulary.
 ``discreet-client.js``; both are held to the vectors in ``tests/local/vectors.json``.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 from collections.abc import Iterable, Sequence
@@ -88,7 +90,7 @@ class Report:
         return head + pack_bits(self.bits).tobytes()
 
     @classmethod
-    def from_bytes(cls, raw: bytes) -> "Report":
+    def from_bytes(cls, raw: bytes) -> Report:
         """Parse one report; ``CorpusError`` says what is off. The bits are never shown."""
         report, used = _parse(raw, 0)
         if used != len(raw):

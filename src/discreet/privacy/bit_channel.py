@@ -16,6 +16,8 @@ its flip probability is f = 2q). Wang, Blocki, Li, Jha, "Locally differentially 
 estimation", USENIX Security 2017 (unequal p and q).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -87,12 +89,12 @@ class BitChannel:
         return Fraction(self.q_threshold, _ONE)
 
     @classmethod
-    def symmetric(cls, epsilon: float) -> "BitChannel":
+    def symmetric(cls, epsilon: float) -> BitChannel:
         """Flip bits with equal probability, q = 1 / (e^epsilon + 1): ``epsilon`` for one word added or removed."""
         return cls._rounded(epsilon, _symmetric_rate(_finite(epsilon)), lambda c: one_bit(c.p, c.q))
 
     @classmethod
-    def for_replacement(cls, epsilon: float, density: float, *, limit: int | None = None) -> "BitChannel":
+    def for_replacement(cls, epsilon: float, density: float, *, limit: int | None = None) -> BitChannel:
         """Return the channel of least variance that costs ``epsilon`` for one word replaced by another.
 
         Parameters
@@ -123,7 +125,7 @@ class BitChannel:
         return cls._rounded(epsilon, rates(float(best.x)), lambda c: one_bit_each_way(c.p, c.q), limit)
 
     @classmethod
-    def for_document(cls, epsilon: float, limit: int, n_words: int) -> "BitChannel":
+    def for_document(cls, epsilon: float, limit: int, n_words: int) -> BitChannel:
         """Return the channel that costs ``epsilon`` for a whole document, of which it keeps ``limit`` words.
 
         Parameters
@@ -146,9 +148,9 @@ class BitChannel:
         cls,
         epsilon: float,
         rates: tuple[float, float],
-        ratio: "Callable[[BitChannel], Fraction | None]",
+        ratio: Callable[[BitChannel], Fraction | None],
         limit: int | None = None,
-    ) -> "BitChannel":
+    ) -> BitChannel:
         p, q = math.floor(rates[0] * _ONE), math.ceil(rates[1] * _ONE)
         p, q = min(p, _ONE - 1), max(q, 1)
         while q < p and log_up(ratio(cls(p, q))) > epsilon:  # a rounding of floats

@@ -23,6 +23,8 @@ A vector that holds NaN or an infinity becomes zeros: any fixed answer keeps the
 Sums are int64, so they are the same for any order of the units and any number of threads.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -198,7 +200,7 @@ class Bound:
         """Value of one lattice step, C / 2**bits (a power-of-two scaling: exact)."""
         return self.contribution_bound / 2**self.bits
 
-    def laplace_event(self, epsilon: float) -> "Event":
+    def laplace_event(self, epsilon: float) -> Event:
         """Return the event of discrete Laplace noise of scale ``sensitivity / epsilon`` on the sum."""
         from discreet.privacy.accounting import events
 
@@ -226,7 +228,7 @@ class Bound:
         kernel(flat, flat.size, self.bits, normalise, placed)
         return placed.reshape(real.shape)
 
-    def sum(self, contributions: Iterable[ArrayLike], *, normalise: bool = False) -> "BoundedSum":
+    def sum(self, contributions: Iterable[ArrayLike], *, normalise: bool = False) -> BoundedSum:
         """Bound each unit's contribution, then add them up.
 
         Parameters

@@ -15,6 +15,8 @@ sensitivity 1 and loss :math:`\epsilon / 2`: two events, which together cost les
 :math:`\epsilon` as soon as many are composed (zCDP :math:`\epsilon^2/4` instead of :math:`\epsilon^2/2`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -72,7 +74,7 @@ class OneCellBound(Bound):
         """Largest distance between the tables of neighbours, in ``norm``: 2, or a fraction just above its root."""
         return 2 if self.norm == "l1" else _ROOT_OF_TWO
 
-    def laplace_event(self, epsilon: float) -> "Event":
+    def laplace_event(self, epsilon: float) -> Event:
         """Return two events of loss ``epsilon / 2``, one for each of the cells that change."""
         from discreet.privacy.accounting import events
 

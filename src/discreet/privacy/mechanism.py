@@ -25,6 +25,8 @@ Mironov, "On significance of the least significant bits for differential privacy
 mechanisms", arXiv:0811.2841.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -105,7 +107,7 @@ class GaussianMechanism:
         """Standard deviation of the noise before rounding, in lattice steps. Exact."""
         return Fraction(self.noise_multiplier) * self.bound.sensitivity
 
-    def event(self) -> "Event":
+    def event(self) -> Event:
         """Return the event of one release."""
         if not self.noise_multiplier:
             return events.non_private()
@@ -168,7 +170,7 @@ class LaplaceMechanism:
         """Scale of the noise in lattice steps. Exact for the float that ``epsilon`` is."""
         return Fraction(0) if math.isinf(self.epsilon) else self.bound.sensitivity / Fraction(self.epsilon)
 
-    def event(self) -> "Event":
+    def event(self) -> Event:
         """Return the event of one release."""
         if math.isinf(self.epsilon):
             return events.non_private()

@@ -6,6 +6,8 @@ Shares are kept as exact fractions of the reserved precision (the sum of 1 / noi
 multiplier is rounded up, so shares that add up to 1 never ask for more than was reserved.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction

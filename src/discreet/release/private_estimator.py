@@ -88,10 +88,6 @@ class PrivateEstimator(PlannedEstimator):
     privacy_unit: Any
     random_state: int | None
     ledger: Ledger | None
-    #: Public lower bound on the number of units, where a subclass has such a parameter.
-    n_units_lower_bound: int | None = None
-    #: Whether delta may be above 1 over the number of units, where a subclass has such a parameter.
-    allow_large_delta: bool = False
 
     #: The relation that the promise is about.
     neighboring: ClassVar[str] = "add_or_remove_one"
@@ -183,8 +179,8 @@ class PrivateEstimator(PlannedEstimator):
         return [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
 
     def _faults_of_promise(self) -> list[DiscreetError]:
-        known = is_whole(self.n_units_lower_bound) and not self.allow_large_delta
-        bound = self.n_units_lower_bound if known else None
+        least = getattr(self, "n_units_lower_bound", None)
+        bound = least if is_whole(least) and not getattr(self, "allow_large_delta", False) else None
         return collect(
             lambda: check_epsilon(self.epsilon), lambda: check_delta(self.delta, n_units_lower_bound=bound)
         )

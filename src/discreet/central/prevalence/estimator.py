@@ -115,6 +115,7 @@ class TopicPrevalence(PrivateEstimator):
     ledger : Ledger, optional
         Where the cost is booked; give the one that the topics were booked on, and the release states both together.
     callback : callable, optional
+        ``callback(stage, done, total)`` is called as work goes on.
     engine : Engine, optional
         Who goes through shards, as for :class:`~discreet.PrivateLDA`.
 
@@ -124,6 +125,8 @@ class TopicPrevalence(PrivateEstimator):
         Everything that may be published, with its guarantee: ``to_frame()``, ``compare``, ``trend``, ``save``.
     groups_ : tuple of str
         The groups, in order.
+    neighboring : str
+        "add_or_remove_one": the relation that the promise is about.
 
     Notes
     -----

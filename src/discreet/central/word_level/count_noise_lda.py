@@ -63,15 +63,17 @@ class CountNoiseLDA(WordLevelModel):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     when : {"first", "every", "last"}, default "every"
         CDP-LDA, CDP-LDA+, or Zhu et al.: see the module.
     epsilon : float, default 1.0
         As in the papers: noise of scale 1 / epsilon on each count. ``inf`` adds none.
     delta : float, default 1e-6
         For the ledger; the noise needs none.
-    topic_word_prior : float, default 0.01
-    doc_topic_prior : float, default 1.0
+    topic_word_prior, doc_topic_prior : float, default 0.01 and 1.0
+        Dirichlet priors of words in a topic and of topics in a document.
     n_sweeps : int, default 50
+        Sweeps over all tokens.
     random_state, n_jobs, callback
         As for ``HybridGibbsLDA``.
     ledger : Ledger, optional
@@ -82,8 +84,17 @@ class CountNoiseLDA(WordLevelModel):
     release_ : Release
         Its guarantee says that nothing is promised; its settings say what the noise covers.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     n_features_in_ : int
+        Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
+    neighboring : str
+        "replace_one": the relation that the promise is about.
+    privacy_unit : str
+        "word": what the promise is about.
     """
 
     _algorithm = "Gibbs sampling with noise on counts"

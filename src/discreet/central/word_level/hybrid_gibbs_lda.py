@@ -32,6 +32,7 @@ class HybridGibbsLDA(WordLevelModel):
     Parameters
     ----------
     n_topics : int, default 20
+        Number of topics, K.
     epsilon : float, optional
         Privacy loss of the whole fit; noise is calibrated to it. ``inf`` is the non-private twin.
     delta : float, default 1e-6
@@ -67,9 +68,17 @@ class HybridGibbsLDA(WordLevelModel):
     release_ : Release
         Everything that may be published, with its guarantee.
     topic_word_ : array of shape (n_topics, n_words)
-        ``release_.topic_word``: rows sum to 1. Also as ``components_``.
+        ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns, where somebody named them.
+    neighboring : str
+        "replace_one": the relation that the promise is about.
+    privacy_unit : str
+        "word": what the promise is about.
 
     Notes
     -----

@@ -23,6 +23,8 @@ Zhao, Ren, Yang, Han, Zhao, Yang, arXiv:2010.04391: proposition 1, theorem 1 (on
 theorem 2 (the run), in our reading; proposition 2 is tightened.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """Data frames of pandas, polars, pyarrow and whatever else narwhals knows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """From files of raw text to shards, without ever holding the corpus: what is kept in memory is the list of words."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -4,6 +4,8 @@ Vectors are public knowledge: they must not have been trained on the private tex
 they tell of it. A vocabulary that is handed in here is public, or was released.
 """
 
+from __future__ import annotations
+
 import hashlib
 import io
 import unicodedata

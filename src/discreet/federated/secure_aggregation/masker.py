@@ -1,5 +1,7 @@
 """One silo's part in a sum under masks. What it is part of, and what that promises: see ``masks``."""
 
+from __future__ import annotations
+
 import hmac
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -97,7 +99,7 @@ class Masker:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "Masker":
+    def from_json(cls, value: Mapping[str, Any]) -> Masker:
         """Return the masker that was written."""
         masker = cls.__new__(cls)
         masker.client, masker.threshold = int(value["client"]), int(value["threshold"])

@@ -16,6 +16,8 @@ because given x the bits are independent and :math:`E[y_i - q \mid x] = (p - q) 
 :math:`\hat u`. Exact bits (a public corpus) are the channel p = 1, q = 0.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +115,7 @@ class Moments:
         upper = np.triu(self._upper)
         return upper + np.triu(upper, 1).T
 
-    def add_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> "Moments":
+    def add_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> Moments:
         """Add reports.
 
         Parameters
@@ -138,11 +140,11 @@ class Moments:
         self.n += added.n
         return self
 
-    def subtract_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> "Moments":
+    def subtract_batch(self, reports: Any, *, packed: bool = False, n_jobs: int | None = None) -> Moments:
         """Take away reports that were added before, exactly; parameters as for :meth:`add_batch`."""
         return self.subtract(self._of(reports, packed, n_jobs))
 
-    def merge(self, other: "Moments") -> "Moments":
+    def merge(self, other: Moments) -> Moments:
         """Add the moments of other reports."""
         self._check_other(other)
         self._upper += other._upper
@@ -150,7 +152,7 @@ class Moments:
         self.reproducible |= other.reproducible
         return self
 
-    def subtract(self, other: "Moments") -> "Moments":
+    def subtract(self, other: Moments) -> Moments:
         """Take away moments that were merged before, exactly.
 
         Raises
@@ -168,11 +170,11 @@ class Moments:
         self._upper, self.n = left, n
         return self
 
-    def copy(self) -> "Moments":
+    def copy(self) -> Moments:
         """Return moments with the same content."""
         return Moments(self.n_words, channel=self, max_bytes=self.max_bytes).restore(self.n, self._upper)
 
-    def restore(self, n: int, second: NDArray[np.int64]) -> "Moments":
+    def restore(self, n: int, second: NDArray[np.int64]) -> Moments:
         """Take over counts that were kept elsewhere (a database, a file), instead of the present ones.
 
         Parameters
@@ -212,11 +214,11 @@ class Moments:
         file.save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> "Moments":
+    def load(cls, path: str | Path, *, max_bytes: int = _LARGEST) -> Moments:
         """Read moments; ``CorpusError`` for a file that does not hold exactly them."""
         return file.load(Path(path), cls, max_bytes=max_bytes)
 
-    def _of(self, reports: Any, packed: bool, n_jobs: int | None) -> "Moments":
+    def _of(self, reports: Any, packed: bool, n_jobs: int | None) -> Moments:
         made = Moments(self.n_words, channel=self, max_bytes=self.max_bytes)
         n_threads = count_threads(n_jobs)
         for block in read_bits(reports, self.n_words, packed=packed):
@@ -224,11 +226,11 @@ class Moments:
             made.n += len(block)
         return made
 
-    def _check_other(self, other: "Moments") -> None:
+    def _check_other(self, other: Moments) -> None:
         if not self.same_reports(other):
             raise CorpusError(f"{self.of_what()} cannot go together with {other.of_what()}.")
 
-    def same_reports(self, other: "Moments") -> bool:
+    def same_reports(self, other: Moments) -> bool:
         """Tell whether both are of reports about equally many words, through equal channels."""
         return (self.n_words, self.p, self.q, self.limit) == (other.n_words, other.p, other.q, other.limit)
 

@@ -53,7 +53,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     Parameters
     ----------
     n_topics : int, default 20
-        K.
+        Number of topics, K.
     doc_topic_prior : float or array of shape (n_topics,), default 0.1
         alpha, the Dirichlet prior of a document's topics.
     topic_word_prior : float, default 0.01

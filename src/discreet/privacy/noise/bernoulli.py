@@ -14,6 +14,8 @@ Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020
 the same coin from rational coins; one comparison per coin is faster when the probability is fixed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

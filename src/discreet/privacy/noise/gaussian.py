@@ -61,6 +61,8 @@ arXiv:1303.6257. Its step N4 is one test of :math:`e^{-x(2k+x)/2}` in k + 1 equa
 and 4; its steps N1 and N2 draw the k of step 1 by rejection.
 """
 
+from __future__ import annotations
+
 from fractions import Fraction
 from functools import cache
 from typing import Any

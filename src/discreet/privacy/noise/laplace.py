@@ -58,6 +58,8 @@ doi:10.1145/2710016, arXiv:1303.6257. Ghosh, Roughgarden, Sundararajan, arXiv:08
 Laplace is private).
 """
 
+from __future__ import annotations
+
 from fractions import Fraction
 from typing import Any
 

@@ -28,6 +28,8 @@ Nir, Langley, "ChaCha20 and Poly1305 for IETF protocols", RFC 8439, doi:10.17487
 "BLAKE2", RFC 7693, doi:10.17487/RFC7693.
 """
 
+from __future__ import annotations
+
 import operator
 import os
 import threading
@@ -220,7 +222,7 @@ class SecureStream(_Uncopied):
         """Whether this stream comes from a seed, so that its noise can be drawn again by others."""
         return self._reproducible
 
-    def spawn(self, purpose: str) -> "SecureStream":
+    def spawn(self, purpose: str) -> SecureStream:
         """Return a new stream with a key of its own.
 
         Parameters

@@ -4,6 +4,8 @@ It holds the released sums as they are; shares, intervals, differences and trend
 for, so one file answers all these questions at no further cost.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,7 +150,7 @@ class PrevalenceRelease(NumbersRelease):
         return _KINDS[kind](self.sums, _level(level))
 
     def corrected(
-        self, topics: "Release", document_length: float, *, ridge: float = 0.1, level: float = 0.95
+        self, topics: Release, document_length: float, *, ridge: float = 0.1, level: float = 0.95
     ) -> Shares:
         """Return shares corrected for what fold-in does to short documents; costs nothing.
 
