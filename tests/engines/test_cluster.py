@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.engines.counting_tasks import (
     fails,
     fails_unforeseen,
     noted,
+    slow_value,
     start,
     step,
     value,
@@ -121,3 +123,12 @@ def test_large_public_arrays_travel(client):
 
 def first_of(shard, large):
     return large[:1].astype(np.int64)
+
+
+def test_a_pass_tells_how_far_it_is(client):
+    client.wait_for_workers(2)  # some were killed
+    told, slow = [], min(client.run(os.getpid).values())
+    engine = DaskEngine(client, callback=lambda *stage: told.append(stage))
+    assert engine.map_sum(slow_value, SHARDS[:8], slow).tolist() == [28, 8]
+    assert told[-1] == ("shards of this pass", 8, 8)
+    assert all(earlier[1] <= later[1] for earlier, later in pairwise(told))

@@ -128,3 +128,10 @@ def test_scratch_can_be_read_by_its_owner_only(tmp_path):
     with tempfile.TemporaryFile(dir=tmp_path) as file:
         assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
     assert np.dtype(np.float32).itemsize == 4
+
+
+def test_a_pass_tells_how_far_it_is():
+    told = []
+    engine = ProcessEngine(3, callback=lambda *stage: told.append(stage))
+    engine.map_sum(value, SHARDS, 1)
+    assert sorted(told) == [("shards of this pass", done, 10) for done in range(1, 11)]

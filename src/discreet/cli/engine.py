@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 import typer
 
+from discreet._progress import Callback
 from discreet.errors import EngineError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.engines import Engine
 
-__all__ = ["Scheduler", "TlsFolder", "Workers", "engine_for"]
+__all__ = ["Scheduler", "TlsFolder", "Workers", "engine_for", "show_shards"]
 
 Workers = Annotated[
     int | None,
@@ -67,6 +68,17 @@ def engine_for(
         return
     with _connect(distributed, scheduler, tls) as client:
         yield _engine(client)
+
+
+def show_shards(
+    engine: "Engine | None", threads: int | None, callback: Callback, *, sharded: bool
+) -> "Engine | None":
+    """Return who goes through the shards, threads of this process by default, and have it tell how far a pass is."""
+    from discreet.engines import DaskEngine, ProcessEngine
+
+    if isinstance(engine, DaskEngine):
+        engine.callback = callback
+    return ProcessEngine(threads, callback=callback) if engine is None and sharded else engine
 
 
 def _distributed() -> Any:

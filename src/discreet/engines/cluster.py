@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._progress import Callback
 from discreet._version import __version__
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import Public, add_up, find_homes, hold, run_leaf
+from discreet.engines.tasks import Public, add_up, find_homes, hold, run_leaf, tell_shards
 from discreet.engines.versions import MUST_AGREE, refuse_other_versions
 from discreet.errors import DiscreetError, EngineError
 
@@ -54,14 +55,23 @@ class DaskEngine:
         Folder of scratch files on the workers; by default the system's.
     patience : float, default 60.0
         Seconds to wait where there is no worker at all.
+    callback : callable, optional
+        ``callback("shards of this pass", done, total)`` once a second as sums go on, and at their end.
     """
 
     def __init__(
-        self, client: Any, *, memory: int = 2**28, scratch: str | None = None, patience: float = 60.0
+        self,
+        client: Any,
+        *,
+        memory: int = 2**28,
+        scratch: str | None = None,
+        patience: float = 60.0,
+        callback: Callback | None = None,
     ) -> None:
         if not all(hasattr(client, name) for name in ("submit", "nthreads", "get_versions")):
             raise EngineError(f"client must be a distributed.Client, but is a {type(client).__name__}.")
         self.client, self.room, self.patience = client, Room(memory, scratch), patience
+        self.callback = callback
         self._home: dict[str, str] = {}
         self._checked: set[str] = set()
         self._found: Any = None
@@ -104,11 +114,13 @@ class DaskEngine:
         self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
         near = sorted(work.shards, key=lambda shard: self._home[shard.name])
-        sums = self._leaves(work._replace(shards=near))
+        sums = leaves = self._leaves(work._replace(shards=near))
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
             sums = [self.client.submit(add_up, group, pure=False) for group in groups]
-        return self._wait(sums[0])
+        total = self._wait(sums[0], leaves)
+        tell_shards(self.callback, len(leaves), len(leaves))
+        return total
 
     def _leaves(self, work: _Work) -> list[Any]:
         beside = work.beside
@@ -181,15 +193,17 @@ class DaskEngine:
             "the cluster lost its workers, or its scheduler, again and again; look at their logs (too little memory?)."
         )
 
-    def _wait(self, future: Any) -> Any:
+    def _wait(self, future: Any, leaves: Sequence[Any] = ()) -> Any:
         from distributed import KilledWorker
         from distributed import TimeoutError as Late
 
         while True:
             try:
-                return future.result(timeout=5)
+                return future.result(timeout=1)
             except Late:
                 self._workers()
+                if leaves:
+                    tell_shards(self.callback, sum(leaf.done() for leaf in leaves), len(leaves))
             except (DiscreetError, KilledWorker, CancelledError):
                 raise
             except Exception as error:  # what it says may hold anything

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._progress import Callback
 from discreet._threads import count_threads, share_out
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import Step, add_up, run_task
+from discreet.engines.tasks import Step, add_up, run_task, tell_shards
 from discreet.errors import EngineError
 
 __all__ = ["ProcessEngine"]
@@ -29,10 +31,19 @@ class ProcessEngine:
         Bytes for what stays beside the shards between two steps; what is more goes to scratch files.
     scratch : str, optional
         Folder of scratch files; by default the system's. A folder that is itself in memory (tmpfs) saves none.
+    callback : callable, optional
+        ``callback("shards of this pass", done, total)`` as sums go on.
     """
 
-    def __init__(self, n_jobs: int | None = None, *, memory: int = 2**28, scratch: str | None = None) -> None:
-        self.n_jobs, self.room = n_jobs, Room(memory, scratch)
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        *,
+        memory: int = 2**28,
+        scratch: str | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_jobs, self.room, self.callback = n_jobs, Room(memory, scratch), callback
         count_threads(n_jobs)
 
     def map_sum(
@@ -47,7 +58,7 @@ class ProcessEngine:
         step: Step | None = None
         if beside is not None:
             step = (beside.start, beside.run, list(beside.history), self.room)
-        waiting = deque(shards)
+        waiting, done = deque(shards), count(1)
 
         def strand(_: int) -> NDArray[np.int64] | None:
             total = None
@@ -65,6 +76,7 @@ class ProcessEngine:
                     total = part
                 else:
                     total += part
+                tell_shards(self.callback, next(done), len(shards))
 
         n_threads = min(count_threads(self.n_jobs), len(shards))
         parts = [part for part in share_out(strand, range(n_threads), n_threads) if part is not None]

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._progress import Callback, tell
 from discreet._version import __version__
 from discreet.engines.beside import Room, take_step
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task"]
+__all__ = ["Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task", "tell_shards"]
 
 #: What a task needs to take a step: (start, run, history, room).
 Step = tuple[Callable[[Any], Any], str, list[tuple[Any, ...]], Room]
@@ -90,3 +91,9 @@ def find_homes(homes: dict[str, str], names: list[str], workers: dict[str, int])
         if homes.get(name) not in load:
             homes[name] = min(load, key=lambda worker: (load[worker] + 1) / workers[worker])
             load[homes[name]] += 1
+
+
+def tell_shards(callback: Callback | None, done: int, total: int) -> None:
+    """Tell how far a pass is, where somebody asked for it: nothing is drawn by default."""
+    if callback is not None:
+        tell(callback, "shards of this pass", done, total)

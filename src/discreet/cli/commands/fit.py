@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
-from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.groups import (
     End,
     Every,
@@ -244,11 +244,12 @@ def fit(
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget, unit_name)
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
+        going = show_shards(engine, threads, callback, sharded=sharded)
         given: dict[str, Any] = {"unit_name": unit_name}
         if prevalence is not None:
-            prevalence.set_params(engine=engine)
+            prevalence.set_params(engine=going)
             given |= {"prevalence": prevalence, "by": labels}
-        release = fit_topics(documents, ledger=book, engine=engine, callback=callback, **given, **settings)
+        release = fit_topics(documents, ledger=book, engine=going, callback=callback, **given, **settings)
     if not documents.word_origin.is_public:
         n_words = len(release.vocabulary)
         say.print(

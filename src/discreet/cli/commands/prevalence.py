@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.details import Contact, Owner, Period, Title, today, with_details
-from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for
+from discreet.cli.engine import Scheduler, TlsFolder, Workers, engine_for, show_shards
 from discreet.cli.groups import (
     Disjoint,
     End,
@@ -132,7 +132,8 @@ def prevalence(
             documents = read_corpus(
                 corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
             )
-        shares.set_params(callback=callback, engine=engine)
+        going = show_shards(engine, threads, callback, sharded=known == "shards")
+        shares.set_params(callback=callback, engine=going)
         labels = labels_of(documents, fields, corpus, known, options)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     made = with_details(
