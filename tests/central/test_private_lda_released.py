@@ -51,7 +51,7 @@ def questions(patch):
         honest = getattr(home, name)
 
         def kernel(units, *arguments):
-            public = arguments[1:] if name in ("round_sum", "_sampled_sum") else arguments
+            public = arguments[1:] if name in ("round_sum", "sampled_sum") else arguments
             asked.extend(
                 argument.tobytes()
                 for argument in public
@@ -63,7 +63,7 @@ def questions(patch):
 
     spy(full_batch, "cooccurrence_sum")  # chosen words, weights
     spy(full_batch, "round_sum")  # (theta,) topics, weights
-    spy(dpsvi, "_sampled_sum")  # (who was drawn,) topics
+    spy(dpsvi, "sampled_sum")  # (who was drawn,) topics
     return asked
 
 

@@ -125,3 +125,10 @@ def test_the_name_of_a_unit_is_said_from_the_first_line_to_the_file(capsys, note
     assert "--unit-name is 'client', but the ledger calls a unit 'patient'" in said
     assert fit(capsys, notes, tmp_path / "n", *who[:4], *who[-2:])[0] == 0
     assert "| unit | one patient |" in (tmp_path / "n" / "README.md").read_text()
+
+
+def test_documents_are_not_called_patients(capsys, notes, tmp_path):
+    code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--unit-name", "patient")
+    assert code == 2
+    assert "the unit here is the document: the promise would be told in false words" in said
+    assert "Protecting each patient" not in said

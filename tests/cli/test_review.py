@@ -140,7 +140,10 @@ def test_what_still_holds_a_removed_word_is_said(capsys, tmp_path):
     )
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "a?a?a?b", r"\\+\\+x", "a*b*c", "a|b", "("])
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+$", "a?a?a?b", r"\\+\\+x", "a*b*c", "a|b", "(", r"\w{0,65535}\w{0,65535}!", r"\w{1,}\w{0,999}!"],
+)
 def test_a_pattern_from_elsewhere_is_not_run_unless_it_is_plain(capsys, tmp_path, pattern):
     made = Release(
         np.full((2, 1), 1.0), ["a" * 41], Ledger(1, 1e-6), configuration={"token_pattern": pattern}

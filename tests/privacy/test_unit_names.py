@@ -72,7 +72,7 @@ def test_what_is_no_plain_word_is_refused_wherever_it_is_given(name):
     for make in (
         lambda: Ledger(1.0, 1e-6, privacy_unit="author", unit_name=name),
         lambda: Guarantee(1.0, 1e-6, "author", "add_or_remove_one", unit_name=name),
-        lambda: fit_topics(TEXTS, epsilon=1.0, unit_name=name),
+        lambda: fit_topics(TEXTS, owners=OWNERS, privacy_unit="author", epsilon=1.0, unit_name=name),
     ):
         with pytest.raises(PrivacyError, match="unit_name must say in one to three plain words"):
             make()
@@ -88,10 +88,25 @@ def test_a_name_in_a_changed_file_is_checked_too():
         Ledger.from_json({**told, "checksum": _checksum(told)})
 
 
-def test_words_and_reports_have_the_name_of_their_kind():
-    with pytest.raises(PrivacyError, match="is for documents and authors, but the unit here is the word"):
-        Ledger(1.0, 1e-6, privacy_unit="word", neighboring="replace_one", unit_name="note")
-    assert Ledger(1.0, 1e-6, unit_name="ward round").called == "ward round"
+@pytest.mark.parametrize("unit", ["document", "word", "report"])
+def test_no_promise_is_told_in_the_name_of_somebody_it_does_not_protect(unit):
+    for make in (
+        lambda: Ledger(1.0, 1e-6, privacy_unit=unit, unit_name="patient"),
+        lambda: Guarantee(1.0, 1e-6, unit, "add_or_remove_one", unit_name="patient"),
+    ):
+        with pytest.raises(
+            PrivacyError, match=f"but the unit here is the {unit}: the promise would be told in false"
+        ):
+            make()
+    with pytest.raises(PrivacyError, match="the unit here is the document"):
+        fit_topics(TEXTS, epsilon=1.0, unit_name="patient")
+
+
+@pytest.mark.parametrize("name", ["document", "word", "person or document", "anybody", "any body"])
+def test_an_author_is_not_called_like_another_unit(name):
+    with pytest.raises(PrivacyError, match="must say what one person is"):
+        Ledger(1.0, 1e-6, privacy_unit="author", unit_name=name)
+    assert Ledger(1.0, 1e-6, privacy_unit="author", unit_name="case worker").called == "case worker"
 
 
 def test_everything_that_is_released_says_it(tmp_path):

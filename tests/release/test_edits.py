@@ -58,10 +58,10 @@ def test_what_was_removed_stands_nowhere(tmp_path):
 
 
 def test_a_name_that_holds_a_removed_word_goes_with_it():
-    made = release().with_topic_names({0: "The Word00007 topic", 1: "word000070 and others"})
+    made = release().with_topic_names({0: "The Word00007 topic", 1: "word 7 and others"})
     left = made.without_words(["word00007"])
     assert "Word00007" not in str(dict(left.configuration))
-    assert "word000070 and others" in left.configuration.values()
+    assert "word 7 and others" in left.configuration.values()
 
 
 def test_words_that_get_one_name_are_added_up():
@@ -183,7 +183,10 @@ def of_words(*words, **settings):
         ("new-york", "In New York", True),
         ("new_york", "New York", True),
         ("okafor", "Dr Okafor's patients", True),
-        ("okafor", "Okafors", False),
+        ("okafor", "Okafors", True),
+        ("okafor", "Oka\u00adfor", True),
+        ("o'brien", "OBrien", True),
+        ("4271", "bleep 42 71", True),
         ("dr okafor", "Okafor, Dr", False),
         ("\u6771\u4eac", "\u6771\u4eac\u75c5\u9662", True),
         ("\ufb01le", "the file", True),

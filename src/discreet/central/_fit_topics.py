@@ -109,7 +109,7 @@ def fit_topics(
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden.
     unit_name : str, optional
-        What one unit is called in ledger, card, report and messages, such as "patient". Public.
+        What one author is called in ledger, card, report and messages, such as "patient". Public.
     owners : array-like of shape (n_documents,), optional
         Author of each document, where authors are the unit; by default those of the corpus.
     vocabulary : iterable or mapping of str, optional

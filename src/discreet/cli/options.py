@@ -52,7 +52,7 @@ Author = Annotated[
 UnitName = Annotated[
     str | None,
     typer.Option(
-        help="What one person or document is called in ledger, card and report, such as patient. Public."
+        help="With --person: what one of them is called in ledger, card and report, such as patient. Public."
     ),
 ]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, if it is not UTF-8.")]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet._validate import is_number, shown
-from discreet.errors import Parameter, PrivacyError
+from discreet.errors import Parameter, PrivacyError, Proposal
 
 __all__ = [
     "NEIGHBORING",
@@ -29,7 +29,7 @@ PRIVACY_UNITS = ("document", "author", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
 
 _WHOSE = {
-    "document": "any one {called}",
+    "document": "any one document",
     "author": "all documents of any one {called}",
     "word": "the word of any one token (lengths are public)",
     "report": "any one person's whole report",
@@ -40,6 +40,10 @@ _WHOSE = {
 }
 
 
+#: What stands for other units, or for several.
+_OTHERS = frozenset(
+    {"document", "word", "report", "pair", "token", "text", "or", "and", "any", "anybody", "everybody"}
+)
 #: What a unit may be called: up to three plain words in small letters, which end no sentence and mark nothing up.
 _NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
 
@@ -142,7 +146,8 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     Raises
     ------
     PrivacyError
-        Unless the name is one to three plain words in small letters, and the unit is the document or the author.
+        Unless the name is one to three plain words in small letters, and the unit is the author: of documents it would
+        say that more is hidden than is.
     """
     if unit_name is None or unit_name == "":
         return ""
@@ -153,9 +158,17 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
             f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "
             f"{given}. It stands in everything that is released.",
         )
-    if privacy_unit not in ("document", "author"):
+    if privacy_unit != "author":
         raise PrivacyError(
-            Parameter("unit_name"), f" is for documents and authors, but the unit here is the {privacy_unit}."
+            Parameter("unit_name"),
+            f" says what one author is, with all documents, but the unit here is the {privacy_unit}: the promise would "
+            "be told in false words. Leave it out, or protect authors: ",
+            Proposal("privacy_unit", "author"),
+            ".",
+        )
+    if _OTHERS & set(re.split("[ -]", unit_name)):
+        raise PrivacyError(
+            Parameter("unit_name"), f" must say what one person is, but is {shown(unit_name)}."
         )
     return unit_name
 

@@ -170,7 +170,7 @@ def fit(
     if each_document and author is not None:
         raise ParameterError("--person protects persons, --each-document does not; say one of them.")
     estimators(**settings)  # refuses what is out of range
-    check_unit_name(unit_name, settings["privacy_unit"])
+    check_unit_name(unit_name, "author")  # whether persons are known is seen when the file is read
     if (by is None) != (shares is None):
         raise ParameterError(
             "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
@@ -234,6 +234,7 @@ def fit(
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
+    check_unit_name(unit_name, settings["privacy_unit"])
     seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8")
     say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
@@ -294,7 +295,7 @@ def _promise(
         if seen
         else "If one person may have written several, say whose they are."
     )
-    return f"Protecting each {called or 'document'}: {budget}.{fields} {advice}"
+    return f"Protecting each document: {budget}.{fields} {advice}"
 
 
 def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any]) -> str:

@@ -15,6 +15,8 @@ from discreet.errors import Parameter, ParameterError, Proposal
 
 __all__ = ["tokenizer_like"]
 
+#: Of a repetition that is not called endless.
+_LONG = 8
 _LISTED = re.compile(r"([a-z ]+) \(\d+\)")
 
 
@@ -98,6 +100,12 @@ def tokenizer_like(
     return made
 
 
+def _is_long(repetition: str) -> bool:
+    """Whether a range such as {2,9} has no end, or one so far away that it might as well have none."""
+    low, comma, high = repetition.strip("{}").partition(",")
+    return bool(comma) and (not high or int(high) - int(low or 0) > _LONG)
+
+
 def _is_plain(pattern: str) -> bool:
     """Whether a regular expression takes at most time quadratic in a text.
 
@@ -109,5 +117,5 @@ def _is_plain(pattern: str) -> bool:
         return False
     bare = re.sub(r"\\.", "x", re.sub(r"^\(\?[aimu]+\)", "", pattern), flags=re.DOTALL)
     repetitions = re.findall(r"[*+?]|\{\d*,?\d*\}", bare)
-    endless = [one for one in repetitions if one in ("*", "+") or one.endswith(",}")]
+    endless = [one for one in repetitions if one in ("*", "+") or _is_long(one)]
     return not set(bare) & set("()|") and len(repetitions) <= 2 and len(endless) <= 1

@@ -67,7 +67,7 @@ class Ledger(Statement):
         dearer is Gaussian noise. By default the first booking decides: nothing where it is all Gaussian, so that such a
         ledger loses nothing; a tenth otherwise, where that leaves the budget enough for that booking.
     unit_name : str, optional
-        What one unit is called, such as "patient": in this ledger, and in every release and message. Public.
+        What one author is called, such as "patient": in this ledger, and in every release and message. Public.
 
     Notes
     -----

@@ -46,6 +46,8 @@ _LEAST_KEPT = 1e-9
 #: Settings that are about all words that were chosen.
 _OF_ALL_WORDS = ("text_covered", "text_covered_noise")
 _PART = re.compile(r"[^\W_]+")
+#: Letters, and digits, of a word that is not found in others by chance.
+_LONG, _LONG_NUMBER = 5, 3
 #: From here on letters are of scripts that put no blanks between words.
 _UNSPACED = "\u2e80"
 
@@ -215,13 +217,26 @@ def details_that_hold(release: "Release", words: Iterable[str]) -> list[str]:
 
 
 def holds_word(text: str, word: str) -> bool:
-    """Whether a text holds a word: its parts one after another, whatever the case and the marks between them."""
-    text, word = (unicodedata.normalize("NFKC", one).casefold() for one in (text, word))
+    """Whether a text holds a word: its parts one after another, whatever the case and the marks between them.
+
+    A word of five letters, or three digits, is found within others, too.
+    """
+    text, word = (_spelt(one) for one in (text, word))
     parts, wanted = _PART.findall(text), _PART.findall(word)
     if not wanted or max(word) >= _UNSPACED:
         return word.strip() in text
-    n = len(wanted)
+    joined, n = "".join(wanted), len(wanted)
+    if (len(joined) >= _LONG or (joined.isdigit() and len(joined) >= _LONG_NUMBER)) and joined in "".join(
+        parts
+    ):
+        return True
     return any(parts[start : start + n] == wanted for start in range(len(parts) - n + 1))
+
+
+def _spelt(text: str) -> str:
+    """Return a text in one form and case, without what cannot be seen."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
 
 
 def _shares(values: Floats) -> Floats:
