@@ -52,7 +52,6 @@ def test_they_are_kept_for_whoever_asks_or_has_a_pattern_for_them():
 
 def test_signs_that_are_looked_for_first_are_in_all_that_is_left_out():
     for text in ("x HTTP://A", "WWW.a", "T.CO/x", "rt : x", "@x", "&amp;", "a@b.c", "Https..."):
-        assert links._SIGNS.search(text), text
         assert links.without_links(text) != text
 
 

@@ -82,7 +82,7 @@
   const W = "[\\p{L}\\p{N}_]", WD = "[\\p{L}\\p{N}_-]";
   const LINK = new RegExp(`(?<!${W})(?:https?(?:://\\S*|:?/?(?:\u2026|\\.\\.+)|:(?=\\s|$)|(?=\\s*$))|www\\.\\S+` +
     `|(?:t\\.co|bit\\.ly|youtu\\.be|pic\\.twitter\\.com)/\\S*|[\\p{L}\\p{N}_.+-]{1,64}@${WD}{1,63}(?:\\.${WD}{1,63})+` +
-    `|(?:rt\\s+["\u201c]?)?@${W}+(?:@${WD}+(?:\\.${WD}+)+|\\.bsky\\.social)?:?|rt(?=\\s*:))`, "giu");
+    `|(?:rt\\s+["\u201c]?)?@${W}+(?:@${WD}+(?:\\.${WD}+)+|\\.bsky\\.social)?:?|rt(?= ?:))`, "giu");
   const NAMED = {amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0"};
 
   function withoutLinks(text) {
