@@ -192,8 +192,16 @@ def test_a_delta_too_large_is_refused_without_a_limit_on_the_ledger_and_with_a_p
     texts = [f"w{i % 7} w{i % 5} w{i % 3}" for i in range(3000)]
     words = PrivateCountVectorizer(epsilon=2.0, delta=0.01, random_state=0)
     counts = words.fit_transform(texts)  # its own ledger has no limit
-    with pytest.raises(PrivacyError, match=r"delta = 0.02 is too large.*that of the ledger"):
+    with pytest.raises(PrivacyError, match=r"delta = 0.01 is too large.* but the cost stays booked"):
         make(n_topics=2, epsilon=2.0, delta=0.01).fit(counts)
+    sampled = {"n_topics": 2, "epsilon": 2.0, "delta": 0.01, "sampling_rate": 0.5}
+    for more in ({}, {"allow_large_delta": True}):
+        model = make(**sampled, **more)
+        if more:
+            model.fit(counts)
+        else:
+            with pytest.raises(PrivacyError, match=r"about 2,\d\d\d documents.*Nothing was trained"):
+                model.fit(counts)
     corpus = random_counts(3000, 40, 3)
     with pytest.raises(PrivacyError, match="1/3000"):
         make(n_units_lower_bound=3000, delta=0.01).fit(corpus)

@@ -12,7 +12,7 @@ from discreet._validate import refuse
 from discreet.central.check_data import check_data
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words.origin import NUMBERED, GivenWords, faults_of_words, given_words
+from discreet.corpus.words.origin import NUMBERED, Coverage, GivenWords, faults_of_words, given_words
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
@@ -35,15 +35,15 @@ class Data(NamedTuple):
         Public.
     public : Any
         What was read beside X (:meth:`PrivateTopicModel._read_public`). Public.
-    covered : float or None
-        Share of the text that the words make up, where that was released.
+    coverage : Coverage or None
+        How much of the text the words make up, where that was released.
     """
 
     counts: Any
     authors: NDArray[Any] | None
     words: tuple[str, ...]
     public: Any = None
-    covered: float | None = None
+    coverage: Coverage | None = None
 
 
 class Fitted(NamedTuple):
@@ -132,8 +132,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
         read = check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards)
-        coverage = words.origin.coverage
-        data = Data(*read, public, None if coverage is None else coverage.share)
+        data = Data(*read, public, words.origin.coverage)
         # Whoever chose words knows the text, and on which ledger.
         self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
         fitted = self._train(data, booking)

@@ -234,7 +234,7 @@ class PrivateLDA(PrivateTopicModel):
         n_units = full_batch.count_units(units, gate)
         self._check_delta(n_units, booking)
         found: WordVectors | None = data.public
-        told = {"delta": self.delta, "covered": data.covered}
+        told = {"delta": self.delta, "covered": None if data.coverage is None else data.coverage.share}
         forecast = learnability(units.n_words, self.n_topics, n_units, mu, **told)
         if forecast.difficulty > HOPELESS and not self.allow_unlearnable:
             raise ParameterError(

@@ -55,7 +55,8 @@ class PrivateSVILDA(PrivateTopicModel):
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or authors): lets a delta that is too large be refused.
     allow_large_delta : bool, default False
-        Train even where delta is above 1 over that bound.
+        Train even where delta is above 1 over that bound, or over the number of units that a private choice of the
+        words has released.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the release says "not for release".
     n_jobs : int, optional
@@ -216,6 +217,8 @@ class PrivateSVILDA(PrivateTopicModel):
         return "topics", [f"{self.n_topics} topics"]
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
+        if data.coverage is not None:  # this model releases no number of units of its own
+            self._check_delta(data.coverage.surely_units, booking)
         with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
             state = self._rounds(units, booking)
         return Fitted(

@@ -58,6 +58,12 @@ class Coverage(NamedTuple):
     deviation: float
     n_units: float
 
+    @property
+    def surely_units(self) -> float:
+        """The number of units less three standard deviations of its noise."""
+        noise = self.deviation * self.n_units / math.hypot(self.share, 1 - self.share)
+        return self.n_units - 3 * math.sqrt(2) * noise
+
 
 @dataclass(frozen=True)
 class WordOrigin:
