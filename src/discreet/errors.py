@@ -17,6 +17,7 @@ __all__ = [
     "CorpusError",
     "DiscreetError",
     "EngineError",
+    "LargeDeltaWarning",
     "LostChoiceWarning",
     "Parameter",
     "ParameterError",
@@ -100,6 +101,10 @@ class EngineError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A release cannot be written, or a file that should hold one cannot be trusted."""
+
+
+class LargeDeltaWarning(UserWarning):
+    """Numbers were released with a delta above 1 over the noisy number of units, which promises hardly anything."""
 
 
 class LostChoiceWarning(UserWarning):

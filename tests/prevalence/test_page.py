@@ -116,7 +116,7 @@ def test_what_was_made_with_a_seed_says_so_in_the_table():
     assert "label" not in table_csv(secure)
     hidden = release([[0.9, 0.1], [0.5, 0.5]], groups=["\ufeff=1+1", "\uff1d1"])
     assert {row["group"] for row in csv.DictReader(io.StringIO(table_csv(hidden)))} == {
-        "'\ufeff=1+1",
+        "'\ufffd=1+1",
         "'\uff1d1",
     }
 

@@ -6,6 +6,9 @@ import shutil
 import pytest
 from tests.report.report_cases import HOSTILE, release
 
+from discreet.release.files.words import printable
+from discreet.report.wording import for_spreadsheet
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -18,6 +21,10 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+#: What programs strip from the front of a cell, or read as a sign.
+FORMULAS = (" =1+1", "\u200b=1+1", "\uff1d1+1", "\u22121", "\ufe62 1", "\u00a0@sum")
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +305,7 @@ def test_the_policy_stops_what_slips_in(browser, made, tmp_path):
 @pytest.fixture
 def clear(browser, tmp_path):
     """Open a page whose topics stand clear of the noise."""
-    made = release(n_topics=8, n_words=400, words=HOSTILE, noise=0.0005)
+    made = release(n_topics=8, n_words=400, words=(*HOSTILE, *FORMULAS), noise=0.0005)
     made.to_html(tmp_path / "r.html")
     contexts = []
 
@@ -322,6 +329,9 @@ def test_files_are_saved_from_the_page(clear):
     assert rows[0] == ["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]
     assert float(rows[1][4]) == pytest.approx(made.topic_word[0].max(), rel=1e-5)
     assert not any(cell.startswith(("=", "@")) for row in rows for cell in row)
+    words = {row[3] for row in rows[1:]}
+    assert all(f"'{printable(word)}" in words for word in FORMULAS)
+    assert all(for_spreadsheet(word) == word for word in words)  # nothing is left to guard
     for kind, start in (("svg", b"<svg"), ("similar", b"<svg"), ("png", b"\x89PNG")):
         with page.expect_download() as saved:
             page.click(f"[data-save={kind}]")

@@ -196,6 +196,7 @@ class PrivateFit(PrivateEstimator):
             configuration=self._configuration(),
             reproducible=self.random_state is not None or self.release.reproducible,
         )
+        self._notice_delta(self.release_)
         return self
 
     def _plan(self) -> Plan:

@@ -32,6 +32,7 @@ from discreet.cli.commands import (
 )
 from discreet.errors import (
     DiscreetError,
+    LargeDeltaWarning,
     LostChoiceWarning,
     Parameter,
     Proposal,
@@ -79,7 +80,7 @@ _OPTIONS_OF = {
 }
 
 #: Shown as one line, whatever filters are set.
-_WARNINGS = (LostChoiceWarning, SeparateBudgetsWarning, WeakForecastWarning)
+_WARNINGS = (LargeDeltaWarning, LostChoiceWarning, SeparateBudgetsWarning, WeakForecastWarning)
 
 REFUSED = 2
 INTERRUPTED = 130

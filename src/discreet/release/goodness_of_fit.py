@@ -109,6 +109,11 @@ class FitRelease(NumbersRelease):
         return self.unit_count / self.count_weight
 
     @property
+    def n_units_in_all(self) -> float:
+        """Noisy number of units, at least 0."""
+        return max(self.n_units, 0.0)
+
+    @property
     def gain(self) -> float:
         """Mean gain a token over the unigram, in nats; 0 where there may be no unit at all."""
         return self.bound * self.gain_total / self.n_units if self.n_units > 0 else 0.0

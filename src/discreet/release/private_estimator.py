@@ -6,6 +6,7 @@ because the floors below, which promise nothing, may not.
 
 import copy
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -15,13 +16,13 @@ from sklearn.base import BaseEstimator
 from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.owners import check_same_owners, check_same_rows
 from discreet.corpus.words.origin import carried
-from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
+from discreet.errors import DiscreetError, LargeDeltaWarning, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.ledger.refusal import EventsAt
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.booking.lost_choices import notice_lost_choice
-from discreet.release.booking.promised import Promised
+from discreet.release.booking.promised import NumbersRelease, Promised
 from discreet.release.booking.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
@@ -144,6 +145,13 @@ class PrivateEstimator(PlannedEstimator):
             notice_lost_choice(counts, booking.ledger)
         if self.random_state is None and math.isfinite(self._promised(booking.plan)[0]):
             notice_fit(counts, booking.ledger)
+
+    def _notice_delta(self, made: NumbersRelease) -> None:
+        """Warn where the released number of units tells that delta promises hardly anything."""
+        if made.large_delta is not None:
+            warnings.warn(
+                f"{made.large_delta} It was released all the same.", LargeDeltaWarning, stacklevel=4
+            )
 
     def _event_at(self, epsilon: float) -> "Event":
         """Return the event that a fit would book at another epsilon."""

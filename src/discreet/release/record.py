@@ -236,11 +236,12 @@ class Release(Promised):
 
         With ``fit``, as :class:`~discreet.PrivateFit` releases it for this model, the page says how good it is. With
         ``audit``, an attack's figures are shown too. They are computed from the text: keep such a page. The file is
-        then readable by its owner only.
+        then readable by its owner only; so is one with a fit without privacy.
         """
         page = presenter.page(self, audit, fit)
         if path is not None:
-            presenter.write_page(page, Path(path), secret=audit is not None)
+            exact = fit is not None and fit.noise == 0
+            presenter.write_page(page, Path(path), secret=audit is not None or exact)
         return page
 
     def __eq__(self, other: object) -> bool:

@@ -22,13 +22,13 @@ def release_html(release: Release) -> str:
     weight = release.topic_weight
     noisy = mostly_noise(release)
     order: list[int] = list(range(topics)) if weight is None else (-weight).argsort(kind="stable").tolist()
-    names = release.topic_names
+    names, first = release.topic_names, release.top_words(_WORDS)
     rows = [
         (
             str(topic),
             "" if weight is None else f"{100 * weight[topic]:.1f} %",
             "mostly noise" if noisy[topic] else shown(names[topic] or ""),
-            " ".join(map(shown, release.top_words(_WORDS)[topic])),
+            " ".join(map(shown, first[topic])),
         )
         for topic in sorted(order, key=lambda topic: bool(noisy[topic]))
     ]

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural
 from discreet.release.editing import details
 from discreet.release.files.words import printable
@@ -96,7 +96,7 @@ def report(
         n_noisy=int(listing.noisy.sum()),
         noisy=noise_told(release),
         verdict=forecast_told(release),
-        questions=questions(release),
+        questions=questions(release, fit, attacked=audit is not None),
         covered=text_covered(release),
         similar=Markup(_similar(release, listing)),
         label=_privacy_label(release),
@@ -206,7 +206,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "delta": f"{guarantee.delta:g}",
         "accountant": guarantee.accountant,
         "in_words": guarantee.in_words(),
-        "risk": attack_risk_sentence(guarantee, [entry.event for entry in ledger.entries]),
+        "risk": attack_risk_of(guarantee, ledger.entries),
         "determinism": release.determinism,
         "words": words_origin(release),
         "units": None if release.n_units_noisy is None else f"{max(release.n_units_noisy, 0):,.0f}",

@@ -8,8 +8,9 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 
 import math
 
-from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.release.files.words import printable
+from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, words_origin
@@ -22,8 +23,10 @@ _COMPARED = (
 )
 
 
-def questions(release: Release) -> list[tuple[str, str]]:
-    """Return questions and answers, as plain text."""
+def questions(
+    release: Release, fit: FitRelease | None = None, *, attacked: bool = False
+) -> list[tuple[str, str]]:
+    """Return questions and answers, as plain text; of a page that also shows a fit, or an attack's figures."""
     details = release.details
     made = ", ".join(
         f"{word} {details[name]}"
@@ -34,14 +37,14 @@ def questions(release: Release) -> list[tuple[str, str]]:
     if "contact" in details:
         who += f" Questions: {details['contact']}."
     return [
-        ("May it be published?", _may_leave(release)),
+        ("May it be published?", _may_leave(release, fit, attacked)),
         ("Who is protected?", _protected(release)),
         (
             "What could somebody find out?",
-            attack_risk_sentence(release.promise, [entry.event for entry in release.ledger.entries]),
+            attack_risk_of(release.promise, release.ledger.entries),
         ),
         ("Is this epsilon usual?", _usual(release)),
-        ("What was spent?", _spent(release)),
+        ("What was spent?", _spent(release) + _spent_on(fit, release)),
         ("Who made it, and when?", who),
         ("Where do the words come from?", f"{_capital(words_origin(release))}."),
         ("What was reviewed?", _reviewed(release)),
@@ -49,11 +52,17 @@ def questions(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def _may_leave(release: Release) -> str:
+def _may_leave(release: Release, fit: FitRelease | None, attacked: bool) -> str:
     if math.isinf(release.promise.epsilon):
         return "No. It was fitted without privacy, for comparison only."
     if release.reproducible:
         return "No. The noise came from a seed, and whoever knows the seed can subtract it."
+    if attacked:
+        return "Not with this page, which shows an attack's figures: they are computed from the text itself."
+    if fit is not None and math.isinf(fit.promise.epsilon):
+        return "Not with this page: how good the model is stands here without noise. Leave that out."
+    if fit is not None and fit.reproducible:
+        return "Not with this page: how good the model is was measured with noise from a seed, which can be subtracted."
     return (
         "It was made to be. Whether the epsilon below is small enough, and the words fit to be read by everyone, is "
         "for the people who sign it."
@@ -104,6 +113,19 @@ def _spent(release: Release) -> str:
         f" Outside this ledger: {other}."
         if other
         else " Nobody said whether anything else was spent on these texts; costs add up."
+    )
+
+
+def _spent_on(fit: FitRelease | None, release: Release) -> str:
+    """Say what it cost to measure how good the model is, where that was not booked with the topics."""
+    if fit is None or math.isinf(fit.promise.epsilon):
+        return ""
+    if set(map(repr, release.ledger.entries)) <= set(map(repr, fit.ledger.entries)):
+        whole = f"epsilon {epsilon_shown(fit.promise.epsilon)}"
+        return f" With the measure of how good the model is, on the same ledger, {whole}."
+    return (
+        f" How good the model is was measured on another ledger, with epsilon {epsilon_shown(fit.promise.epsilon)}: "
+        "whoever reads this page has the cost of both."
     )
 
 

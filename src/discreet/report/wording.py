@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable
 
 from discreet._validate import is_whole
-from discreet.release.files.words import printable
+from discreet.release.files.words import printable, undirected
 from discreet.release.record import Release
 
 __all__ = [
@@ -30,7 +30,7 @@ _REPORTS = ("n_reports", "documents_reported")
 
 def shown(word: str) -> str:
     """Return a word as it can be shown: printable, not endless, and not nothing."""
-    clean = printable(word)
+    clean = undirected(printable(word))
     if len(clean) > _LONGEST:
         clean = clean[: _LONGEST - 1] + "\u2026"
     return clean if clean.strip() else f"\u201c{clean}\u201d"

@@ -54,6 +54,7 @@ from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.booking.ledger_limits import check_room
 from discreet.release.booking.promised import COUNT_WEIGHT
+from discreet.release.goodness_of_fit import mark_of
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -264,6 +265,7 @@ class TopicPrevalence(PrivateEstimator):
             configuration=self._configuration(topics, booking.ledger),
             reproducible=self.random_state is not None or topics.reproducible,
         )
+        self._notice_delta(self.release_)
         return self
 
     def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
@@ -368,6 +370,7 @@ class TopicPrevalence(PrivateEstimator):
             count_weight=float(self.count_weight),
             delta=float(self.delta),
             epsilon=float(self.epsilon),
+            model=mark_of(topics),
             n_topics=len(topics.topic_word),
             privacy_unit=self.privacy_unit,
             topics_booked_here=all(entry in ledger.entries for entry in topics.ledger.entries),

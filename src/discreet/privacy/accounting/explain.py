@@ -28,16 +28,21 @@ from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
+    from discreet.privacy.ledger.entry import Entry
 
 __all__ = [
     "BudgetExplanation",
     "Noise",
+    "attack_risk_of",
     "attack_risk_sentence",
     "best_true_positive_rate",
     "explain_budget",
     "largest_posterior",
     "noise_of_events",
 ]
+
+#: At which false-positive rate the figure on cards and reports is told.
+_ALARM = 0.01
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)
@@ -300,7 +305,7 @@ def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -
     """
     if math.isinf(guarantee.epsilon):
         return "Nothing limits what an attacker may find out about who is in the training text."
-    alarm = 0.01
+    alarm = _ALARM
     noise = noise_of_events(events, guarantee.neighboring) if events else None
     if noise is None:
         growth = math.exp(min(guarantee.epsilon, 700.0))
@@ -314,6 +319,39 @@ def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -
         f"{percent(min(found, 1.0))} of those who are in the training text (unit: {guarantee.called}). "
         f"That is {meaning}."
     )
+
+
+def attack_risk_of(guarantee: Guarantee, entries: Sequence["Entry"]) -> str:
+    """Return :func:`attack_risk_sentence` for what stands on a ledger.
+
+    Where bookings touch parts of a division, a document pays for its own part: the figure is that of the part of which
+    a test finds most, so it is the same on all releases of one promise.
+    """
+    histories = _histories(entries)
+    noises = [noise_of_events(history, guarantee.neighboring) for history in histories]
+    known = [(noise, history) for noise, history in zip(noises, histories, strict=True) if noise is not None]
+    if not entries or len(known) < len(histories):
+        return attack_risk_sentence(guarantee)
+    _, worst = max(known, key=lambda each: best_true_positive_rate(each[0].mu, _ALARM, each[0].failure))
+    return attack_risk_sentence(guarantee, worst)
+
+
+def _histories(entries: Sequence["Entry"]) -> "list[list[Event]]":
+    """Return what each part of a ledger's division went through, and what units elsewhere did; each once."""
+    elsewhere: list[int] = []
+    of_parts: dict[str, list[int]] = {}
+    for number, entry in enumerate(entries):
+        for part in entry.touched:
+            of_parts.setdefault(part, list(elsewhere)).append(number)
+        for numbers in [] if entry.touched else [elsewhere, *of_parts.values()]:
+            numbers.append(number)
+    names = [repr(entry.event) for entry in entries]
+    found = {
+        tuple(names[number] for number in numbers): numbers
+        for numbers in [elsewhere, *of_parts.values()]
+        if numbers
+    }
+    return [[entries[number].event for number in numbers] for numbers in found.values()]
 
 
 def percent(share: float) -> str:

@@ -14,7 +14,7 @@ from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.privacy.units import Guarantee
+from discreet.privacy.units import Guarantee, large_delta
 from discreet.release.booking.ledger_limits import check_ledger
 from discreet.release.editing import details as written
 from discreet.release.files import json_file
@@ -113,6 +113,18 @@ class NumbersRelease(Promised):
     def details(self) -> dict[str, str]:
         """What was said by :meth:`with_details`."""
         return written.details(self)
+
+    @property
+    def n_units_in_all(self) -> float:
+        """Noisy number of units, at least 0."""
+        raise NotImplementedError
+
+    @property
+    def large_delta(self) -> str | None:
+        """What is wrong with a delta above 1 over the noisy number of units; None where nothing is."""
+        promise = self.promise
+        told = large_delta(promise.delta, self.n_units_in_all, promise.called)
+        return None if told is None or math.isinf(promise.epsilon) else f"delta {told}"
 
     @property
     def _size(self) -> float:

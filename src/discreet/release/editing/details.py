@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import ReleaseError
-from discreet.release.files.words import printable
+from discreet.release.files.words import printable, undirected
 
 if TYPE_CHECKING:
     from discreet.release.booking.promised import NumbersRelease
@@ -86,7 +86,9 @@ def with_review(release: "Release", by: str, *, on: str | None = None, note: str
 def details(release: "Release | NumbersRelease") -> dict[str, str]:
     """Return what was said by :func:`with_details`, in the order of ``DETAILS``."""
     given = release.configuration
-    return {name: printable(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}
+    return {
+        name: undirected(printable(str(given[ABOUT + name]))) for name in DETAILS if ABOUT + name in given
+    }
 
 
 def topic_names(release: "Release") -> tuple[str | None, ...]:

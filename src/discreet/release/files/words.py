@@ -13,6 +13,7 @@ __all__ = [
     "printable",
     "read_words",
     "to_line",
+    "undirected",
     "vocabulary_bytes",
 ]
 
@@ -21,6 +22,7 @@ VOCABULARY = "vocabulary.txt"
 LARGEST_VOCABULARY = 256 * 2**20
 _RESTORE = "restore it from a copy"
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_DIRECTIONS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 
 
 def halves(text: str) -> bool:
@@ -31,6 +33,11 @@ def halves(text: str) -> bool:
 def printable(text: str) -> str:
     """Return text without control characters and halves of characters."""
     return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def undirected(text: str) -> str:
+    """Return text without marks that turn the direction of writing, which may show it as what it is not."""
+    return _DIRECTIONS.sub("\ufffd", text)
 
 
 def vocabulary_bytes(words: tuple[str, ...]) -> bytes:

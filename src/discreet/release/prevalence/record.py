@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.booking.promised import EXACT, LARGEST_SUM, NumbersRelease
 from discreet.release.files.words import halves
+from discreet.release.goodness_of_fit import mark_of
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -31,6 +32,7 @@ from discreet.release.prevalence.changes import (
     sampling_error,
     trend,
 )
+from discreet.release.prevalence.cross_table import BETWEEN, OTHER, Table, table_of
 from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import (
     Shares,
@@ -51,19 +53,8 @@ __all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table"]
 Floats = NDArray[np.float64]
 Kind = Literal["projected", "shrunk", "raw"]
 _KINDS = {"raw": raw, "projected": projected, "shrunk": shrunk}
-#: What documents of no listed group are put into.
-OTHER = "other"
-#: What stands between the names of a row and a column, in that of a cell.
-BETWEEN = " | "
 #: So many groups times topics a file can hold.
 MOST_CELLS = 1_000_000
-
-
-class Table(NamedTuple):
-    """The rows and columns of a cross table, whose cells are groups, row by row."""
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +117,7 @@ class PrevalenceRelease(NumbersRelease):
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "topics", topics)
         self._close()
-        _table(groups, self.configuration)  # refuses what is none
+        table_of(groups, self.configuration)  # refuses what is none
 
     # ---- what the numbers say
 
@@ -166,6 +157,12 @@ class PrevalenceRelease(NumbersRelease):
             Intervals hold the noise, and nothing of how well the correction fits: see
             :mod:`discreet.release.prevalence.response`.
         """
+        mine, told = self.configuration.get("model"), mark_of(topics)
+        if len(topics.topic_word) == len(self.topics) and mine not in (None, told):
+            raise ParameterError(
+                "these are shares of other topics or words than those of this release (it may have been edited since); "
+                "give the one that the shares were found with."
+            )
         if len(topics.topic_word) != len(self.topics):
             raise ParameterError(
                 f"these are shares of {len(self.topics)} topics, but the release has {len(topics.topic_word)}; give "
@@ -178,6 +175,11 @@ class PrevalenceRelease(NumbersRelease):
     def n_units(self) -> Floats:
         """Noisy number of units of each group, shape (n_groups,)."""
         return group_sizes(self.sums)[0]
+
+    @property
+    def n_units_in_all(self) -> float:
+        """Noisy number of units in all groups together, at least 0."""
+        return max(float(self.n_units.sum()), 0.0)
 
     @property
     def n_units_error(self) -> float:
@@ -199,7 +201,7 @@ class PrevalenceRelease(NumbersRelease):
     @property
     def table(self) -> Table | None:
         """The rows and columns of a cross table; None where the groups are one list."""
-        return _table(self.groups, self.configuration)
+        return table_of(self.groups, self.configuration)
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
@@ -374,19 +376,3 @@ def _names(name: str, values: Any, *, distinct: bool = True) -> tuple[str, ...]:
     if distinct and len(set(names)) != len(names):
         raise ReleaseError(f"{name} must be distinct, but some stand there twice.")
     return names
-
-
-def _table(groups: tuple[str, ...], configuration: Mapping[str, Any]) -> Table | None:
-    """Return the rows and columns that the names of cells tell; ``ReleaseError`` where they tell none."""
-    width = configuration.get("n_columns")
-    if width is None:
-        return None
-    cells = groups[:-1] if groups[-1] == OTHER else groups
-    pairs = [tuple(name.split(BETWEEN)) for name in cells]
-    if type(width) is int and 1 <= width <= len(pairs) and all(len(pair) == 2 for pair in pairs):
-        rows, columns = tuple(pair[0] for pair in pairs[::width]), tuple(pair[1] for pair in pairs[:width])
-        if [(row, column) for row in rows for column in columns] == pairs:
-            return Table(rows, columns)
-    raise ReleaseError(
-        "the groups are not the cells of a table, row by row, of as many columns as n_columns says."
-    )

@@ -5,7 +5,7 @@ Words, settings and purposes may come from anybody, and are escaped.
 
 import math
 
-from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural
 from discreet.release.editing import details
 from discreet.release.record import Release
@@ -46,7 +46,7 @@ def card(release: Release) -> str:
 
 {warning(release, "Fit again")}{release.guarantee}
 
-{attack_risk_sentence(promise, [entry.event for entry in release.ledger.entries])}
+{attack_risk_of(promise, release.ledger.entries)}
 
 {table(("", ""), facts)}
 

@@ -1,19 +1,17 @@
 """What all cards share: Markdown in which no text from elsewhere becomes markup, a link or a direction of writing."""
 
 import json
-import re
 import string
 from typing import Any
 
 from discreet.privacy.accounting import events
 from discreet.release.booking.promised import Promised
 from discreet.release.editing.details import is_detail
-from discreet.release.files.words import printable
+from discreet.release.files.words import printable, undirected
 
 __all__ = ["booked", "many", "plain", "settings", "table", "warning"]
 
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set(",;'?%/\"=")})
-_DIRECTIONS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 
 
 def warning(release: Promised, again: str) -> str:
@@ -63,4 +61,4 @@ def _value(value: Any) -> str:
 
 def plain(text: str) -> str:
     """Escape text so that it stays text, on one line."""
-    return " ".join(_DIRECTIONS.sub("\ufffd", printable(text)).translate(_MARKUP).split())
+    return " ".join(undirected(printable(text)).translate(_MARKUP).split())

@@ -6,7 +6,7 @@ Names of groups, words, settings and purposes may come from anybody, and are esc
 import math
 
 from discreet._validate import is_number
-from discreet.privacy.accounting.explain import attack_risk_sentence
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
 from discreet.release.editing.details import DETAILS
@@ -140,7 +140,7 @@ def _with_ends(value: float, ends: tuple[float, float]) -> str:
 
 
 def _guarantee(release: NumbersRelease) -> str:
-    risk = attack_risk_sentence(release.promise, [entry.event for entry in release.ledger.entries])
+    risk = attack_risk_of(release.promise, release.ledger.entries)
     return f"{release.guarantee}\n\n{risk}"
 
 
@@ -151,9 +151,15 @@ def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("spent: epsilon", epsilon_shown(promise.epsilon)),
         ("spent: delta", f"{promise.delta:g}"),
+        *_large_delta(release),
         ("found by", promise.accountant),
         ("noise", release.determinism),
     ]
+
+
+def _large_delta(release: NumbersRelease) -> list[tuple[str, str]]:
+    """Warn where delta allows to publish units as they are."""
+    return [] if release.large_delta is None else [("warning", f"**{release.large_delta}**")]
 
 
 def _noise(release: PrevalenceRelease | FitRelease) -> str:

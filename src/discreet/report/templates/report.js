@@ -219,9 +219,13 @@
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   }
   function table() {
-    // A spreadsheet would run a cell that begins like a formula.
+    // A spreadsheet would run a cell that begins like a formula, behind blanks and marks that it strips, or in other signs.
+    const formula = (text) => {
+      const first = [...text].find((letter) => !/[\p{C}\p{Z}]/u.test(letter)) || "";
+      return /^[\t\r\n]/.test(text) || /^[=+\-@\u2212]/.test(first.normalize("NFKC"));
+    };
     const cell = (value) => {
-      const text = String(value), safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? "'" + text : text;
+      const text = String(value), safe = typeof value === "string" && formula(text) ? "'" + text : text;
       return /[",\n\r]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
     };
     const rows = [["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]];
