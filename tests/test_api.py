@@ -3,6 +3,7 @@
 ``python -m tests.test_api`` prints the table anew, for a change that is meant.
 """
 
+import dataclasses
 import importlib
 import inspect
 import json
@@ -96,11 +97,139 @@ def test_progress_is_told_by_the_constructor_alone(name):
             assert "callback" not in inspect.signature(getattr(CLASSES[name], fit)).parameters
 
 
-def test_functions_tell_of_progress_under_the_same_name():
+def public():
+    """Yield the name and value of every public thing of every room, and of every public attribute of the classes."""
     for room in ROOMS:
         module = importlib.import_module(f"discreet.{room.name}")
-        for function in filter(inspect.isfunction, (getattr(module, name) for name in module.__all__)):
-            assert not inspect.signature(function).parameters.keys() & {"progress", "verbose", "on_progress"}
+        for name in module.__all__:
+            thing = getattr(module, name)
+            yield name, thing
+            if inspect.isclass(thing):
+                for inner in dir(thing):
+                    if not inner.startswith("_"):
+                        yield f"{name}.{inner}", getattr(thing, inner)
+
+
+def taken(thing):
+    try:
+        return set(inspect.signature(thing).parameters) if callable(thing) else set()
+    except ValueError:  # built in C
+        return set()
+
+
+#: Words that public calls have given up, what stands in their place, and who may keep one, for a reason.
+GIVEN_UP = {
+    "progress": ("callback", {}),
+    "verbose": ("callback", {}),
+    "on_progress": ("callback", {}),
+    "seed": (
+        "random_state",
+        {
+            "SecureStream": "the key of a stream of noise, or None for the operating system: no NumPy generator "
+            "and no RandomState will do, which random_state may be elsewhere",
+            "State": "a public number of the record that silos are sent: whoever has it draws the same first topics",
+            "init_server": "as in the State that it makes",
+        },
+    ),
+    "bound": (
+        "contribution_bound",
+        {
+            "FitRelease": "a field of a record, by the name that it has in files",
+            "BoundedSum": "a Bound, which holds the number",
+            "GaussianMechanism": "a Bound, which holds the number",
+            "LaplaceMechanism": "a Bound, which holds the number",
+            "sum_rows": "a Bound, which holds the number",
+        },
+    ),
+    "clip": (
+        "contribution_bound",
+        {
+            "HybridGibbsLDA": "limits the counts that a draw looks at, not what a word adds to a sum: the counts are "
+            "exact, and the loss of a draw follows from how far two of them can be apart"
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("word", GIVEN_UP)
+def test_one_thing_has_one_name(word):
+    _, kept = GIVEN_UP[word]
+    assert {name for name, thing in public() if word in taken(thing)} == set(kept)
+
+
+@pytest.mark.parametrize(
+    ("call", "old", "new", "value"),
+    [
+        (discreet.PrivateFit, "bound", "contribution_bound", 2.0),
+        (discreet.LocalLDA, "inference", "algorithm", "reconstruct"),
+    ],
+)
+def test_the_name_before_still_works(call, old, new, value):
+    first = {"release": None} if call is discreet.PrivateFit else {"channel": None}
+    assert call(**first, **{old: value}).get_params()[new] == value
+    with pytest.raises(ParameterError, match=f"was called {old} before"):
+        call(**first, **{old: value, new: value})
+
+
+def test_a_corpus_is_split_by_either_name_alike():
+    corpus = discreet.Corpus.from_texts(["one two"] * 12, vocabulary=["one", "two"])
+    rows = [corpus.split(5, **{name: 3})[1].n_documents for name in ("seed", "random_state")]
+    assert rows == [5, 5]
+    with pytest.raises(ParameterError, match="was called seed before"):
+        corpus.split(5, seed=1, random_state=1)
+
+
+#: Names that mean two things, or one thing in two ways, and why; another class that has one is to be thought about.
+SAME_NAME = {
+    "epsilon_lower_bound": {
+        # a method, because the scores prove one at every confidence
+        "AuditReport.epsilon_lower_bound",
+    },
+    "guarantee": {
+        # A method that returns the Guarantee, from the first version on; releases have its words as their guarantee,
+        # and both have the record as their promise.
+        "Ledger.guarantee",
+    },
+    # Keeps the state of something, and from_json brings it back.
+    "to_json": {"Ledger.to_json", "Masker.to_json"},
+    # Rows, as dicts.
+    "table": {"TopicNumbers.table"},
+}
+#: As they were called before, and what they are called now.
+FORMER = {
+    "AuditReport.to_json": "to_dict",
+    "AuditReport.table": "in_words",
+    "DistinguishingReport.to_json": "to_dict",
+    "OneRunReport.to_json": "to_dict",
+}
+
+
+@pytest.mark.parametrize("name", SAME_NAME)
+def test_methods_of_one_name_do_one_thing(name):
+    found = {path for path, thing in public() if path.endswith(f".{name}") and inspect.isfunction(thing)}
+    assert found - set(FORMER) == SAME_NAME[name]
+
+
+@pytest.mark.parametrize("path", FORMER)
+def test_what_was_called_otherwise_is_the_same_function(path):
+    things = dict(public())
+    assert things[path] is things[f"{path.partition('.')[0]}.{FORMER[path]}"]
+
+
+def test_a_ledger_has_its_promise_by_the_name_that_releases_have():
+    ledger = discreet.Ledger(1.0, 1e-6)
+    assert ledger.promise == ledger.guarantee() == ledger.snapshot().promise
+
+
+def test_reports_of_attacks_do_not_print_their_arrays():
+    records = [
+        thing for name, thing in public() if dataclasses.is_dataclass(thing) and inspect.isclass(thing)
+    ]
+    mine = [record for record in records if record.__module__.startswith("discreet.audit.")]
+    assert len(mine) > 3
+    for record in mine:
+        shown = [field for field in dataclasses.fields(record) if field.repr]
+        assert not [field.name for field in shown if "NDArray" in str(field.type)]
 
 
 @pytest.mark.parametrize("name", TOPIC_MODELS)

@@ -232,7 +232,7 @@ CALLS = {
     "Corpus.from_texts vocabulary": lambda X, m: Corpus.from_texts(TEXTS, vocabulary=X),
     "Corpus.take": lambda X, m: m.corpus.take(X),
     "Corpus.restrict": lambda X, m: m.corpus.restrict(X),
-    "Corpus.split": lambda X, m: m.corpus.split(X, seed=0),
+    "Corpus.split": lambda X, m: m.corpus.split(X, random_state=0),
     "WordCounts": lambda X, m: WordCounts(X, WORDS),
     "WordCounts vocabulary": lambda X, m: WordCounts(COUNTS, X),
     "WordCounts owners": lambda X, m: WordCounts(COUNTS, WORDS, owners=X),

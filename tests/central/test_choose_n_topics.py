@@ -184,7 +184,7 @@ def test_words_that_were_chosen_privately_stay_on_their_ledger():
         ({"epsilon": -1}, "epsilon must"),
         ({"epsilon": "much"}, "epsilon must"),
         ({"selection_share": 1.0}, "selection_share must"),
-        ({"bound": 0}, "bound must"),
+        ({"contribution_bound": 0}, "contribution_bound must"),
         ({"privacy_unit": "author"}, "owners"),
         ({"doc_topic_prior": -1}, "doc_topic_prior must"),
     ],
@@ -206,5 +206,7 @@ def test_bad_counts_are_refused_after_booking():
 def test_a_bound_that_fixes_the_answer_is_refused_before_anything_is_booked(bound):
     ledger = Ledger(1.0, 1e-6)
     with pytest.raises(ParameterError, match=r"bound must be at least 0\.1"):
-        choose_n_topics_privately(np.ones((20, 6), int), [1, 2], epsilon=0.5, bound=bound, ledger=ledger)
+        choose_n_topics_privately(
+            np.ones((20, 6), int), [1, 2], epsilon=0.5, contribution_bound=bound, ledger=ledger
+        )
     assert not ledger.entries

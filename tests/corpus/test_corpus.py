@@ -280,31 +280,31 @@ def test_restrict_agrees_with_dictionaries(seed, order, kept):
 
 def test_split_keeps_owners_whole(corpus):
     for seed in range(20):
-        train, test = corpus.split(0.3, seed=seed)
+        train, test = corpus.split(0.3, random_state=seed)
         assert not set(train.owners) & set(test.owners)
         assert len(set(test.owners)) == 3
         assert train.n_documents + test.n_documents == 40
     # Planted mistake: splitting by document tears owners apart, and this check would notice.
-    train, test = corpus.split(0.3, seed=0, by="document")
+    train, test = corpus.split(0.3, random_state=0, by="document")
     assert set(train.owners) & set(test.owners)
 
 
 def test_split_sizes_and_seed(corpus):
-    train, test = corpus.split(7, seed=1, train_size=20, by="document")
+    train, test = corpus.split(7, random_state=1, train_size=20, by="document")
     assert (train.n_documents, test.n_documents) == (20, 7)
-    again = corpus.split(7, seed=1, train_size=20, by="document")
+    again = corpus.split(7, random_state=1, train_size=20, by="document")
     assert np.array_equal(again[1].counts.toarray(), test.counts.toarray())
-    other = corpus.split(7, seed=2, train_size=20, by="document")
+    other = corpus.split(7, random_state=2, train_size=20, by="document")
     assert not np.array_equal(other[1].counts.toarray(), test.counts.toarray())
     with pytest.raises(TypeError):
         corpus.split(0.2)  # no split without a seed
     for wrong in (0, 1.0, 0.0, 41, True, "half", -3):
         with pytest.raises(ParameterError):
-            corpus.split(wrong, seed=0)
+            corpus.split(wrong, random_state=0)
     with pytest.raises(CorpusError, match="needs a corpus with owners"):
-        Corpus(corpus.counts, corpus.vocabulary).split(0.2, seed=0, by="owner")
+        Corpus(corpus.counts, corpus.vocabulary).split(0.2, random_state=0, by="owner")
     with pytest.raises(ParameterError):
-        corpus.split(0.2, seed=0, by="author")
+        corpus.split(0.2, random_state=0, by="author")
 
 
 def test_copies_for_worker_processes_are_the_same(corpus):

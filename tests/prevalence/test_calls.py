@@ -306,7 +306,7 @@ def test_labels_that_do_not_fit_cost_no_topics(groups, by, message):
 def test_a_bound_that_makes_no_sense_costs_nothing(bound):
     ledger = Ledger(1.0, 1e-6)
     with pytest.raises(ParameterError, match=r"bound must be at least 0\.001 and at most 100"):
-        PrivateFit(RELEASE, epsilon=0.5, bound=bound, ledger=ledger).fit(X)
+        PrivateFit(RELEASE, epsilon=0.5, contribution_bound=bound, ledger=ledger).fit(X)
     with pytest.raises(ParameterError, match="count_weight must be"):
         PrivateFit(RELEASE, epsilon=0.5, count_weight=1e-300, ledger=ledger).fit(X)
     assert not ledger.entries

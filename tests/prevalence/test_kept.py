@@ -73,7 +73,7 @@ def test_less_noise_than_was_booked_is_not_believed(made, tmp_path):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
 @pytest.mark.parametrize("weight", [1e-3, 0.3, 100])
 def test_whatever_is_released_can_be_read(epsilon, weight, tmp_path):
-    fit = PrivateFit(RELEASE, epsilon=epsilon, count_weight=weight, bound=100).fit(X).release_
+    fit = PrivateFit(RELEASE, epsilon=epsilon, count_weight=weight, contribution_bound=100).fit(X).release_
     shares = (
         TopicPrevalence(RELEASE, groups=WARDS, epsilon=epsilon, count_weight=weight).fit(X, by=WARD).release_
     )

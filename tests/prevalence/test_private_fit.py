@@ -43,7 +43,7 @@ def test_halves_add_up_are_even_and_depend_on_the_document_alone():
 
 
 def test_without_noise_it_is_the_mean_gain():
-    model = PrivateFit(RELEASE, epsilon=math.inf, bound=5.0).fit(HELD_OUT)
+    model = PrivateFit(RELEASE, epsilon=math.inf, contribution_bound=5.0).fit(HELD_OUT)
     mean = np.clip(gains(RELEASE, HELD_OUT), -5, 5).mean()
     assert model.release_.gain == pytest.approx(mean, abs=1e-4)
     assert model.release_.interval() == pytest.approx((mean, mean), abs=1e-4)
@@ -91,7 +91,7 @@ def test_intervals_hold_the_exact_gain_and_perplexities():
 
 
 def test_perplexities_are_those_of_the_halves_and_their_ratio_is_the_gain():
-    made = PrivateFit(RELEASE, epsilon=math.inf, bound=5.0).fit(HELD_OUT).release_
+    made = PrivateFit(RELEASE, epsilon=math.inf, contribution_bound=5.0).fit(HELD_OUT).release_
     scored = halves(HELD_OUT)[1]
     n = np.maximum(np.asarray(scored.sum(1)).ravel(), 1)
     alone = -(scored @ np.log(RELEASE.word_weight)) / n
@@ -107,7 +107,7 @@ def test_perplexities_are_those_of_the_halves_and_their_ratio_is_the_gain():
 @pytest.mark.parametrize("unit", ["document", "author"])
 def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(unit):
     owners = np.arange(300) // 7
-    exact = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit=unit, bound=0.05)
+    exact = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit=unit, contribution_bound=0.05)
     rest = np.arange(300) >= (7 if unit == "author" else 1)
     given = {"owners": owners} if unit == "author" else {}
     less = {"owners": owners[rest]} if unit == "author" else {}
@@ -143,7 +143,7 @@ def test_bad_calls():
     with pytest.raises(CorpusError, match="24 words of the release"):
         PrivateFit(RELEASE).fit(HELD_OUT[:, :20])
     with pytest.raises(ParameterError, match="bound must be"):
-        PrivateFit(RELEASE, bound=0).fit(HELD_OUT)
+        PrivateFit(RELEASE, contribution_bound=0).fit(HELD_OUT)
     with pytest.raises(ParameterError, match="release must be a Release"):
         PrivateFit("topics/").fit(HELD_OUT)
     words = [f"other{i}" for i in range(24)]

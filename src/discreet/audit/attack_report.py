@@ -69,8 +69,8 @@ class AuditReport:
         the promise is none: epsilon below 0, delta below 0 or from 1.
     """
 
-    scores: NDArray[np.float64]
-    members: NDArray[np.bool_]
+    scores: NDArray[np.float64] = field(repr=False)
+    members: NDArray[np.bool_] = field(repr=False)
     attack: str = "attack"
     epsilon: float | None = None
     delta: float | None = None
@@ -225,7 +225,7 @@ class AuditReport:
         order = np.argsort(-best, kind="stable")[: check_whole("n", n, 0)]
         return order[np.isfinite(best[order])]
 
-    def table(self) -> str:
+    def in_words(self) -> str:
         """Return the figures as lines of text; no document is named."""
         lines = [
             f"attack      {self.attack}",
@@ -245,8 +245,10 @@ class AuditReport:
             lines.append(f"promised    epsilon {self.epsilon:g}, delta {self.delta or 0.0:g}")
         return "\n".join(lines)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, scores and members included: it is not for release.
+    table = in_words  # as it was called before
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as values that ``json.dumps`` takes, scores and members included: it is not for release.
 
         ``found`` says what came out, at 95 per cent: "tpr" and its interval by false-positive rate, "auc" and its
         interval, "epsilon_lower_bound", "exceeds_promise" (null where nobody knows how members were drawn). A
@@ -272,9 +274,11 @@ class AuditReport:
             "members": self.members.astype(int).tolist(),
         }
 
+    to_json = to_dict  # as it was called before
+
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> AuditReport:
-        """Read what :meth:`to_json` returned."""
+        """Read what :meth:`to_dict` returned."""
         if not isinstance(values, dict) or values.get("format") != _FORMAT:
             raise ParameterError(
                 f"expected an audit of format {_FORMAT!r}: make one by `discreet audit --json`."

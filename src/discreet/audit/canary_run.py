@@ -92,8 +92,8 @@ class OneRunReport:
         name = f"one run, {self.kind} canaries"
         return AuditReport(self.scores, self.members, name, self.epsilon, self.delta, "independent")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values, without scores."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as values that ``json.dumps`` takes, without scores."""
         names = [
             "epsilon_lower_bound",
             "n_guesses",
@@ -110,6 +110,8 @@ class OneRunReport:
             "tried": [list(pair) for pair in self.tried],
             "exceeds_promise": self.exceeds_promise(),
         }
+
+    to_json = to_dict  # as it was called before
 
 
 def one_run_audit(

@@ -84,9 +84,11 @@ class DistinguishingReport:
         check(mu=(mu, number(least=0, most=np.inf)))
         return self.mu_lower_bound > mu
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as values that ``json.dumps`` takes."""
         return asdict(self)
+
+    to_json = to_dict  # as it was called before
 
 
 def epsilon_lower_bound(

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._progress import Callback, steps
-from discreet._validate import faults_of, is_number, number, refuse, rules, whole
+from discreet._validate import faults_of, formerly, is_number, number, refuse, rules, whole
 from discreet.central.base import fit_booked, read_public, take_words
 from discreet.central.check_data import check_data
 from discreet.central.private_fit import document_marks, frequencies, gains
@@ -66,7 +66,7 @@ from discreet.release.record import Release
 __all__ = ["ChosenTopics", "choose_n_topics_privately"]
 
 # A margin larger than the bound would leave no choice.
-_OWN = rules(selection_share=number(above=0, below=1), bound=number(least=0.1, most=100))
+_OWN = rules(selection_share=number(above=0, below=1), contribution_bound=number(least=0.1, most=100))
 _FEWEST = 2
 _PARTS = 10
 #: By how much a candidate has to beat the next smaller one: nats a token, and standard deviations of the noise.
@@ -126,6 +126,7 @@ class _Choice(PrivateEstimator):
         self._notice(booking, counts)
 
 
+@formerly(bound="contribution_bound")
 def choose_n_topics_privately(
     X: Any,
     candidates: Sequence[int],
@@ -135,7 +136,7 @@ def choose_n_topics_privately(
     privacy_unit: str = "document",
     owners: Any = None,
     selection_share: float = 0.1,
-    bound: float = 1.0,
+    contribution_bound: float = 1.0,
     random_state: int | None = None,
     n_jobs: int | None = None,
     ledger: Ledger | None = None,
@@ -158,7 +159,7 @@ def choose_n_topics_privately(
     owners : array-like of shape (n_documents,), optional
     selection_share : float, default 0.1
         Share of epsilon for the choice; the candidates get the largest equal part that all together leaves.
-    bound : float, default 1.0
+    contribution_bound : float, default 1.0
         b, in nats a token, from 0.1 to 100: gains and losses above it count as that much.
     random_state : int, optional
         None: noise from the operating system. An int: reproducible, and the releases say "not for release".
@@ -190,7 +191,7 @@ def choose_n_topics_privately(
     3
     """
     numbers = _check_candidates(candidates)
-    refuse(faults_of({"selection_share": selection_share, "bound": bound}, _OWN))
+    refuse(faults_of({"selection_share": selection_share, "contribution_bound": contribution_bound}, _OWN))
     common: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "random_state": random_state}
     of_topics |= {"n_jobs": n_jobs, "epsilon": epsilon, "ledger": ledger, **common}
     models = [PrivateLDA(n, **of_topics) for n in numbers]
@@ -220,7 +221,7 @@ def choose_n_topics_privately(
     releases: list[Release] = []
     for one in steps(callback, "training candidates", len(models)):
         releases.append(fit_booked(models[one], booked[one], learnt, writers, public[one], words))
-    scores = _scores(releases, counts[held_out], bound, n_jobs)
+    scores = _scores(releases, counts[held_out], contribution_bound, n_jobs)
     rows = _by_unit(scores, None if authors is None else authors[held_out])
     stream = SecureStream(random_state).spawn("number of topics")
     best = of_choice.plan.how.choose(rows, stream, of_choice.reservation, lead=_LEAD)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet._numbers import COUNT_ITS_WORDS
 from discreet._progress import Callback, telling
-from discreet._validate import CALLBACK, SEED, THREADS, Rule, rules
+from discreet._validate import CALLBACK, SEED, THREADS, Rule, formerly, rules
 from discreet._word_order import in_order
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
@@ -69,7 +69,7 @@ class PrivateFit(PrivateEstimator):
         The promise. ``epsilon = inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``.
-    bound : float, default 1.0
+    contribution_bound : float, default 1.0
         b, in nats a token: gains are clipped to it, on either side.
     count_weight : float, default 0.5
         c: how much of the budget says how many units there are.
@@ -107,13 +107,14 @@ class PrivateFit(PrivateEstimator):
 
     _constraints = rules(
         release=_RELEASE,
-        bound=GAIN_BOUND,
+        contribution_bound=GAIN_BOUND,
         count_weight=COUNT_WEIGHT,
         random_state=SEED,
         n_jobs=THREADS,
         callback=CALLBACK,
     )
 
+    @formerly(bound="contribution_bound")
     def __init__(
         self,
         release: Release,
@@ -121,7 +122,7 @@ class PrivateFit(PrivateEstimator):
         epsilon: float = 0.1,
         delta: float = 1e-6,
         privacy_unit: str = "document",
-        bound: float = 1.0,
+        contribution_bound: float = 1.0,
         count_weight: float = 0.5,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -132,7 +133,7 @@ class PrivateFit(PrivateEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.privacy_unit = privacy_unit
-        self.bound = bound
+        self.contribution_bound = contribution_bound
         self.count_weight = count_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -173,7 +174,9 @@ class PrivateFit(PrivateEstimator):
                 "read_corpus(..., vocabulary=release.vocabulary)."
             )
         with telling(self.callback, "scoring documents"):
-            rows = contributions(self.release, counts, self.bound, self.count_weight, self.n_jobs)
+            rows = contributions(
+                self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
+            )
         if authors is not None:
             _, author = np.unique(authors, return_inverse=True)
             rows = np.column_stack([np.bincount(author, column) for column in rows.T])
@@ -189,7 +192,7 @@ class PrivateFit(PrivateEstimator):
             unit_count=count,
             noise=float(mechanism.scale) * mechanism.bound.step,
             count_weight=float(self.count_weight),
-            bound=float(self.bound),
+            bound=float(self.contribution_bound),
             unigram_total=nats,
             unigram_centre=_entropy(frequencies(self.release)),
             ledger=booking.ledger.snapshot(),

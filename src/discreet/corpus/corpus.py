@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
+from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
@@ -145,7 +146,7 @@ class Corpus:
 
         if isinstance(texts, str):
             raise CorpusError(
-                "texts must be an iterable of str, one for each document, got one str; use [text]."
+                "texts must be an iterable of str, one a document, but are one str; use [text]."
             )
         check_same_rows(texts, owners, "owners")
         check_same_rows(texts, labels, "labels")
@@ -369,11 +370,12 @@ class Corpus:
             origin = origin.public_by("words_are_public=True in Corpus.restrict")
         return corpus.with_word_origin(origin)
 
+    @formerly(seed="random_state")
     def split(
         self,
         test_size: float | int = 0.2,
         *,
-        seed: int,
+        random_state: int,
         train_size: float | int | None = None,
         by: str | None = None,
     ) -> tuple[Corpus, Corpus]:
@@ -383,8 +385,8 @@ class Corpus:
         ----------
         test_size, train_size : float or int
             A share between 0 and 1, or a number, of units. ``train_size`` is the rest by default.
-        seed : int
-            The same seed, the same split.
+        random_state : int
+            The same number, the same split.
         by : "document" or "owner", optional
             The unit. By default the owner where there are owners: then nobody's documents are on both sides.
 
@@ -395,5 +397,5 @@ class Corpus:
         """
         from discreet.corpus.split import split_rows
 
-        train, test = split_rows(self, test_size, train_size, seed, by)
+        train, test = split_rows(self, test_size, train_size, random_state, by)
         return self.take(train), self.take(test)

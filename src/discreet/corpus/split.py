@@ -16,7 +16,11 @@ __all__ = ["split_rows"]
 
 
 def split_rows(
-    corpus: "Corpus", test_size: float | int, train_size: float | int | None, seed: int, by: str | None
+    corpus: "Corpus",
+    test_size: float | int,
+    train_size: float | int | None,
+    random_state: int,
+    by: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to train on and the rows to test on; see :meth:`Corpus.split`."""
     check(by=(by, optional(choice("document", "owner"))))
@@ -41,7 +45,7 @@ def split_rows(
             f"{n_units} {name} cannot be split into {n_train} to train on and {n_test} to test on; "
             "both need at least one. Choose another test_size."
         )
-    order = np.random.default_rng(seed).permutation(n_units)
+    order = np.random.default_rng(random_state).permutation(n_units)
     side = np.zeros(n_units, np.int8)
     side[order[:n_test]] = 2
     side[order[n_test : n_test + n_train]] = 1

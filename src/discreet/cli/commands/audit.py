@@ -155,9 +155,9 @@ def audit(
             callback=callback,
         )
     if out is not None:
-        write_whole(json.dumps(report.to_json(), allow_nan=False).encode(), out, "the audit", secret=True)
+        write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
         say.print(f"wrote {out}; it tells who was in, so keep it", markup=False)
-    typer.echo(report.table())
+    typer.echo(report.in_words())
     if report.exceeds_promise():
         typer.echo("BROKEN      more is proved than was promised")
         raise typer.Exit(BROKEN)

@@ -292,7 +292,7 @@ def _labels(release: "Release", documents: "Corpus", seed: int, threads: int) ->
 
     from discreet.evaluate import classification_report
 
-    train, test = documents.restrict(release.vocabulary).split(0.5, seed=seed)
+    train, test = documents.restrict(release.vocabulary).split(0.5, random_state=seed)
     assert train.labels is not None
     assert test.labels is not None
     report = classification_report(

@@ -171,6 +171,11 @@ class Statement(NeverCopied):
             spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant, self.unit_name
         )
 
+    @property
+    def promise(self) -> Guarantee:
+        """The same as :meth:`guarantee`, by the name that releases have for it; their ``guarantee`` is its words."""
+        return self.guarantee()
+
     def _terms(self) -> dict[str, Any]:
         """Return what a new ledger of the same budget is made from."""
         epsilon, delta, neighboring, share = self._budget
