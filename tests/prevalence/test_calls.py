@@ -128,7 +128,7 @@ def test_groups_and_a_range_of_dates_are_a_cross_table():
     [
         ({"groups": CROSSED, "freq": "quarter"}, "one list too many"),
         ({"groups": CROSSED, **QUARTERS}, "one list too many"),
-        ({"groups": WARDS, "freq": "quarter"}, 'names of periods with freq="quarter", such as 2024-Q1'),
+        ({"groups": WARDS, "freq": "quarter"}, "names of periods with freq='quarter', such as 2024-Q1"),
         ({"groups": WARDS, "start": "2024-01"}, "both ends make periods"),
         ({"freq": "month", "start": "2024-01"}, "both ends make periods"),
         ({"groups": [("a",), ("b",)]}, "a cross table of one cell"),
