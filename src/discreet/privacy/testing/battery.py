@@ -56,6 +56,7 @@ def check_private_estimator(
     make: Callable[[int], Any] | None = None,
     released: tuple[str, ...] = ("release_",),
     takes_counts: bool = True,
+    times: tuple[str, ...] = (),
     expected_failures: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Run every check on an estimator.
@@ -70,6 +71,10 @@ def check_private_estimator(
         Fitted attributes that leave. All others must follow from what left, too.
     takes_counts : bool, default True
         False for estimators of texts; then ``make`` must be given, and checks about matrices are left out.
+    times : tuple of str, optional
+        Fitted attributes that hold the time of day, or how long something took: a number, which no seed repeats. They
+        are not compared, so whoever names them vouches that nothing else is in them. (How long a fit takes depends on
+        its data.)
     expected_failures : mapping of str to str, optional
         Names of checks that this estimator fails, with the reason.
 
@@ -85,7 +90,7 @@ def check_private_estimator(
     AssertionError
         From the first check that fails unexpectedly, or that was expected to fail and passes.
     """
-    subject = Subject(estimator, make or planted_counts, released, takes_counts)
+    subject = Subject(estimator, make or planted_counts, released, takes_counts, times)
     _check_subject(subject)
     expected = dict(expected_failures or {})
     unknown = set(expected) - {check.__name__ for check in CHECKS}
@@ -136,4 +141,12 @@ def _check_subject(subject: Subject) -> None:
         raise ParameterError(
             f"after fit, {name} has no attribute {' and no '.join(absent)}; say what is released, as in "
             f'released=("totals_",). Its fitted attributes are: {fitted}.'
+        )
+    numbers = [
+        one for one in subject.times if one not in subject.released and is_number(getattr(model, one, None))
+    ]
+    if wrong := sorted(set(subject.times) - set(numbers)):
+        raise ParameterError(
+            f"times= names fitted attributes that hold one number each and are not released, but {name} has no such "
+            f"attribute {' and no '.join(wrong)}."
         )

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.errors import BudgetExceeded, DiscreetError
-from discreet.privacy.testing.leaves import arrays_in, frozen, leaves_of
+from discreet.privacy.testing.leaves import all_bytes, arrays_in, leaves_of
 from discreet.privacy.testing.subject import Spy, Subject, recorded_draws, recorded_keys
 
 _CANARY_COUNT = 1_918_273
@@ -97,7 +97,7 @@ def check_canaries_are_not_released(subject: Subject) -> None:
     X[3, 5] = _CANARY_COUNT
     owners = np.full(200, _CANARY_OWNER) + np.arange(200) // 2
     model = subject.fit(X.tocsr(), owners=owners, random_state=0)
-    haystack = subject.bytes_of(model) + frozen(subject.held(model))
+    haystack = subject.bytes_of(model) + all_bytes(subject.held(model))
     for needle in (
         str(_CANARY_COUNT).encode(),
         np.int32(_CANARY_COUNT).tobytes(),
@@ -114,7 +114,7 @@ def check_size_does_not_depend_on_documents(subject: Subject) -> None:
     few, many = (subject.fit(subject.make(n), random_state=0) for n in (200, 800))
     for sizes in (
         [len(subject.bytes_of(model)) for model in (few, many)],
-        [len(frozen(subject.held(model))) for model in (few, many)],
+        [len(all_bytes(subject.held(model))) for model in (few, many)],
     ):
         assert abs(sizes[0] - sizes[1]) < 200, (
             f"expected a size that does not grow with documents, but it is {sizes}."

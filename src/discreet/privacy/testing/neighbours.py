@@ -1,4 +1,4 @@
-"""Pairs of neighbouring data that differ by one odd unit: a heavy one, a short one, an empty one."""
+"""Pairs of neighbouring data that differ by one odd unit: heavy, short, empty, at a threshold."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet.privacy.testing import thresholds
 from discreet.privacy.testing.subject import Subject
 
-__all__ = ["Pair", "pairs"]
+__all__ = ["Pair", "odd_pairs", "pairs", "threshold_pairs"]
 
 _N_ORDINARY = 200
 #: Documents of the author who is removed.
@@ -38,7 +39,37 @@ class Pair(NamedTuple):
 
 
 def pairs(subject: Subject) -> Iterator[Pair]:
-    """Yield neighbours under the unit and the relation of an estimator, one pair for each odd unit."""
+    """Yield all neighbours under the unit and the relation of an estimator, for fits that are played again.
+
+    In texts every word is used by two at least: where words are chosen from them, sums of two neighbours differ in
+    shape by the words that only one has, and delta is what that costs.
+    """
+    yield from odd_pairs(subject)
+    yield from threshold_pairs(subject, least=1 if subject.takes_counts else 2)
+    if subject.relation == "add_or_remove_one" and subject.unit in ("document", "author"):
+        for how_many, X, without in thresholds.at_sizes(subject.make):
+            yield _single(subject, f"one {subject.unit} more than {how_many}", X, without)
+
+
+def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
+    """Yield neighbours whose words stand at usual thresholds from ``least`` on; authors have one document each."""
+    X = subject.make(_N_ORDINARY)
+    if subject.unit in ("word", "pair"):
+        for unit, counts, moved in thresholds.tokens_at_frequencies(X) if sp.issparse(X) else ():
+            yield Pair(unit, counts, moved, None, None)
+        return
+    for which, others, odd, empty in thresholds.at_frequencies(X, least) if thresholds.knows(X) else ():
+        whose = (
+            f"an author whose document {which}" if subject.unit == "author" else f"a document that {which}"
+        )
+        if subject.relation == "add_or_remove_one":
+            yield _single(subject, whose, _stacked(others, odd), others)
+        elif "empty" not in which:
+            yield _single(subject, whose, _stacked(others, odd), _stacked(others, empty))
+
+
+def odd_pairs(subject: Subject) -> Iterator[Pair]:
+    """Yield neighbours that differ by one odd unit, a pair for each."""
     X = subject.make(_N_ORDINARY)
     if subject.unit in ("word", "pair"):
         yield from _moved_tokens(X)
@@ -91,6 +122,14 @@ def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:
     if subject.unit != "author":
         return Pair(unit, _stacked(X, rows), others, None, None)
     return Pair(unit, _stacked(X, rows), others, owners, without)
+
+
+def _single(subject: Subject, unit: str, X: Any, without: Any) -> Pair:
+    """Return a pair in which each author, where authors are the unit, wrote one document."""
+    n, n_without = (data.shape[0] if hasattr(data, "shape") else len(data) for data in (X, without))
+    if subject.unit != "author":
+        return Pair(unit, X, without, None, None)
+    return Pair(unit, X, without, np.arange(n), np.arange(n_without))
 
 
 def _moved_tokens(X: Any) -> Iterator[Pair]:

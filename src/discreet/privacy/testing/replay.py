@@ -100,7 +100,7 @@ def _answer(
     then = answers[number]
     assert then.total.shape == total.shape, (
         f"expected noisy sum {number + 1} of the same shape for neighbours, but the shapes are {then.total.shape} "
-        f"and {total.shape}."
+        f"and {total.shape}; are columns kept or left out by what the data show?"
     )
     assert then.bound == mechanism.bound, (
         f"expected noisy sum {number + 1} under the same bound for neighbours, but the bounds are {then.bound} and "

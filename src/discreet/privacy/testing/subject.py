@@ -35,12 +35,15 @@ class Subject(NamedTuple):
         Fitted attributes that are released.
     takes_counts : bool
         Whether X is a matrix of counts (rather than texts).
+    times : tuple of str
+        Fitted attributes that are vouched to be times, which no seed repeats: they are not compared.
     """
 
     estimator: Any
     make: Callable[[int], Any]
     released: tuple[str, ...]
     takes_counts: bool
+    times: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -82,7 +85,8 @@ class Subject(NamedTuple):
         """Return all that a model has and a new one has not: what was learned, released or not."""
         given = self.estimator.get_params(deep=False)
         held = self.held(model) | {name: getattr(model, name) for name in self.released}
-        return {name: value for name, value in held.items() if name not in given}
+        left_out = {*given, *self.times}
+        return {name: value for name, value in held.items() if name not in left_out}
 
     def held(self, model: Any) -> dict[str, Any]:
         """Return all that a model would hold in another process."""
