@@ -113,9 +113,9 @@ def test_privately_the_planted_number_is_chosen_booked_and_its_topics_are_writte
     [
         (
             ["--out", "m", "--folds", "3", "--max-words", "9"],
-            "--max-words, --folds are there to compare on public",
+            "--max-words, --folds are for comparing on public",
         ),
-        (["--out", "m", "--sweeps", "3"], "--sweeps is there to compare on public"),
+        (["--out", "m", "--sweeps", "3"], "--sweeps is for comparing on public"),
         ([], "name a new folder"),
         (["--out", "m", "--topics", "5"], "two or more numbers"),
         (["--out", "m", "--person", "nothing"], "nothing"),
@@ -145,9 +145,7 @@ def test_private_text_needs_a_list_of_words_that_is_said_to_be_public(notes, tmp
 
 def test_what_is_private_needs_epsilon(letters, tmp_path, capsys):
     assert choose(letters, "--ledger", tmp_path / "b.json", "--delta", "1e-5", "--person", "body") == 2
-    assert (
-        "--delta, --person, --ledger are there to choose privately; say --epsilon" in capsys.readouterr().err
-    )
+    assert "--delta, --person, --ledger are for choosing privately: add --epsilon" in capsys.readouterr().err
 
 
 def test_with_a_seed_the_choice_is_not_for_release(notes, tmp_path):

@@ -36,7 +36,7 @@ def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
     for option in ("--person", "--author"):
         code, said = fit(capsys, notes, tmp_path / option, "--text", "body", option, "patient")
         assert code == 0, said
-        assert "Protecting each person (field 'patient'), with all documents of one: epsilon = 20" in said
+        assert "Protecting each person (field 'patient'), with all that they wrote: epsilon = 20" in said
         assert said.index("Protecting") < said.index("choosing words")
         assert Release.load(tmp_path / option).promise.privacy_unit == "author"
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
@@ -59,7 +59,7 @@ def test_owners_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp
         write_corpus(corpus, tmp_path / name)
         _, said = fit(capsys, tmp_path / name, tmp_path / f"{name} chosen")
         assert "Protecting each person (the file's owners)" in said
-        assert "are chosen privately" in said
+        assert "chosen privately from" in said
         assert Release.load(tmp_path / f"{name} chosen").configuration["words"] == "chosen"
         fit(capsys, tmp_path / name, tmp_path / f"{name} public", "--vocabulary-is-public", "--each-document")
         release = Release.load(tmp_path / f"{name} public")
@@ -115,7 +115,7 @@ def test_the_name_of_a_unit_is_said_from_the_first_line_to_the_file(capsys, note
     who = ("--text", "body", "--person", "patient", "--unit-name", "patient", "--ledger", tmp_path / "l.json")
     code, said = fit(capsys, notes, tmp_path / "m", *who, "--budget", "60")
     assert code == 0, said
-    assert "Protecting each patient (field 'patient'), with all documents of one" in said
+    assert "Protecting each patient (field 'patient'), with all that they wrote" in said
     assert "all documents of any one patient" in said
     assert Release.load(tmp_path / "m").promise.unit_name == "patient"
     code, said = fit(capsys, notes, tmp_path / "n", *who[:-4], "--unit-name", "Mrs. Smith")

@@ -102,7 +102,7 @@ def test_force_replaces_what_is_there_and_nothing_else_does(ward_notes, tmp_path
     assert run(arguments) == 0
     first = out.read_text()
     assert run(arguments) == 2
-    assert "say --force to replace it" in capsys.readouterr().err
+    assert "pass --force to replace it" in capsys.readouterr().err
     assert out.read_text() == first
     assert run([*arguments, "--force"]) == 0
     assert out.read_text() != first

@@ -75,7 +75,7 @@ def test_other_formats_are_read_too(place, capsys):
     ("call", "message"),
     [
         ("read model --corpus notes.jsonl --text note --topic 3", "--topic must be from 0 to 2"),
-        ("read model --corpus counts.npz --topic 0", "counts, no texts"),
+        ("read model --corpus counts.npz --topic 0", "counts, not texts"),
         ("read model --corpus notes.jsonl --text body --topic 0", "body"),
     ],
 )

@@ -120,7 +120,7 @@ def test_shares_in_groups_of_labelled_shards_are_those_of_the_file(run, files):
     other = ("--corpus", shards, "--by", "who", "--groups", people, "--out", files / "other.json")
     done = run("prevalence", files / "release", *other)
     assert done.exit_code == 2
-    assert "say --by label" in done.output
+    assert "pass --by label" in done.output
 
 
 def test_counts_become_shards_too(run, files):
@@ -145,7 +145,7 @@ def test_counts_become_shards_too(run, files):
         (["convert", "one.jsonl", "s", "--shard-documents", "9", "--zero-based"], "--zero-based cannot be"),
         (["fit", "one.jsonl", "--out", "r", "--workers", "2"], "workers go through shards: write some"),
         (["fit", "shards", "--out", "r", "--text", "body"], "--text: shards hold counts"),
-        (["fit", "shards", "--out", "r", "--workers", "2", "--scheduler", "tls://h:1"], "say one of them"),
+        (["fit", "shards", "--out", "r", "--workers", "2", "--scheduler", "tls://h:1"], "give one of them"),
         (["fit", "shards", "--out", "r", "--tls", "."], "name its --scheduler"),
         (["fit", "shards", "--out", "r", "--scheduler", "cluster"], "must be tls://host:port"),
         (["fit", "shards", "--out", "r", "--scheduler", "tcp://10.0.0.7:8786"], "needs TLS"),

@@ -134,7 +134,8 @@ def print_comparison(found: Comparison, out: Console) -> None:
     for topics, names, which in ((found.vanished, of_a, "first"), (found.appeared, of_b, "second")):
         for topic in topics:
             out.print(
-                f"In the {which} alone (two fits of one text differ so, too): {names[topic]}", markup=False
+                f"Only in the {which} (two fits of one text can differ like that, too): {names[topic]}",
+                markup=False,
             )
     noisy = len(found.noise_in_a), len(found.noise_in_b)
     if any(noisy):

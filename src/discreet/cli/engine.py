@@ -49,7 +49,7 @@ def engine_for(
         yield None
         return
     if workers is not None and scheduler is not None:
-        raise ParameterError("--workers are of this machine, --scheduler is of a cluster; say one of them.")
+        raise ParameterError("--workers are on this machine, --scheduler is a cluster's; give one of them.")
     if not sharded:
         raise ParameterError(
             "workers go through shards: write some, discreet convert IN shards/ --shard-documents 100000, and name "

@@ -24,12 +24,12 @@ __all__ = [
     "shares_of",
 ]
 
-Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one a line.")]
+Groups = Annotated[Path | None, typer.Option(help="The public list of groups, one per line.")]
 Every = Annotated[
     str | None, typer.Option(help="decade, year, quarter, month, week or day: groups are periods.")
 ]
-Start = Annotated[str | None, typer.Option("--from", help="First day or month, as 2024-01.")]
-End = Annotated[str | None, typer.Option("--to", help="Last day or month, as 2026-06.")]
+Start = Annotated[str | None, typer.Option("--from", help="First day or month, such as 2024-01.")]
+End = Annotated[str | None, typer.Option("--to", help="Last day or month, such as 2026-06.")]
 Disjoint = Annotated[
     bool,
     typer.Option(
@@ -38,7 +38,7 @@ Disjoint = Annotated[
     ),
 ]
 Unlisted = Annotated[
-    str | None, typer.Option(help="What becomes of labels that are not listed: error, leave_out or other.")
+    str | None, typer.Option(help="What to do with labels that are not listed: error, leave_out or other.")
 ]
 PrivateGroups = Annotated[
     bool,
@@ -74,7 +74,7 @@ def labels_of(
     if len(fields) == 1:
         return documents.labels
     if is_standard_input(corpus):
-        raise ParameterError("a cross table is read in two goes, so it cannot come from standard input.")
+        raise ParameterError("a cross table is read in two passes, so it cannot come from standard input.")
     given: dict[str, Any] = {
         **options,
         "label": fields[1],
@@ -133,8 +133,8 @@ def check_field(corpus: Path, known: str, by: str) -> None:
     if known == "shards":
         if by != "label":
             raise CorpusError(
-                f"{corpus}: shards carry one label a document, under no other name: say --by label. What it is says "
-                "--label where shards are written."
+                f"{corpus}: shards carry one label per document, called label: pass --by label. Which field it is, you "
+                "choose with --label when shards are written."
             )
         return
     if known not in TEXT_FORMATS:
@@ -146,6 +146,6 @@ def _names(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(
-            f"the groups in {path} cannot be read ({type(error).__name__}); one name a line, UTF-8."
+            f"the groups in {path} cannot be read ({type(error).__name__}); it must be UTF-8, one name per line."
         ) from None
     return [line.strip() for line in lines if line.strip()]

@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
-Epsilon = Annotated[float, typer.Option(help="Privacy loss in all: smaller is more private. Positive.")]
-Delta = Annotated[float, typer.Option(help="Failure probability in all; well below 1 / number of units.")]
+Epsilon = Annotated[float, typer.Option(help="Total privacy loss: smaller is more private. Positive.")]
+Delta = Annotated[float, typer.Option(help="Total failure probability; well below 1 / number of units.")]
 FileFormat = Annotated[
     str | None,
     typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
@@ -46,7 +46,7 @@ Author = Annotated[
     typer.Option(
         "--person",
         "--author",
-        help="Field that names whose document it is: then each person is protected, with all that they wrote.",
+        help="Field that says whose document it is: each person is then protected, with all that they wrote.",
     ),
 ]
 UnitName = Annotated[
@@ -67,19 +67,19 @@ WordVectorFile = Annotated[
     Path | None,
     typer.Option(
         "--word-vectors",
-        help="Public word vectors (GloVe, word2vec, fastText .vec, .npz); not of these texts.",
+        help="Public word vectors (GloVe, word2vec, fastText .vec, .npz); not made from these texts.",
     ),
 ]
 Words = Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show for each topic.")]
 Vocabulary = Annotated[
     Path | None,
-    typer.Option(help="List of words, one a line: those of the columns (counts), or the words to count."),
+    typer.Option(help="List of words, one per line: those of the columns (counts), or the words to count."),
 ]
 VocabularyIsPublic = Annotated[
     bool,
     typer.Option(
         "--vocabulary-is-public",
-        help="The list of words was not made from these texts: all may be named. Of raw text: with --vocabulary.",
+        help="The list of words was not made from these texts: all may be named. For raw text: only with --vocabulary.",
     ),
 ]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
@@ -118,4 +118,4 @@ def check_output_file(
     if not path.absolute().parent.is_dir():
         raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
     if not force and path.is_file() and path.stat().st_size > 0:
-        raise ReleaseError(f"{option} {path} exists; name another file, or say --force to replace it.")
+        raise ReleaseError(f"{option} {path} exists; name another file, or pass --force to replace it.")

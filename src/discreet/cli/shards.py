@@ -63,7 +63,7 @@ def write_as_shards(
     if row is None or row.holds == "counts":
         if len(sources) > 1:
             raise CorpusError(
-                "several files can be one corpus where they hold raw text; convert counts one by one."
+                "several files can become one corpus only if they hold raw text; convert counts one by one."
             )
         return write_shards(load_counts(), out, shard_documents=shard_documents, callback=callback)
     wrong = sorted(set(given) - set(_STREAMED))

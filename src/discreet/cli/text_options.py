@@ -24,12 +24,12 @@ TokenPattern = Annotated[str | None, typer.Option(help="Regular expression of on
 StopWords = Annotated[
     list[str] | None,
     typer.Option(
-        help="Public stop words: languages or files, with commas or several times (english,names.txt); auto: those of "
-        "--languages, or English; none."
+        help="Public stop words: languages or files, separated by commas or repeated (english,names.txt); auto: "
+        "those of --languages, or English; none."
     ),
 ]
 Languages = Annotated[
-    str | None, typer.Option(help="Languages of the texts, with commas; never found from the texts.")
+    str | None, typer.Option(help="Languages of the texts, separated by commas; never guessed from them.")
 ]
 Ngrams = Annotated[
     str | None, typer.Option(help="Shortest and longest run of words to count: 1,2 counts words and pairs.")
@@ -37,13 +37,14 @@ Ngrams = Annotated[
 PhraseFile = Annotated[
     Path | None,
     typer.Option(
-        "--phrases", help="Public phrases, one a line, that count as one word: heart attack as heart_attack."
+        "--phrases",
+        help="Public phrases, one per line, that count as one word: heart attack as heart_attack.",
     ),
 ]
 KeepLinks = Annotated[
     bool,
     typer.Option(
-        "--keep-links", help="Count the words in addresses of pages and mail, in handles and HTML entities."
+        "--keep-links", help="Count the words in web and mail addresses, in handles and HTML entities."
     ),
 ]
 #: How texts are cut; counts of words know nothing of it.

@@ -84,7 +84,7 @@ def audit(
         typer.Option(help="own (the default), or shrunk: steadier where shadows are few, 16 or less."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Models trained at a time; -1 (the default): all cores.")
+        int | None, typer.Option(help="Models trained at once; -1 (the default): all cores.")
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Keep finished models here, to go on after a stop; needs --seed.")
@@ -156,7 +156,7 @@ def audit(
         )
     if out is not None:
         write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
-        say.print(f"wrote {out}; it tells who was in, so keep it", markup=False)
+        say.print(f"wrote {out}; it tells who was in, so keep it to yourself", markup=False)
     typer.echo(report.in_words())
     if report.exceeds_promise():
         typer.echo("BROKEN      more is proved than was promised")

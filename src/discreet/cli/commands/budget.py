@@ -28,7 +28,7 @@ def budget(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Explain a budget: what an attacker could do, and what could be learned. For what `discreet fit` would do."""
+    """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
     from discreet.privacy import explain_budget
 
     unit = "author" if unit == "person" else unit

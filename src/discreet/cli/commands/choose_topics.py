@@ -21,7 +21,7 @@ from discreet.errors import ParameterError, PrivacyError
 __all__ = ["choose_topics", "numbers_of_topics"]
 
 _NEEDS_WORDS = (
-    "words taken from private texts would leak: give a public list of words and say that it is one, "
+    "words taken from private texts would leak: give a public list of words, and declare it public: "
     "--vocabulary FILE and --vocabulary-is-public."
 )
 
@@ -29,20 +29,25 @@ _NEEDS_WORDS = (
 @reads_texts()
 def choose_topics(
     corpus: Annotated[
-        Path, typer.Option(help="Public documents, of the kind of the private ones; with --epsilon these.")
+        Path,
+        typer.Option(
+            help="Public documents, of the kind of the private ones; with --epsilon, the private ones."
+        ),
     ],
-    topics: Annotated[str, typer.Option(help="Numbers of topics to try, with commas.")] = "5,10,20,50,100",
+    topics: Annotated[
+        str, typer.Option(help="Numbers of topics to try, separated by commas.")
+    ] = "5,10,20,50,100",
     out: Annotated[
         Path | None,
         typer.Option(help="Write the plot here: .html or .svg. With --epsilon: new folder for the release."),
     ] = None,
     how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="Words to count, or the word of each column, one a line.")
+        Path | None, typer.Option(help="Words to count, or the word of each column, one per line.")
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Choose privately: each number costs, and all together so much. Needs --out."),
+        typer.Option(help="Choose privately: the total cost of trying all numbers. Needs --out."),
     ] = None,
     delta: Annotated[
         float | None, typer.Option(help="With --epsilon: failure probability, by default 1e-6.")
@@ -56,12 +61,12 @@ def choose_topics(
         bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
     ] = False,
     max_words: Annotated[
-        int | None, typer.Option(min=2, help="Keep the words of most documents; by default 2,000.")
+        int | None, typer.Option(min=2, help="Keep the words that most documents have; by default 2,000.")
     ] = None,
     folds: Annotated[int | None, typer.Option(min=2, help="Parts to hold out in turn; by default 5.")] = None,
     sweeps: Annotated[
         int | None,
-        typer.Option(min=1, help="Gibbs sweeps of each model; without, as many as GibbsLDA takes."),
+        typer.Option(min=1, help="Gibbs sweeps of each model; by default as many as GibbsLDA takes."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -77,7 +82,7 @@ def choose_topics(
 ) -> None:
     """Compare numbers of topics by held-out perplexity and coherence, on PUBLIC text; or choose one privately.
 
-    On private text the comparison, and the choice made by it, would leak: no noise is added and nothing is booked.
+    On private text the comparison, and the choice based on it, would leak: no noise is added and nothing is booked.
     With --epsilon, all numbers are trained privately, the best is chosen privately, and its topics are written.
     """
     candidates = numbers_of_topics(topics)
@@ -88,7 +93,7 @@ def choose_topics(
     flags = {"--vocabulary-is-public": vocabulary_is_public, "--allow-unlearnable": allow_unlearnable}
     private |= {flag: True for flag, said in flags.items() if said}
     if epsilon is None:
-        _refuse_idle(private, "choose privately; say --epsilon, too.")
+        _refuse_idle(private, "choosing privately: add --epsilon.")
         chosen = {"n_folds": folds or 5, "n_sweeps": sweeps, "random_state": seed or 0, "n_jobs": threads}
         _compare(
             corpus,
@@ -103,7 +108,7 @@ def choose_topics(
             quiet=quiet,
         )
         return
-    _refuse_idle(plain, "compare on public text, without noise; leave them out, or leave --epsilon out.")
+    _refuse_idle(plain, "comparing on public text, without noise; leave them out, or leave --epsilon out.")
     if out is None:
         raise ParameterError(
             "--epsilon pays for topics that are trained here: name a new folder for them, --out."
@@ -133,7 +138,7 @@ def choose_topics(
 def _refuse_idle(given: dict[str, Any], what_for: str) -> None:
     idle = [option for option, value in given.items() if value is not None]
     if idle:
-        raise ParameterError(f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} there to {what_for}")
+        raise ParameterError(f"{', '.join(idle)} {'are' if len(idle) > 1 else 'is'} for {what_for}")
 
 
 def _choose(
@@ -274,4 +279,4 @@ def _show(result: Any) -> None:
     out = whole_words(Console(highlight=False))
     out.print(table)
     out.print(f"words alone: perplexity {result.unigram_perplexity.mean():.1f}")
-    out.print(f"* {result.best}: the smallest that none beats by more than one standard error")
+    out.print(f"* {result.best}: the smallest that no other beats by more than one standard error")

@@ -11,8 +11,8 @@ __all__ = ["compare"]
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Folder of a saved release, the earlier one say.")],
-    second: Annotated[Path, typer.Argument(help="Folder of another.")],
+    first: Annotated[Path, typer.Argument(help="Folder of a saved release, usually the earlier one.")],
+    second: Annotated[Path, typer.Argument(help="Folder of the other.")],
     out: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
     force: Force = False,
 ) -> None:

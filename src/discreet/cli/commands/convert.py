@@ -42,19 +42,21 @@ def convert(
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     owners: Annotated[
-        Path | None, typer.Option(help="Whose document each row is, one a line (counts).")
+        Path | None, typer.Option(help="Whose document each row is, one per line (counts).")
     ] = None,
-    labels: Annotated[Path | None, typer.Option(help="Label of each row, one a line (counts).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Label of each row, one per line (counts).")] = None,
     how: TextOptions = NOTHING_SAID,
     author: Annotated[
         str | None,
-        typer.Option("--person", "--author", help="Field that names whose document it is (raw text)."),
+        typer.Option("--person", "--author", help="Field that says whose document it is (raw text)."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
     zero_based: ZeroBased = None,
     shard_documents: Annotated[
         int | None,
-        typer.Option(min=1, help="Write a folder of shards of so many documents; raw text is streamed."),
+        typer.Option(
+            min=1, help="Write a folder of shards with this many documents each; raw text is streamed."
+        ),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -62,10 +64,10 @@ def convert(
     """Write the corpus IN as OUT, in another format.
 
     The formats are found from the names. Words, owners and labels that IN has in files beside it (vocab.x.txt for
-    docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same, and who says that the
-    words are public. What is written is as private as what was read.
+    docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same, and a note of who says
+    that the words are public. What is written is as private as what was read.
 
-    With --shard-documents OUT is a folder of shards, for what is larger than memory: all documents of a person in one.
+    With --shard-documents, OUT is a folder of shards, for what is larger than memory; a person's documents share one.
     """
     from discreet.cli.display import console, progress
     from discreet.corpus import find_format
@@ -75,7 +77,9 @@ def convert(
     known = source_format or find_format(source)
     if shard_documents is None:
         if len(sources) > 1:
-            raise CorpusError("several files can be one corpus as shards only: say --shard-documents 100000.")
+            raise CorpusError(
+                "several files can become one corpus only as shards: pass --shard-documents 100000."
+            )
         _check(source, out, target_format, force)
     options: dict[str, Any] = {
         "vocabulary": vocabulary,
@@ -180,7 +184,7 @@ def _check(source: Path, out: Path, target_format: str | None, force: bool) -> N
         if source.exists() and source.samefile(out):
             raise CorpusError(f"{out} is the file to read from; write to another one.")
         if not force:
-            raise CorpusError(f"{out} exists; name another file, or say --force to replace it.")
+            raise CorpusError(f"{out} exists; name another file, or pass --force to replace it.")
 
 
 def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) -> list[Path]:
@@ -199,7 +203,7 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
             if target.exists() and not filecmp.cmp(file, target, shallow=False)
         ]
         if in_the_way and not force:
-            raise CorpusError(f"{in_the_way[0]} exists; name another OUT, or say --force to replace it.")
+            raise CorpusError(f"{in_the_way[0]} exists; name another OUT, or pass --force to replace it.")
         # Owners of another corpus, left beside this one, would be read with it the next time.
         if len(new) > 1:
             left = [side_file(out, side) for side in SIDES]

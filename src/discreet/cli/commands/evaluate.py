@@ -42,10 +42,10 @@ def evaluate(
     corpus: Annotated[Path, typer.Option(help="Held-out documents: none that the model was trained on.")],
     how: TextOptions = NOTHING_SAID,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="The word of each column, one a line (counts).")
+        Path | None, typer.Option(help="The word of each column, one per line (counts).")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Label of each document, one a line.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Label of each document, one per line.")] = None,
     reference: Annotated[
         Path | None, typer.Option(help="Public corpus in which coherence is counted; read like --corpus.")
     ] = None,
@@ -62,7 +62,7 @@ def evaluate(
         str | None, typer.Option(help="Field that holds its text (JSON Lines, CSV).")
     ] = None,
     reference_vocabulary: Annotated[
-        Path | None, typer.Option(help="The word of each of its columns, one a line (counts).")
+        Path | None, typer.Option(help="The word of each of its columns, one per line (counts).")
     ] = None,
     word_vectors: WordVectorFile = None,
     epsilon: Annotated[
@@ -72,7 +72,8 @@ def evaluate(
     delta: Delta = 1e-6,
     author: Author = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="With --epsilon: file that keeps the budget; that of the topics, say.")
+        Path | None,
+        typer.Option(help="With --epsilon: file that keeps the budget, such as that of the topics."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="With --epsilon: new file for the release: .json.")] = None,
     top: Annotated[int, typer.Option(min=2, help="Words of each topic that coherence looks at.")] = 10,

@@ -59,7 +59,7 @@ def fit(
     each_document: Annotated[
         bool,
         typer.Option(
-            "--each-document", help="Protect each document for itself, though it is known whose it is."
+            "--each-document", help="Protect each document on its own, even though its owner is known."
         ),
     ] = False,
     unit_name: UnitName = None,
@@ -86,7 +86,7 @@ def fit(
     at_least: Annotated[
         int | None,
         typer.Option(
-            help="Public: there are so many documents or persons. Refuses what cannot work, unpaid."
+            help="Public lower bound on documents or persons: what cannot work is refused before it costs."
         ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
@@ -98,7 +98,7 @@ def fit(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Also release how much of each topic stands in each group: the field that names it."
+            help="Also release the share of each topic in each group: the field that names the group."
         ),
     ] = None,
     by_share: Annotated[float, typer.Option(help="Share of epsilon spent on that.")] = 0.2,
@@ -128,7 +128,7 @@ def fit(
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published.
 
-    Words are chosen privately, unless the list of words is public. Words and owners that counts have beside them, as
+    Words are chosen privately, unless the list of words is public. Words and owners in files beside counts, as
     `discreet convert` writes them, are used.
     """
     from discreet.central import fit_topics
@@ -168,12 +168,12 @@ def fit(
         "n_jobs": threads,
     }
     if each_document and author is not None:
-        raise ParameterError("--person protects persons, --each-document does not; say one of them.")
+        raise ParameterError("--person protects persons, --each-document does not; give one of them.")
     estimators(**settings)  # refuses what is out of range
     check_unit_name(unit_name, "author")  # whether persons are known is seen when the file is read
     if (by is None) != (shares is None):
         raise ParameterError(
-            "shares of topics in groups need both: --by FIELD names them, --shares FILE is new."
+            "shares of topics in groups need both --by FIELD, which names the groups, and --shares FILE, a new file."
         )
     idle = {
         "--groups": groups,
@@ -288,7 +288,7 @@ def _promise(
     if settings["privacy_unit"] == "author":
         known_by = "the file's owners" if field is None else f"field {field!r}"
         return (
-            f"Protecting each {called or 'person'} ({known_by}), with all documents of one: {budget}.{fields}"
+            f"Protecting each {called or 'person'} ({known_by}), with all that they wrote: {budget}.{fields}"
         )
     advice = (
         "Use --person FIELD if one person may have written several documents."
@@ -303,21 +303,21 @@ def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any
     origin = documents.word_origin
     if origin.is_public:
         return f"Words: public, as declared by {origin.declared_by}; all of epsilon goes to the topics."
-    source = "of the words of the texts" if vocabulary is None else f"of the words of {vocabulary}"
+    source = "the words of the texts" if vocabulary is None else f"the words of {vocabulary}"
     flag = (
         ""
         if origin.kind == "from text"
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
-    return (
-        f"Words: some {source} are chosen privately, with {settings['vocabulary_share']:g} of epsilon{flag}."
-    )
+    return f"Words: chosen privately from {source}, with {settings['vocabulary_share']:g} of epsilon{flag}."
 
 
 def _refuse_numbers_for_words(documents: "Corpus") -> None:
     """Refuse counts whose columns have no words: budget would be spent on a choice of column numbers."""
     if documents.word_origin.kind == "numbered":
-        raise CorpusError("these are counts without words; name the list of words, one a line: --vocabulary.")
+        raise CorpusError(
+            "these are counts without words; name the list of words, one per line: --vocabulary."
+        )
 
 
 def _open_ledger(

@@ -28,7 +28,7 @@ def perturb(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
     ],
-    vocabulary: Annotated[Path, typer.Option(help="The public words, one a line.")],
+    vocabulary: Annotated[Path, typer.Option(help="The public words, one per line.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File of reports to write.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss of what --per says. Positive.")],
     per: Annotated[
@@ -36,7 +36,7 @@ def perturb(
     ] = Per.REPLACEMENT,
     words: Annotated[
         int | None,
-        typer.Option(min=1, help="Words of a document that are kept at most (--per document), or expected."),
+        typer.Option(min=1, help="Most words kept of a document (--per document), or words expected."),
     ] = None,
     memory: Annotated[
         Path | None,
@@ -51,7 +51,7 @@ def perturb(
     name: Annotated[
         str | None,
         typer.Option(
-            help="Field that says what each document is called: a text that changes, or a collector that asks about "
+            help="Field that names each document: a text that changes, or a collector that asks about "
             "other words, then gets no second report."
         ),
     ] = None,
@@ -110,11 +110,11 @@ def perturb(
     never = sum(cut(word) != [word] for word in known)
     if never:
         say.print(
-            f"{never} word{'s' * (never > 1)} of the vocabulary can be in no text: words are found in lower case, "
+            f"{never} word{'s' * (never > 1)} of the vocabulary can never be found: words are read in lower case, "
             "one by one, with two characters or more."
         )
     if len(reports) > 1:
-        say.print("Losses are per report: who writes several documents adds them up.")
+        say.print("Losses are per report: for whoever writes several documents, they add up.")
     if seed is not None:
         say.print("Made with a seed: reproducible, not for release.")
 
@@ -126,8 +126,8 @@ def _names(corpus: "Corpus", field: str | None) -> list[str | None]:
     names = [] if corpus.labels is None else [str(label) for label in corpus.labels]
     if not all(names) or len(set(names)) != corpus.n_documents:
         raise CorpusError(
-            f'the field "{field}" must call each document otherwise, but {len(set(names) - {""})} names stand for '
-            f"{corpus.n_documents} documents; give another field."
+            f'the field "{field}" must give each of {corpus.n_documents} documents a name of its own; it has '
+            f"{len(set(names) - {''})} different. Give another field."
         )
     return list[str | None](names)
 

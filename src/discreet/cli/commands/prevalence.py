@@ -62,7 +62,8 @@ def prevalence(
     author: Author = None,
     how: TextOptions = NOTHING_SAID,
     ledger: Annotated[
-        Path | None, typer.Option(help="File that keeps the budget; the one the topics were booked on, say.")
+        Path | None,
+        typer.Option(help="File that keeps the budget, such as the one the topics were booked on."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
     table: Annotated[Path | None, typer.Option(help="Also write the shares as a table: .csv.")] = None,
@@ -78,7 +79,7 @@ def prevalence(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Release how much of each topic of MODEL stands in each group of private documents, or in each month.
+    """Release the share of each topic of MODEL in each group of private documents, or in each month.
 
     Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
     may leave.
@@ -161,10 +162,10 @@ def _promise(release: "Release", known_by: str | None, book: "Ledger | None") ->
     """Say in one line whom these shares protect, and where the topics protect more."""
     if known_by is not None:
         named = (book or release.ledger).unit_name if release.promise.privacy_unit == "author" else ""
-        return f"Protecting each {named or 'person'} ({known_by}), with all documents of one."
+        return f"Protecting each {named or 'person'} ({known_by}), with all that they wrote."
     if release.promise.privacy_unit == "author":
         return (
-            "Protecting each document for itself, though the topics protect persons with all their documents: for the "
+            "Protecting each document on its own, though the topics protect persons with all their documents: for the "
             "same here, use --person FIELD."
         )
     return "Protecting each document. Use --person FIELD if one person may have written several documents."

@@ -53,9 +53,7 @@ def read(
         raise ReleaseError(f"--topic must be from 0 to {n_topics - 1}, but is {topic}.")
     known = how.format_of(corpus)
     if known not in TEXT_FORMATS:
-        raise CorpusError(
-            "this file holds counts, no texts that could be read; name the file of texts: --corpus."
-        )
+        raise CorpusError("this file holds counts, not texts to read; name the file of texts: --corpus.")
     options = how.options(known, stop_words=None, release=release)
     found = read_for(release, corpus, known, **options)
     lengths = np.asarray(found.counts.sum(1)).ravel()

@@ -17,7 +17,7 @@ __all__ = ["report"]
 
 def report(
     model: Annotated[
-        Path, typer.Argument(help="Folder of a saved release; or the file of shares in groups: .json.")
+        Path, typer.Argument(help="Folder of a saved release, or a file of shares in groups (.json).")
     ],
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     audit: Annotated[
@@ -31,13 +31,13 @@ def report(
         typer.Option(help="Also show how good the model is: what `discreet evaluate --epsilon` released."),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Of shares in groups: also write them as a table: .csv.")
+        Path | None, typer.Option(help="For shares in groups: also write them as a table (.csv).")
     ] = None,
     force: Force = False,
 ) -> None:
     """Write a report that people can look at: one offline HTML file.
 
-    Of topics; or of their shares in groups, as `discreet prevalence` and `discreet fit --shares` keep them.
+    It shows topics, or their shares in groups as `discreet prevalence` and `discreet fit --shares` write them.
     """
     from discreet.release import Release
     from discreet.release.goodness_of_fit import FitRelease

@@ -29,9 +29,9 @@ def review(
     model: Model,
     out: Annotated[Path | None, typer.Option(help="New folder for the reviewed release.")] = None,
     edits: Annotated[
-        Path | None, typer.Option(help="File of edits, one a line; --write-edits makes one.")
+        Path | None, typer.Option(help="File of edits, one per line; --write-edits makes one.")
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Remove this word. Say it again for others.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Remove this word. Repeat for others.")] = None,
     write_edits: Annotated[
         Path | None, typer.Option(help="Write the words by suspicion to this file, as edits to choose from.")
     ] = None,
@@ -39,7 +39,7 @@ def review(
         Path | None, typer.Option(help="Public list of names to look for, such as the staff list.")
     ] = None,
     language: Annotated[str, typer.Option(help="Language of the words (needs wordfreq).")] = "en",
-    by: Annotated[str | None, typer.Option(help="Who reviewed it: stands in card and report.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who reviewed it, for card and report.")] = None,
     note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
     title: Title = None,
     owner: Owner = None,
@@ -50,7 +50,7 @@ def review(
     words: Annotated[int, typer.Option("--words", "-n", min=1, help="Suspicious words to show.")] = _PAGE,
     ask: Annotated[
         bool | None,
-        typer.Option("--ask/--no-ask", help="Ask what to do; by default where nothing else says it."),
+        typer.Option("--ask/--no-ask", help="Ask what to do; the default where no option says it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the words as JSON and stop.")] = False,
     quiet: Quiet = False,
@@ -82,7 +82,7 @@ def review(
     say = console(quiet=quiet)
     if write_edits is not None:
         write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
-        say.print(f"wrote {write_edits}: take the # away from the lines to be done", markup=False)
+        say.print(f"wrote {write_edits}: remove the # from the lines you want", markup=False)
         return
     if ask is None:
         ask = not lines and by is None and sys.stdin.isatty() and not quiet
@@ -169,10 +169,11 @@ def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say:
             say.print(f"not understood; numbers from 1 to {len(suspects)}, or q", markup=False)
             continue
         lines += [f"drop word {word_in_line(suspects[number - 1].word)}" for number in chosen]
-        say.print(f"{len(set(lines))} words will be removed", markup=False)
+        n_removed = len(set(lines))
+        say.print(f"{n_removed} word{'s' * (n_removed != 1)} will be removed", markup=False)
     say.print()
     print_topics(release, 10, say)
-    say.print(f"Any of these, one a line; Enter when done: {GRAMMAR}", markup=False)
+    say.print(f"Any of these, one per line; Enter when done: {GRAMMAR}", markup=False)
     while line := typer.prompt("edit", default="", show_default=False, err=True).strip():
         try:
             parse([line])
@@ -203,11 +204,11 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     from discreet.release.files.words import printable
 
     lines = [
-        "# Take the # away from the lines to be done, add your own, and then:",
+        "# Remove the # from the lines you want, add your own, and then run:",
         "# discreet review model/ --edits THIS_FILE --by YOU --out reviewed/",
-        f"# A line says one of: {GRAMMAR}",
+        f"# Each line is one of: {GRAMMAR}",
         "",
-        f"# {len(suspects)} words to look at, the most suspicious first",
+        f"# {len(suspects)} word{'s' * (len(suspects) != 1)} to look at, the most suspicious first",
     ]
     for suspect in suspects:
         where = f" (topic {', '.join(map(str, suspect.topics[:6]))})" if suspect.topics else ""
@@ -226,4 +227,4 @@ def _lines(path: Path, option: str) -> list[str]:
             raise ReleaseError(f"{option} {path} is too large for a list; name another file.")
         return raw.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise ReleaseError(f"{option} {path} must be UTF-8 text, one entry a line.") from None
+        raise ReleaseError(f"{option} {path} must be UTF-8 text, one entry per line.") from None

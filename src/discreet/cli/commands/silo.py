@@ -12,15 +12,15 @@ __all__ = ["app"]
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Take part in topics of several silos, running nothing that a server sends.",
+    help="Take part in training topics across silos, running nothing that a server sends.",
 )
 
-Vocabulary = Annotated[Path, typer.Option(help="The public words, one a line, the same file in all silos.")]
+Vocabulary = Annotated[Path, typer.Option(help="The public words, one per line, the same file in all silos.")]
 
 
 @app.command()
 def digest(
-    vocabulary: Annotated[Path, typer.Argument(help="The public words, one a line.")],
+    vocabulary: Annotated[Path, typer.Argument(help="The public words, one per line.")],
 ) -> None:
     """Print the digest of a vocabulary, to be agreed with the other silos."""
     from discreet.corpus import load_vocabulary
@@ -41,7 +41,7 @@ def package() -> None:
 def serve(
     counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
     vocabulary: Vocabulary,
-    ledger: Annotated[Path, typer.Option(help="The silo's ledger; made where there is none.")],
+    ledger: Annotated[Path, typer.Option(help="The silo's ledger; made if there is none.")],
     expect: Annotated[
         Path, typer.Option(help="JSON list of the tasks that were agreed with the other silos.")
     ],
@@ -73,7 +73,7 @@ def serve(
         ),
     ] = False,
 ) -> None:
-    """Answer a SuperLink with this program and with what stands on this line; run no app that it sends.
+    """Answer a SuperLink with this program and these options alone; run no app that it sends.
 
     --epsilon and --delta are the budget of a new ledger; an existing one keeps its own. The counts are read and checked
     before the silo connects; what is sent of them is booked first.
@@ -90,7 +90,7 @@ def serve(
     installed = package_digest()
     if expect_package is not None and expect_package.strip().lower() != installed:
         raise ParameterError(
-            f"--expect-package is another program than the one installed, whose digest is {installed}; find out who "
+            f"--expect-package names another program than the one installed, whose digest is {installed}; find out who "
             "changed it, and agree on one with the other silos."
         )
     tasks = read_tasks(expect)
@@ -116,5 +116,5 @@ def serve(
 
 def _ask(digits: str, client: int, n_clients: int) -> bool:
     typer.echo(f"This silo is number {client + 1} of {n_clients}. The roster: {digits}", err=True)
-    question = f"Do all read the same digits, and is each number from 1 to {n_clients} another silo?"
+    question = f"Do all silos read the same digits, and does each number from 1 to {n_clients} belong to another silo?"
     return typer.confirm(question, default=False, err=True)

@@ -37,7 +37,7 @@ def transform(
     out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv or .jsonl.")],
     how: TextOptions = NOTHING_SAID,
     identifier: Annotated[
-        str | None, typer.Option("--id", help="Field that names each document; stands in the output, too.")
+        str | None, typer.Option("--id", help="Field that names each document; copied to the output.")
     ] = None,
     threads: Threads = -1,
     workers: Workers = None,
@@ -48,7 +48,7 @@ def transform(
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
-    Of a folder of shards one a thread, or a worker, is in memory at a time. Words that MODEL does not know are
+    Of a folder of shards, each thread or worker holds one at a time. Words that MODEL does not know are
     left out. The result describes the new documents one by one and is as private as they are.
     """
     from discreet.cli.commands.convert import say_skipped
@@ -60,7 +60,7 @@ def transform(
     release = Release.load(model)
     taken = ["document", *(f"topic_{topic}" for topic in range(len(release.topic_word)))]
     if identifier in taken:
-        raise ParameterError(f"--id {identifier} is what a column of the output is called; rename the field.")
+        raise ParameterError(f"--id {identifier} is already a column of the output; rename the field.")
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known, stop_words=None, release=release), "label": identifier}
     say = console(quiet=quiet)

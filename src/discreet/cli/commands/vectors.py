@@ -18,7 +18,7 @@ def vectors(
             metavar="FILE", help="GloVe, word2vec (text or binary), fastText .vec, or .npz; gzip too."
         ),
     ],
-    words: Annotated[Path, typer.Option(help="Public list of the words to keep, one a line.")],
+    words: Annotated[Path, typer.Option(help="Public list of the words to keep, one per line.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz.")],
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,

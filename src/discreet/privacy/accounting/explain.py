@@ -155,7 +155,7 @@ class BudgetExplanation:
             f"  with {percent(alarm)} of false alarms, {percent(found)} of true members found"
             for alarm, found in self.true_positive_rates.items()
         ]
-        lines += [f"How far a suspicion can rise (but for bad luck of probability {self.guarantee.delta:g}):"]
+        lines += [f"How far a suspicion can rise (except with probability {self.guarantee.delta:g}):"]
         lines += [
             f"  from {percent(prior)} to at most {percent(after)}" for prior, after in self.posteriors.items()
         ]

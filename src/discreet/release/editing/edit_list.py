@@ -58,7 +58,7 @@ def parse(lines: Iterable[str]) -> EditList:
                 wrong.append(number)
     if wrong:
         shown = ", ".join(map(str, wrong[:10])) + (" ..." if len(wrong) > 10 else "")
-        raise ReleaseError(f"edits not understood in line {shown}; a line says one of: {GRAMMAR}.")
+        raise ReleaseError(f"edits not understood in line {shown}; each line is one of: {GRAMMAR}.")
     return edits
 
 
