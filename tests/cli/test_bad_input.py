@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -255,3 +256,15 @@ def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
 def test_a_path_in_place_of_texts_is_told_how_files_are_read():
     with pytest.raises(CorpusError, match=r"a file is read by read_corpus\(path\)"):
         fit_topics("notes.jsonl", epsilon=1.0)
+
+
+def test_names_from_an_archive_cannot_write_on_the_terminal(capsys, tmp_path):
+    """A file's name in an archive may hold what clears a screen, or turns the direction of what follows."""
+    path = tmp_path / "notes.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a\x1b]0;owned\x07\x1b[2J\x9b2J\u202eb.txt", b"\xff\xfe broken")
+    told = refused(capsys, "fit", path, "--format", "txt", "--out", tmp_path / "model")
+    assert "owned" in told
+    assert "b.txt" in told
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", told)
+    assert "line 1: not utf-8 text" in told

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def test_tokens_in_files(tmp_path):
             "a Nurse",
             f"{MARK} a",
         )
-        assert "holds tokens: leave out token_pattern= and lowercase=" in refusal(
+        assert "holds tokens: leave out tokenizer=, token_pattern= and lowercase=" in refusal(
             tmp_path / name, text="tokens", lowercase=False
         )
     import pandas as pd
@@ -209,6 +210,14 @@ def test_npy(tmp_path, kind, order):
     assert np.array_equal(corpus.counts.toarray(), counts)
 
 
+@pytest.fixture
+def traced():
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("traced")
 def test_broken_npy(tmp_path):
     path = tmp_path / "a.npy"
     for bad in (np.array([1, 2]), np.array([["a"]]), np.array([[1j]]), np.zeros((2, 2, 2))):
@@ -226,6 +235,13 @@ def test_broken_npy(tmp_path):
     # Ten gigabytes promised by some bytes.
     path.write_bytes(whole.replace(b"(3, 3)", b"(35000, 35000)".ljust(6))[:200])
     assert "is not a whole matrix of numbers" in refusal(path)
+    # Nothing, of as many documents or words as one likes: held against the size of the file, it is whole.
+    for shape in ((10**9, 0), (10**15, 0), (0, 10**15)):
+        with path.open("wb") as file:
+            header = {"descr": "<i8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+        assert "is not a whole matrix of numbers" in refusal(path)
+    assert tracemalloc.get_traced_memory()[1] < 10**7
 
 
 # Missing text

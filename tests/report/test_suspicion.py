@@ -1,11 +1,13 @@
 """Which words a reviewer is shown first, and why."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from tests.report.report_cases import release
 
+from discreet.corpus import Tokenizer
 from discreet.errors import ReleaseError
 from discreet.report import suspicion
 from discreet.report.suspicion import suspicious_words
@@ -92,3 +94,27 @@ def test_the_real_wordfreq_knows_a_nurse_from_a_drug():
     found = reasons("nurse", "metoprolol")
     assert "nurse" not in found
     assert found["metoprolol"] == ("rare in general language",)
+
+
+STAFF = [
+    "Quimbly-Vortle",
+    "O'Zazrin",
+    "Dr.Flembax",
+    "d'Arqueville",
+    "Wexley/Trumpo",
+    "M\u00fcskelbrot",
+    "b.yopt@ward.example",
+]
+
+
+@pytest.mark.parametrize("settings", [{}, {"token_pattern": "[a-z]+"}, {"token_pattern": "(a+)+$"}])
+def test_names_are_found_in_the_pieces_that_texts_are_cut_into(no_general_language, settings):
+    pieces = [word for entry in STAFF for word in Tokenizer(keep_links=True)(entry)]
+    assert {"vortle", "zazrin", "flembax", "arqueville", "trumpo", "yopt"} <= set(pieces)
+    made = replace(release(words=(*pieces, "quimbly-vortle", "bandage")), configuration=settings)
+    found = {
+        suspect.word
+        for suspect in suspicious_words(made, flagged=iter(STAFF))
+        if "in your list" in suspect.reasons
+    }
+    assert found == {*pieces, "quimbly-vortle"}

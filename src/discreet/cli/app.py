@@ -150,7 +150,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    typer.echo(f"discreet: {message}", err=True)
+    _tell(str(message))
 
 
 def _run(arguments: list[str]) -> int:
@@ -213,5 +213,12 @@ def _what_came(error: Any, message: str, arguments: list[str]) -> str:
 
 
 def _refuse(message: str, code: int = REFUSED) -> int:
-    typer.echo("discreet: " + " ".join(message.split()), err=True)
+    _tell(message)
     return code
+
+
+def _tell(message: str) -> None:
+    """Print one line. Names of files in an archive come from strangers, and could write over it on a terminal."""
+    from discreet.release.files.words import printable, undirected
+
+    typer.echo(f"discreet: {undirected(printable(' '.join(message.split())))}", err=True)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import CorpusError, ParameterError
+from discreet._lists import read_list
+from discreet.errors import CorpusError, Parameter, ParameterError
 
 if TYPE_CHECKING:
     from discreet.central import TopicPrevalence
@@ -117,7 +118,7 @@ def shares_of(
         )
     shares = TopicPrevalence(
         release,
-        None if groups is None else _names(groups),
+        None if groups is None else read_list(groups, Parameter("groups")),
         freq=every,
         group_selection="private" if private_groups else "public",
         **settings,
@@ -139,13 +140,3 @@ def check_field(corpus: Path, known: str, by: str) -> None:
         return
     if known not in TEXT_FORMATS:
         raise CorpusError(f"{corpus}: --by names a field of texts (JSON Lines, CSV, Parquet), not of counts.")
-
-
-def _names(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(
-            f"the groups in {path} cannot be read ({type(error).__name__}); it must be UTF-8, one name per line."
-        ) from None
-    return [line.strip() for line in lines if line.strip()]

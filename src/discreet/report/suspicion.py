@@ -11,13 +11,16 @@ common ones; how common a word is in general language is known where ``wordfreq`
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
 
-from discreet.errors import ReleaseError
+from discreet.corpus.tokens.repeat import tokenizer_like
+from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.errors import ParameterError, ReleaseError
 from discreet.release.record import Release
 
 __all__ = ["Suspect", "knows_general_language", "suspicious_words"]
@@ -60,7 +63,8 @@ def suspicious_words(release: Release, *, flagged: Iterable[str] = (), language:
     ----------
     release : Release
     flagged : iterable of str
-        Words or phrases to look for, such as the names of a public staff list. Each of their words counts.
+        Words or phrases to look for, such as the names of a public staff list. Each of their words counts, as it stands
+        there and as texts are cut: of "Quimbly-Vortle" both halves.
     language : str, default "en"
         Of the texts, as ``wordfreq`` names it; without effect where that is not installed.
 
@@ -69,7 +73,7 @@ def suspicious_words(release: Release, *, flagged: Iterable[str] = (), language:
     ReleaseError
         Where ``wordfreq`` does not know the language.
     """
-    own = {_plain(part) for entry in flagged for part in entry.split()}
+    own = {_plain(part) for part in _parts(flagged, release)} - {""}
     zipf = _zipf(language)
     capitals = sum(word[:1].isupper() for word in release.vocabulary) / len(release.vocabulary) <= _CAPITALS
     first: list[list[int]] = np.argsort(-release.topic_word, axis=1, kind="stable")[:, :_FIRST].tolist()
@@ -122,6 +126,14 @@ def _reasons(
         elif known < _RARE:
             reasons["rare in general language"] = 1
     return reasons
+
+
+def _parts(entries: Iterable[str], release: Release) -> Iterable[str]:
+    """Yield the words of the entries as they stand, as texts are usually cut, and as those of the release were."""
+    cuts: list[Callable[[str], Iterable[str]]] = [str.split, Tokenizer(keep_links=True)]
+    with suppress(ParameterError):  # what a file cannot hold, or is not safe to run
+        cuts.append(tokenizer_like(release.configuration))
+    return (part for entry in list(entries) for cut in cuts for part in cut(entry))
 
 
 def _plain(word: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet._files import write_whole
+from discreet._lists import list_lines, read_list
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
 from discreet.cli.options import Model, Quiet, check_output_file, check_output_folder
 from discreet.errors import ReleaseError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["review"]
 
 _PAGE = 25
-_LARGEST_LIST = 2**24
 
 
 def review(
@@ -71,10 +71,10 @@ def review(
         if file is not None:
             check_output_file(file, option=option)
     release = Release.load(model)
-    lines = [] if edits is None else _lines(edits, "--edits")
+    lines = [] if edits is None else list_lines(edits, "--edits")
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(
-        release, flagged=() if names is None else _lines(names, "--names"), language=language
+        release, flagged=() if names is None else read_list(names, "--names"), language=language
     )
     if as_json:
         typer.echo(json.dumps([suspect._asdict() for suspect in suspects], ensure_ascii=False, indent=1))
@@ -217,14 +217,3 @@ def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     for topic, top in enumerate(release.top_words(6)):
         lines.append(f"# name topic {topic} = {printable(', '.join(top))}")
     return "\n".join(lines) + "\n"
-
-
-def _lines(path: Path, option: str) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST_LIST + 1)
-        if len(raw) > _LARGEST_LIST:
-            raise ReleaseError(f"{option} {path} is too large for a list; name another file.")
-        return raw.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise ReleaseError(f"{option} {path} must be UTF-8 text, one entry per line.") from None

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from discreet._lists import read_list
 from discreet._validate import shown
 from discreet.errors import Parameter, ParameterError
 
@@ -174,15 +175,7 @@ def _of_language(language: str) -> Iterable[str]:
 
 
 def _read_file(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").split()
-    except UnicodeDecodeError:
-        pass  # which would show the bytes
-    except OSError as error:
-        raise ParameterError(
-            Parameter("stop_words"), f": {path} cannot be read ({error.strerror})."
-        ) from None
-    raise ParameterError(Parameter("stop_words"), f": {path} must be UTF-8 text, one word a line.")
+    return [word for line in read_list(path, Parameter("stop_words")) for word in line.split()]
 
 
 def _entries(given: Any, name: str) -> list[Any]:

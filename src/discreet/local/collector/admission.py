@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from discreet._lists import read_list
 from discreet.errors import ParameterError
 
 __all__ = ["Admission", "Pace", "SecretsFile", "Tickets", "Tokens", "read_secrets"]
@@ -35,8 +36,7 @@ class Admission(Protocol):
 
 def read_secrets(path: Path) -> list[bytes]:
     """Return the digests of a file's lines; a secret needs 16 characters at least."""
-    lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    secrets = [line for line in lines if line and not line.startswith("#")]
+    secrets = [line for line in read_list(path, "secrets") if not line.startswith("#")]
     if not secrets or min(map(len, secrets)) < _SHORTEST:
         raise ParameterError(
             f"{path} must hold one secret a line, each of {_SHORTEST} characters or more; "

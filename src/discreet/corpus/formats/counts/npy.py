@@ -33,7 +33,13 @@ def read(path: PathLike, told: CountReading) -> Counted:
             shape, _, kind = read_header(raw)
             left = Path(path).stat().st_size - raw.tell()
             # Before memory is asked for: a few bytes may promise gigabytes.
-            if len(shape) != 2 or kind.kind not in "iufb" or math.prod(shape) * kind.itemsize != left:
+            # Without documents or words there is nothing to hold against the size, and either may be endless.
+            if (
+                len(shape) != 2
+                or kind.kind not in "iufb"
+                or not left
+                or math.prod(shape) * kind.itemsize != left
+            ):
                 raise ValueError
             raw.seek(0)
             matrix = np.lib.format.read_array(raw, allow_pickle=False)
