@@ -65,3 +65,9 @@ def test_words_that_make_up_little_of_the_text_are_not_called_good(covered, verd
     if covered == 0.41:
         assert "cover about 41 % of the text, and the topics tell nothing of the rest" in found.in_words()
     assert learnability(2000, 20, 2000, MU, covered=0.41).verdict == "mostly noise"
+
+
+def test_advice_leaves_words_enough_to_tell_topics_apart():
+    said = learnability(15, 500, 900, 0.34).in_words()
+    assert "mostly noise" in said
+    assert "at most 7 topics or about" in said

@@ -98,11 +98,11 @@ class Learnability:
     def _would_change(self, target: float) -> str:
         """Say how many topics, words or units, or which epsilon, would bring the difficulty to a target."""
         times = self.difficulty / target
-        ways = [
-            f"at most {_below(number / times)} {what}"
-            for number, what in ((self.n_topics, "topics"), (self.n_words, "words"))
-            if number / times > 2
-        ]
+        topics, words = self.n_topics / times, self.n_words / times
+        topics = min(topics, self.n_words // _WORDS_A_TOPIC + 1)  # more cannot be told apart
+        ways = [f"at most {_below(topics)} topics"] if topics > 2 else []
+        if words > _WORDS_A_TOPIC * self.n_topics:
+            ways.append(f"at most {_below(words)} words")
         if self.delta is not None and self.mu > 0:
             epsilon = gdp_epsilon(self.mu * times, self.delta)
             if epsilon <= _LARGEST_EPSILON:
