@@ -250,3 +250,9 @@ def test_a_forecast_knows_how_much_of_the_text_its_words_make_up():
     assert said in release.configuration["forecast"]
     assert said in release.to_html().split("<main")[0]
     assert said in release.card()
+
+
+def test_the_twin_without_privacy_is_warned_of_nothing():
+    make(n_topics=2, epsilon=math.inf, allow_unlearnable=False).fit(
+        random_counts(40, 3, 2)
+    )  # warnings are errors

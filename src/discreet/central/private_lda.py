@@ -244,7 +244,7 @@ class PrivateLDA(PrivateTopicModel):
                 Proposal("n_units_lower_bound"),
                 " gets such fits refused before they cost anything.",
             )
-        if forecast.is_weak and not self.allow_unlearnable:
+        if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
             warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         vectors = None if found is None else found.vectors
