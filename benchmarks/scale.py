@@ -27,34 +27,34 @@ from discreet.corpus import ShardedCorpus, write_shards
 WORDS, TOPICS, TOKENS, PIECE = 10_000, 20, 72, 20_000
 
 
-def planted(seed=0):
+def planted(seed=0, n_words=WORDS, n_topics=TOPICS):
     rng = np.random.default_rng(seed)
-    weights = 1 / np.arange(5, WORDS + 5) ** 0.8
-    topics = rng.gamma(0.08, size=(TOPICS, WORDS)) * weights[rng.permutation(WORDS)]
+    weights = 1 / np.arange(5, n_words + 5) ** 0.8
+    topics = rng.gamma(0.08, size=(n_topics, n_words)) * weights[rng.permutation(n_words)]
     return topics / topics.sum(1, keepdims=True)
 
 
 def pieces(n_documents, topics, seed=1):
-    cumulative = [np.cumsum(topic) for topic in topics]
+    (n_topics, n_words), cumulative = topics.shape, [np.cumsum(topic) for topic in topics]
     for number, start in enumerate(range(0, n_documents, PIECE)):
         rng = np.random.default_rng([seed, number])
         n = min(PIECE, n_documents - start)
-        theta = np.cumsum(rng.dirichlet(np.full(TOPICS, 0.1), n), axis=1)
+        theta = np.cumsum(rng.dirichlet(np.full(n_topics, 0.1), n), axis=1)
         lengths = rng.poisson(TOKENS, n)
         document = np.repeat(np.arange(n), lengths)
         place = rng.random(len(document))
         topic = (theta[document] < place[:, None]).sum(1)
-        topic = np.minimum(topic, TOPICS - 1)
+        topic = np.minimum(topic, n_topics - 1)
         word = np.empty(len(document), np.int64)
-        for k in range(TOPICS):
+        for k in range(n_topics):
             mine = np.flatnonzero(topic == k)
-            word[mine] = np.minimum(np.searchsorted(cumulative[k], rng.random(len(mine))), WORDS - 1)
+            word[mine] = np.minimum(np.searchsorted(cumulative[k], rng.random(len(mine))), n_words - 1)
         ones = np.ones(len(word), np.int32)
-        yield sp.csr_matrix((ones, (document, word)), shape=(n, WORDS))
+        yield sp.csr_matrix((ones, (document, word)), shape=(n, n_words))
 
 
-def vocabulary():
-    return [f"word{i}" for i in range(WORDS)]
+def vocabulary(n_words=WORDS):
+    return [f"word{i}" for i in range(n_words)]
 
 
 def peak():
