@@ -92,3 +92,26 @@ def test_what_a_class_shows_of_itself_is_described(name):
         if one.kind in ("data", "property") and not one.name.startswith("_"):
             assert one.name in known
             assert one.kind == "data" or inspect.getdoc(one.object)
+
+
+#: What users of the library of mechanisms see as Any, and why.
+UNTYPED = {"Ledger.to_frame": "a frame of pandas, polars or pyarrow, whichever is installed"}
+
+
+def untyped(thing):
+    return {
+        name
+        for name, function in functions_of(thing)
+        for text in annotations(function)
+        if re.search(r"(?<!NDArray\[)\bAny\b", text)
+    }
+
+
+def test_the_library_of_mechanisms_says_what_it_takes_and_returns():
+    from discreet import privacy
+
+    things = [*(getattr(privacy, name) for name in privacy.__all__ if name != "events")]
+    things += [getattr(privacy.events, name) for name in privacy.events.__all__]
+    found = [untyped(thing) for thing in things if inspect.isclass(thing) or inspect.isfunction(thing)]
+    assert set().union(*found) == set(UNTYPED)
+    assert len(found) > 30

@@ -4,14 +4,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from discreet._numbers import as_numbers
 from discreet.errors import CorpusError
 
-__all__ = ["Csr", "inside_its_shape"]
+__all__ = ["Csr", "Matrix", "inside_its_shape"]
 
 #: A ``scipy.sparse.csr_matrix``. scipy ships no types, and what a checker infers from its source is wrong.
 Csr = Any
+#: What users may give where a table of numbers is expected; frames are array-like.
+Matrix = ArrayLike | sp.sparray | sp.spmatrix
 
 
 def inside_its_shape(X: Any) -> Csr:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._numbers import as_array
+from discreet._sparse import Matrix
 from discreet._validate import shown, whole
 from discreet.errors import ParameterError
 from discreet.privacy.bit_guarantees import BitGuarantees, log_up, losses_of_bits, one_bit, one_bit_each_way
@@ -166,7 +167,7 @@ class BitChannel:
         return losses_of_bits(self.p, self.q, self.limit, n_words)
 
     def report(
-        self, words_or_row: Any, stream: SecureStream, *, n_words: int | None = None
+        self, words_or_row: Iterable[int] | Matrix, stream: SecureStream, *, n_words: int | None = None
     ) -> NDArray[np.uint8]:
         """Randomise one document.
 
@@ -205,14 +206,15 @@ class BitChannel:
         thresholds = np.where(kept, np.uint32(self.p_threshold), np.uint32(self.q_threshold))
         return (read(len(present)) < thresholds).astype(np.uint8)
 
-    def reports(self, counts: Any, stream: SecureStream) -> NDArray[np.uint8]:
+    def reports(self, counts: Matrix, stream: SecureStream) -> NDArray[np.uint8]:
         """Randomise every row of a matrix of counts, each with a key of its own: for simulations.
 
         Returns
         -------
         array of shape (n_documents, n_words), uint8
         """
-        rows = counts.tocsr() if hasattr(counts, "tocsr") else as_array(counts, "the counts")
+        given: Any = counts
+        rows = given.tocsr() if hasattr(given, "tocsr") else as_array(given, "the counts")
         out = np.empty(rows.shape, np.uint8)
         for d in range(rows.shape[0]):
             row = rows[d].toarray()[0] if hasattr(rows, "tocsr") else rows[d]

@@ -5,15 +5,17 @@ The fast way to what :meth:`~discreet.privacy.Bound.sum` does unit by unit; the 
 is a row, or the sum of all rows of one owner: a function of that owner's rows and of no others.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
 from discreet._numbers import as_numbers
-from discreet._sparse import inside_its_shape
+from discreet._sparse import Matrix, inside_its_shape
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
 from discreet.privacy.bound import Bound, BoundedSum, place_l1, place_l2
@@ -22,10 +24,10 @@ __all__ = ["sum_rows"]
 
 
 def sum_rows(
-    rows: Any,
+    rows: Matrix,
     bound: Bound,
     *,
-    owners: Any = None,
+    owners: ArrayLike | None = None,
     normalise: bool = False,
     n_jobs: int | None = None,
 ) -> BoundedSum:
@@ -63,11 +65,11 @@ def sum_rows(
     >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="author"), owners=["ann", "bob", "ann"]).values
     array([ 8, 16,  8])
     """
-    rows = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
-    matrix: Any = sp.csr_matrix(rows, dtype=np.float64)
-    if matrix.shape != np.shape(rows):
+    given: Any = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
+    matrix: Any = sp.csr_matrix(given, dtype=np.float64)
+    if matrix.shape != np.shape(given):
         raise PrivacyError(
-            f"expected a matrix with one row a unit, but got an array of shape {np.shape(rows)}."
+            f"expected a matrix with one row a unit, but got an array of shape {np.shape(given)}."
         )
     if owners is not None:
         matrix = _of_owners(matrix, owners)

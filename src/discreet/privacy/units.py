@@ -4,6 +4,8 @@ A statement "epsilon = 1" means nothing until it says *whose* presence is hidden
 corpora may differ (the relation). :class:`Guarantee` cannot be made without them.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from dataclasses import dataclass
@@ -48,7 +50,7 @@ _OTHERS = frozenset(
 _NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
 
 
-def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
+def check_epsilon(epsilon: float, *, name: str = "epsilon") -> float:
     """Return epsilon as a float.
 
     Parameters
@@ -72,7 +74,7 @@ def check_epsilon(epsilon: Any, *, name: str = "epsilon") -> float:
     return float(epsilon)
 
 
-def check_delta(delta: Any, *, n_units_lower_bound: int | None = None) -> float:
+def check_delta(delta: float, *, n_units_lower_bound: int | None = None) -> float:
     """Return delta as a float.
 
     Parameters

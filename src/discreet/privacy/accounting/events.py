@@ -294,7 +294,7 @@ def _check_numbers(event: Event) -> None:
 _BY_NAME = {name: (kind, fields) for kind, (name, fields) in _KINDS.items()}
 
 
-def to_json(event: Event) -> dict[str, Any]:
+def to_json(event: Event) -> dict[str, object]:
     """Return an event as JSON values."""
     if isinstance(event, dp.ComposedDpEvent):
         return {"kind": "composed", "events": [to_json(part) for part in event.events]}
@@ -312,7 +312,7 @@ def to_json(event: Event) -> dict[str, Any]:
     return {"kind": name, **{field: getattr(event, field) for field in fields}}
 
 
-def from_json(value: Any, *, _depth: int = 0) -> Event:
+def from_json(value: object, *, _depth: int = 0) -> Event:
     """Return the event that :func:`to_json` wrote; ``PrivacyError`` for anything else."""
     if not isinstance(value, Mapping) or _depth > _DEEPEST:
         raise PrivacyError(

@@ -21,11 +21,13 @@ Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
 Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", arXiv:1906.03049.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
@@ -35,6 +37,9 @@ from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
 from discreet.privacy.accounting.pld import GRID_ERROR, pld_epsilon
 from discreet.privacy.accounting.zcdp import zcdp_epsilon
 from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
+
+if TYPE_CHECKING:
+    from discreet.privacy.accounting.events import Event
 
 __all__ = [
     "Cost",
@@ -79,7 +84,9 @@ class Cost(NamedTuple):
     accountant: str
 
 
-def composed_epsilon(events: Iterable[Any], delta: float, *, neighboring: str = "add_or_remove_one") -> Cost:
+def composed_epsilon(
+    events: Iterable[Event], delta: float, *, neighboring: str = "add_or_remove_one"
+) -> Cost:
     """Return the smallest epsilon at ``delta`` that a valid accountant proves for all events together.
 
     Parameters

@@ -345,7 +345,7 @@ class Ledger(Statement):
         copy._rehearses = True
         return copy
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the ledger as JSON values, with a schema version and a checksum.
 
         That of an open ledger without a file can be opened again, by :meth:`from_json`; that of a closed ledger, a
@@ -356,7 +356,7 @@ class Ledger(Statement):
         return self._sealed(entries, self._storage.tell() if open_here else None)
 
     @classmethod
-    def from_json(cls, value: Any) -> "Ledger":
+    def from_json(cls, value: object) -> "Ledger":
         """Return the ledger that :meth:`to_json` wrote.
 
         It is closed where that was a record. In one process all ledgers made from one ledger's JSON are one budget; two

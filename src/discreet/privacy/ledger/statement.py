@@ -79,7 +79,7 @@ class Statement(NeverCopied):
         """What one unit is called: "patient", or the kind of unit."""
         return self._unit_name or self._privacy_unit
 
-    def check_called(self, unit_name: Any) -> None:
+    def check_called(self, unit_name: str | None) -> None:
         """Raise ``PrivacyError`` where a name is given, and units are called otherwise here."""
         if check_unit_name(unit_name, self._privacy_unit) not in ("", self._unit_name):
             raise PrivacyError(

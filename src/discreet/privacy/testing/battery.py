@@ -14,14 +14,19 @@ The checks find mistakes, they prove nothing: a proof stands in the docstring of
 (:mod:`discreet.audit`) measures it.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from discreet._validate import is_number
 from discreet.errors import ParameterError
 from discreet.privacy.testing import checks, proof_checks
 from discreet.privacy.testing.subject import Subject, planted_counts
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["CHECKS", "check_private_estimator"]
 
@@ -51,9 +56,9 @@ _FOR_COUNTS = (
 
 
 def check_private_estimator(
-    estimator: Any,
+    estimator: BaseEstimator,
     *,
-    make: Callable[[int], Any] | None = None,
+    make: Callable[[int], object] | None = None,
     released: tuple[str, ...] = ("release_",),
     takes_counts: bool = True,
     times: tuple[str, ...] = (),
