@@ -112,11 +112,38 @@ def test_a_language_that_needs_a_tokenizer_is_refused_without_a_look(named):
     assert Tokenizer(r"\S+", languages=named).languages
 
 
-def test_no_single_text_of_many_decides(monkeypatch):
+def test_no_single_text_of_many_decides_however_long(monkeypatch):
     english = ["The patient slept badly in the ward again last night"] * 300
-    assert Corpus.from_texts([*english, *CHINESE]).n_words > 5
+    one = "".join(CHINESE) * 2000  # more letters than all the others
+    ledger = Ledger(epsilon=2.0, delta=1e-6)
+    for many in ([*english, one], [one, *english], iter([*english, one])):
+        assert "patient" in PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(many).vocabulary_
+        ledger = Ledger(epsilon=2.0, delta=1e-6)
+    assert Corpus.from_texts([*english, one]).n_words > 5
     # Planted mistake: the first such text decides.
-    monkeypatch.setattr(letters, "_SHARE", 0.0)
-    monkeypatch.setattr(letters, "_LONG_RUNS", ((letters._HAN, 0.0), (letters._ASIAN, 0.0)))
+    monkeypatch.setattr(letters, "_SHARE_OF_TEXTS", 0.0)
     with pytest.raises(CorpusError):
-        Corpus.from_texts([*english, *CHINESE])
+        Corpus.from_texts([*english, one])
+
+
+@pytest.mark.parametrize(("n_unbroken", "refused"), [(499, False), (500, False), (501, True), (999, True)])
+def test_one_text_matters_only_where_half_of_those_looked_at_are_of_the_kind(n_unbroken, refused):
+    many = [CHINESE[0]] * n_unbroken + ["The patient slept badly"] * (1000 - n_unbroken)
+    for further in ([], [CHINESE[1]] * 3000):  # which are not looked at: a look and the count say the same
+        breaks = letters.Breaks()
+        for text in ["", *many, *further]:
+            breaks.see(text)
+        if refused:
+            with pytest.raises(CorpusError, match="most of these texts"):
+                breaks.check()
+        else:
+            breaks.check()
+
+
+def test_a_tokenizer_that_says_nothing_of_words_is_refused_before_the_booking_too():
+    ledger = Ledger(epsilon=2.0, delta=1e-6)
+    with pytest.raises((CorpusError, ParameterError), match="puts no blanks"):
+        PrivateCountVectorizer(epsilon=1.0, ledger=ledger, tokenizer=Tokenizer(keep_links=True)).fit(
+            CHINESE * 200
+        )
+    assert not ledger.entries

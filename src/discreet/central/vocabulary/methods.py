@@ -1,7 +1,6 @@
 """The four ways of choosing words, by name, and the final form of what they choose."""
 
 from collections.abc import Collection, Iterable, Mapping
-from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -37,7 +36,6 @@ __all__ = [
     "tokenizer_of",
 ]
 
-_LOOKED_AT = 1000
 _GAUSSIAN = {"weighted_gaussian": WeightedGaussian, "policy_gaussian": PolicyGaussian, "sips": Sips}
 METHODS = {"greedy": Greedy, **_GAUSSIAN}
 #: Settings of how a text becomes words, as they are unless somebody asks for something else.
@@ -110,8 +108,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     :mod:`discreet.corpus.tokens.letters`, which says what that tells.
     """
     if not isinstance(X, Corpus | ShardedCorpus):
-        by_default = settings["tokenizer"] is None and settings["token_pattern"] == DEFAULT_TOKEN_PATTERN
-        return collect(lambda: _look(X)) if by_default and isinstance(X, Collection) else []
+        return collect(lambda: _look(X)) if _by_default(settings) and isinstance(X, Collection) else []
     idle = [name for name, default in _ABOUT_TEXTS.items() if settings.get(name, default) != default]
     if isinstance(X, ShardedCorpus) and settings.get("stop_words") not in (None, "auto"):
         idle.append("stop_words")
@@ -125,11 +122,21 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     ]
 
 
+def _by_default(settings: Mapping[str, Any]) -> bool:
+    """Whether nobody said what a word is."""
+    own = settings["tokenizer"]
+    if isinstance(own, Tokenizer):
+        return own.by_default
+    return own is None and settings["token_pattern"] == DEFAULT_TOKEN_PATTERN
+
+
 def _look(texts: Iterable[Any]) -> None:
     breaks = Breaks()
-    for text in islice(texts, _LOOKED_AT):
+    for text in texts:
         if isinstance(text, str):
             breaks.see(text)
+        if breaks.seen_enough:
+            break
     breaks.check()
 
 

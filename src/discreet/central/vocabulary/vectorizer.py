@@ -2,8 +2,9 @@ r"""PrivateCountVectorizer: a CountVectorizer whose vocabulary is chosen under d
 
 A plain vocabulary leaks: a word that a single document holds is in the list, or it is not. Here ``fit``
 chooses the words with one of four methods (see ``greedy``, ``weighted_gaussian``, ``policy_gaussian`` and
-``sips``, with their guarantees) and books what that costs *before* it reads the texts; ``transform`` counts. Counts are
-exact, and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
+``sips``, with their guarantees) and books what that costs *before* it counts the texts (a list is looked at before,
+whether there are blanks between words: :mod:`discreet.corpus.tokens.letters`); ``transform`` counts. Counts are exact,
+and as private as the texts: released are the words, their noisy weights and how much of the text they make up.
 
 Words come in alphabetical order, never in order of appearance.
 

@@ -128,7 +128,7 @@ class TextCounter:
         return counts, words
 
     def check(self) -> None:
-        """Raise ``CorpusError`` where the texts that were counted have no blanks between words."""
+        """Raise ``CorpusError`` where most of the first texts have no blanks between words."""
         self._breaks.check()
 
     @property

@@ -12,10 +12,17 @@ Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: eac
 two documents share, and the budget would be spent on nothing. Such texts need a tokenizer. They are known by long runs
 of such letters: a text that was cut into words before has short ones.
 
-They are refused before anything is booked where that can be: of a file, which is read first; of a list of texts, by a
-look at some of them; by ``languages=``, without a look. What the look tells is whether an error is raised, to
-whoever holds the texts; no single text decides it, but where a third of all letters is near, one may. Nothing that is
-released depends on it (errors are not for publication: ``docs/pitfalls.md``).
+They are refused, where most of the first 1,000 texts are of this kind: before anything is booked where that can be,
+of a file, which is read first, and of a list of texts, by a look at these; of an iterator, which can be read only once,
+after the booking. ``languages=`` refuses them without a look.
+
+What the refusal tells
+----------------------
+Each text says yes or no, however long it is, so that a text more or less moves the count by one: only where exactly
+half of the texts looked at are of the kind does it decide whether there is an error. (An author's texts say as often as
+there are.) On that edge the error tells of one unit, and no noise hides that: as of every other check of the data, what
+it raises is for whoever holds the texts, and is no part of the promise (``docs/pitfalls.md``). What is released depends
+on it in no other way.
 """
 
 import re
@@ -55,7 +62,9 @@ _ASIAN = re.compile("[\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17d3]+")
 _EITHER = re.compile(f"{_HAN.pattern}|{_ASIAN.pattern}")
 #: Mean length of a run in texts that were cut into words, and a good deal more.
 _LONG_RUNS = ((_HAN, 3.5), (_ASIAN, 9.0))
-_SHARE = 1 / 3
+#: Share of the letters of a text, and of the texts that are looked at.
+_SHARE_OF_TEXT, _SHARE_OF_TEXTS = 1 / 3, 1 / 2
+_LOOKED_AT = 1000
 _BLOCKS_OF_MARKS = (range(0x300, 0x20D0), range(0x2100, 0xFE00), range(0xFE10, 0x1F000))
 
 
@@ -74,31 +83,43 @@ def marked(text: str) -> tuple[re.Pattern[str], str] | None:
 
 
 class Breaks:
-    """Notices, text by text, whether there are blanks between words."""
+    """Notices, in the first 1,000 texts, whether there are blanks between words."""
 
     def __init__(self) -> None:
-        self._n_characters = 0
-        self._runs = [[0, 0] for _ in _LONG_RUNS]
+        self._n_texts = self._n_unbroken = 0
+
+    @property
+    def seen_enough(self) -> bool:
+        """Whether further texts make no difference."""
+        return self._n_texts >= _LOOKED_AT
 
     def see(self, text: str) -> None:
         """Look at one text."""
-        self._n_characters += len(text)
-        if text.isascii() or _EITHER.search(text) is None:
+        if self.seen_enough or not text:
             return
-        for (script, _), seen in zip(_LONG_RUNS, self._runs, strict=True):
-            runs = script.findall(text)
-            seen[0] += len(runs)
-            seen[1] += sum(map(len, runs))
+        self._n_texts += 1
+        self._n_unbroken += _is_unbroken(text)
 
     def check(self) -> None:
-        """Raise ``CorpusError`` where a third of what was seen has no blanks between words."""
-        for (_, longest), (n_runs, n_letters) in zip(_LONG_RUNS, self._runs, strict=True):
-            if n_letters > _SHARE * self._n_characters and n_letters > longest * n_runs:
-                raise CorpusError(
-                    "these texts are in a script that puts no blanks between words, so each sentence would count as "
-                    f"one word; give what finds the words, in Python: tokenizer=, {_ADVICE}; or texts, or lists, in "
-                    "which the words are apart.",
-                )
+        """Raise ``CorpusError`` where most of the texts that were seen have no blanks between words."""
+        if self._n_unbroken > _SHARE_OF_TEXTS * self._n_texts:
+            raise CorpusError(
+                "most of these texts are in a script that puts no blanks between words, so each sentence would count "
+                f"as one word; give what finds the words, in Python: tokenizer=, {_ADVICE}; or texts, or lists, in "
+                "which the words are apart.",
+            )
+
+
+def _is_unbroken(text: str) -> bool:
+    """Whether a third of a text's letters stand in such a script, in long runs."""
+    if text.isascii() or _EITHER.search(text) is None:
+        return False
+    for script, longest in _LONG_RUNS:
+        runs = script.findall(text)
+        n_letters = sum(map(len, runs))
+        if n_letters > _SHARE_OF_TEXT * len(text) and n_letters > longest * len(runs):
+            return True
+    return False
 
 
 def refuse_unbroken_languages(languages: tuple[str, ...]) -> None:
