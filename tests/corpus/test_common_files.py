@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError
 from discreet.cli.app import run
@@ -82,6 +83,49 @@ def test_broken_xlsx(tmp_path, monkeypatch):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/sharedStrings.xml", b"0" * 10_000_000)
     assert "grows to over 250 times its size" in refusal(path)
+
+
+def told_row(path, number):
+    """Change the number of the last row."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    inside = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            changed = content.replace(b'r="2"', b'r="%d"' % number).replace(b'r="A2"', b'r="A%d"' % number)
+            archive.writestr(name, changed if name == inside else content)
+
+
+def test_rows_of_a_sheet_end(tmp_path):
+    """Missing rows are made up one by one: a number of a row can be of any size."""
+    path = tmp_path / "a.xlsx"
+    sheet(path, [["text"], ["nurse bed"]])
+    told_row(path, 1000)
+    assert read_corpus(path).n_documents == 1
+    sheet(path, [["text"], ["nurse bed"]])
+    told_row(path, 2_000_000_000)
+    assert "no sheet has a row below 1048576" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", [TimeoutError, MemoryError, type("Cancelled", (Exception,), {})])
+def test_an_interruption_is_not_told_as_damage(tmp_path, monkeypatch, kind):
+    def interrupted(*given, **more):
+        raise kind
+
+    path = tmp_path / "a.npz"
+    sp.save_npz(path, sp.csr_matrix(np.eye(2, dtype=int)))
+    monkeypatch.setattr(sp, "load_npz", interrupted)
+    with pytest.raises(kind):
+        read_corpus(path)
+    np.save(tmp_path / "a.npy", np.eye(2))
+    monkeypatch.setattr(np.lib.format, "read_array", interrupted)
+    with pytest.raises(kind):
+        read_corpus(tmp_path / "a.npy")
+    path = tmp_path / "a.xlsx"
+    sheet(path, [["text"], ["nurse bed"]])
+    monkeypatch.setattr("openpyxl.worksheet._reader.WorkSheetParser.parse_row", interrupted)
+    with pytest.raises(kind):
+        read_corpus(path)
 
 
 def test_without_openpyxl_it_is_said_how_to_get_it(tmp_path, monkeypatch):

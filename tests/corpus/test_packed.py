@@ -92,6 +92,55 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, end
     assert read_corpus(tmp_path / "bomb", "jsonl").n_documents == 20_000
 
 
+def npz(path, shape=(1, 5), kind="csr", **arrays):
+    """Write a sparse matrix, also one that scipy would not."""
+    held = {
+        "data": np.ones(1, np.int64),
+        "shape": np.array(shape),
+        "format": np.array(kind.encode()),
+        **arrays,
+    }
+    np.savez_compressed(path, **held)
+
+
+def test_a_packed_matrix_may_grow_no_more_than_a_text(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    zeros = {
+        "data": np.zeros(10**6, np.int64),
+        "indices": np.zeros(10**6, np.int32),
+        "indptr": np.array([0, 10**6]),
+    }
+    npz(path, **zeros)
+    assert read_corpus(path).n_documents == 1
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
+    with pytest.raises(CorpusError, match="grows to over 250 times its size"):
+        read_corpus(path)
+    npz(path, (10**9, 1), "coo", row=np.array([10**9 - 1]), col=np.array([0]))
+    with pytest.raises(CorpusError, match="grows to over 250 times its size"):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize("n", [10**9, 10**15])
+def test_a_packed_array_that_says_it_is_larger(tmp_path, n):
+    path = tmp_path / "a.npz"
+    npz(path, indices=np.zeros(1, np.int32), indptr=np.array([0, 1]))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (n,)})
+    path.write_bytes(zipped({**members, "data.npy": header.getvalue()}))
+    with pytest.raises(CorpusError, match="is not a sparse matrix"):
+        read_corpus(path)
+
+
+def test_an_archive_of_many_texts_may_grow_no_more_than_one(tmp_path, monkeypatch):
+    (tmp_path / "a.zip").write_bytes(zipped({f"{i}.txt": b"ward " * 10**5 for i in range(10)}))
+    assert read_corpus(tmp_path / "a.zip", "txt").n_documents == 10
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
+    with pytest.raises(CorpusError, match="grows to over 250 times its size"):
+        read_corpus(tmp_path / "a.zip", "txt")
+
+
 def test_xz_that_asks_for_gigabytes(tmp_path):
     small = lzma.compress(LINES, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
     place = small.index(b"\x21\x01") + 2

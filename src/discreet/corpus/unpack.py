@@ -6,20 +6,26 @@ counts do is refused.
 """
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
+import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
+from tokenize import TokenError
 from typing import IO, Any
+from xml.parsers.expat import ExpatError
 
 from discreet.errors import CorpusError
 
 __all__ = [
     "LONGEST_MAGIC",
     "archive_members",
+    "is_damage",
     "kind_of",
     "open_member",
     "refuse_bomb",
@@ -41,6 +47,11 @@ _BUFFER = 1 << 18
 #: tenth, counts to a thirtieth.
 _FREE, _MOST_TIMES = 256 * 2**20, 250
 _MOST_XZ_MEMORY = 256 * 2**20
+#: What libraries raise for files that are not what they should be. XML that is none is a SyntaxError.
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, SyntaxError, TypeError, ValueError,
+    ExpatError, lzma.LZMAError, struct.error, TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 def without_packing(name: str) -> str:
@@ -165,6 +176,14 @@ class _Limited(io.RawIOBase):
         return read
 
 
+def is_damage(error: Exception) -> bool:
+    """Whether a library's error comes of what a file holds; not of a timer, a full memory or a lost disk."""
+    plain = type(error) in (OSError, RuntimeError, NotImplementedError, RecursionError)
+    return isinstance(error, _DAMAGE) or (
+        plain and getattr(error, "errno", None) in (None, errno.EINVAL)  # a place before the file's beginning
+    )
+
+
 def refuse_bomb(name: str, size: int, grown: int) -> None:
     """Refuse a file of ``size`` bytes that grows to more than texts and counts do."""
     if grown > max(_FREE, _MOST_TIMES * size):
@@ -182,16 +201,23 @@ def _limited(source: Any, name: str, kind: str, size: int) -> Generator[IO[bytes
 
 
 def archive_members(raw: IO[bytes], name: str) -> list[zipfile.ZipInfo]:
-    """Return the files in a zip archive in the order of their names; hidden ones and those of macOS aside."""
-    fault = False
+    """Return the files in a zip archive in the order of their names; hidden ones and those of macOS aside.
+
+    Together they may grow to no more than one file may.
+    """
+    fault, size = False, 0
     members: list[zipfile.ZipInfo] = []
     try:
         with zipfile.ZipFile(raw) as archive:
             members = sorted(archive.infolist(), key=lambda member: member.filename)
+        size = raw.seek(0, os.SEEK_END)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, UnicodeDecodeError):
         fault = True
     if fault:
         raise CorpusError(f"{name} is damaged: its zip data do not decompress; copy or download it again.")
+    refuse_bomb(
+        name, size, sum(member.file_size for member in members)
+    )  # zipfile reads no more than that of each
     return [
         member
         for member in members
@@ -211,8 +237,9 @@ def open_member(
         source = archive.open(member)
     except RuntimeError:
         fault = "is encrypted; unpack it"
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError):
-        pass
+    except Exception as error:
+        if not is_damage(error):
+            raise
     if source is None:
         raise CorpusError(f"{name} {fault}; copy or download it again.")
     with _limited(source, name, "zip", size) as stream:

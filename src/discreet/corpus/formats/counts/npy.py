@@ -3,16 +3,17 @@
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from discreet.corpus.check import canonical_counts
 from discreet.corpus.files import PathLike, refuse_emptiness_of
 from discreet.corpus.formats.counts.counted import Counted, CountReading
+from discreet.corpus.unpack import is_damage
 from discreet.errors import CorpusError
 
-__all__ = ["read"]
+__all__ = ["read", "read_header"]
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
@@ -24,13 +25,7 @@ def read(path: PathLike, told: CountReading) -> Counted:
     fault = ""
     try:
         with Path(path).open("rb") as raw:
-            version = np.lib.format.read_magic(raw)
-            read_header = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, kind = read_header(raw)
+            shape, kind = read_header(raw)
             left = Path(path).stat().st_size - raw.tell()
             # Before memory is asked for: a few bytes may promise gigabytes.
             # Without documents or words there is nothing to hold against the size, and either may be endless.
@@ -44,6 +39,8 @@ def read(path: PathLike, told: CountReading) -> Counted:
             raw.seek(0)
             matrix = np.lib.format.read_array(raw, allow_pickle=False)
     except Exception as error:  # a damaged header fails in many ways
+        if not is_damage(error):
+            raise
         fault = type(error).__name__
     if matrix is None:
         raise CorpusError(
@@ -53,3 +50,12 @@ def read(path: PathLike, told: CountReading) -> Counted:
         return Counted(canonical_counts(matrix.astype(matrix.dtype.newbyteorder("="), copy=False)))
     except CorpusError as error:
         raise CorpusError(f"{name}: {error}") from None
+
+
+def read_header(raw: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and the kind of numbers of an array that begins here."""
+    of_version = np.lib.format.read_array_header_1_0
+    if np.lib.format.read_magic(raw) != (1, 0):
+        of_version = np.lib.format.read_array_header_2_0
+    shape, _, kind = of_version(raw)
+    return shape, kind

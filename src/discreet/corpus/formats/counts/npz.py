@@ -4,7 +4,9 @@ scipy's ``load_npz`` reads these files too; it ignores what it does not know. No
 """
 
 import json
+import math
 import os
+import zipfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +17,8 @@ from numpy.typing import NDArray
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, refuse_emptiness_of
 from discreet.corpus.formats.counts.counted import Counted, CountReading
+from discreet.corpus.formats.counts.npy import read_header
+from discreet.corpus.unpack import archive_members, is_damage, refuse_bomb
 from discreet.corpus.words.origin import WordOrigin
 from discreet.corpus.words.vocabulary import check_words
 from discreet.errors import CorpusError
@@ -35,7 +39,11 @@ def read(path: PathLike, told: CountReading) -> Counted:
     name = os.fspath(path)
     fault: str | None = None
     refuse_emptiness_of(path, "a sparse matrix of scipy.sparse.save_npz")
+    if zipfile.is_zipfile(path):
+        with Path(path).open("rb") as raw:
+            archive_members(raw, name)  # which refuses what grows to more than counts do
     try:
+        _refuse_promises(path)
         with Path(path).open("rb") as raw:  # ours to close: numpy leaves it open where the archive is damaged
             with np.load(raw, allow_pickle=False) as file:
                 extras: dict[str, Any] = {}
@@ -49,9 +57,16 @@ def read(path: PathLike, told: CountReading) -> Counted:
                     extras["vocabulary"] = words
                     extras["word_origin"] = WordOrigin.from_json(json.loads(file[ORIGIN].tobytes()), words)
             raw.seek(0)
-            return Counted(sp.load_npz(raw), **extras)
+            counts = sp.load_npz(raw)
+        # Other layouts than CSR need not hold what they say of their rows.
+        size, rows = Path(path).stat().st_size, counts.shape[0]
     except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json
+        if not is_damage(error):
+            raise
         fault = type(error).__name__
+    else:
+        refuse_bomb(name, size, np.dtype(np.int64).itemsize * rows)
+        return Counted(counts, **extras)
     raise CorpusError(
         f"{name} is not a sparse matrix of scipy.sparse.save_npz ({fault}); write it with that."
     )
@@ -75,6 +90,16 @@ def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
     if corpus.labels is not None:
         arrays[LABELS] = _json(corpus.labels.tolist())
     np.savez_compressed(file, **arrays)
+
+
+def _refuse_promises(path: PathLike) -> None:
+    """Refuse arrays that say they are larger than what is packed, before memory is asked for."""
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as stream:
+                shape, kind = read_header(stream)
+            if math.prod(shape) * kind.itemsize > member.file_size:
+                raise ValueError
 
 
 def _list(member: Any) -> list[Any]:

@@ -10,10 +10,13 @@ from typing import Any
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of
 from discreet.corpus.formats.text.records import Reading, Record, choose_fields, gather
-from discreet.corpus.unpack import refuse_bomb
+from discreet.corpus.unpack import is_damage, refuse_bomb
 from discreet.errors import CorpusError, Proposal
 
 __all__ = ["field_names", "read"]
+
+#: Of the format. openpyxl makes an empty row of each one that is missing, as many as a file says.
+_LAST_ROW = 1 << 20
 
 
 def read(path: PathLike, reading: Reading) -> Corpus:
@@ -61,7 +64,9 @@ def _rows(path: PathLike) -> Generator[Iterator[tuple[int, tuple[Any, ...]]]]:
             book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # what the file says of its size need not be true
-        except Exception:  # in many ways, deep in zipfile, expat and openpyxl
+        except Exception as error:  # in many ways, deep in zipfile, expat and openpyxl
+            if not _is_damage(error):
+                raise
             sheet = None
         if sheet is None:
             raise _broken(name)
@@ -76,13 +81,21 @@ def _guarded(rows: Iterator[tuple[Any, ...]], name: str) -> Iterator[tuple[int, 
         failed = False
         try:
             row = next(rows, None)
-        except Exception:
+        except Exception as error:
+            if not _is_damage(error):
+                raise
             failed = True
         if failed:
             raise _broken(name)
         if row is None:
             return
+        if number > _LAST_ROW:
+            raise CorpusError(f"{name} is damaged: no sheet has a row below {_LAST_ROW}; save it again.")
         yield number, row
+
+
+def _is_damage(error: Exception) -> bool:
+    return is_damage(error) or type(error).__module__.startswith("openpyxl.")
 
 
 def _broken(name: str) -> CorpusError:
