@@ -126,7 +126,7 @@ def test_refusals(corpus, wrong):
 
 def test_labels_that_do_not_fit_are_refused(corpus):
     counts, labels = corpus
-    with pytest.raises(ParameterError, match="one a document"):
+    with pytest.raises(ParameterError, match="one per document"):
         classifier_attack(fixed, counts, labels[:-1])
     with pytest.raises(ParameterError, match="at least 2 kinds"):
         classifier_attack(fixed, counts, np.zeros(800))

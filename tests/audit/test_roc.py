@@ -113,8 +113,8 @@ def test_report_shows_the_audit_and_says_that_it_must_stay(tmp_path, capsys):
     page = release.to_html(audit=audit)
     assert "Keep this page." in page
     assert "That is more than" in page
-    assert "the one above is none of them" in page
-    assert "the one above is none of them" not in release.to_html(audit=attack())
+    assert "the one above is not one of them" in page
+    assert "the one above is not one of them" not in release.to_html(audit=attack())
     assert "computed from the release alone, and" not in page.replace(
         "but the audit is computed from the release", ""
     )

@@ -455,7 +455,7 @@ def test_what_loses_the_choice_warns_and_nobody_says_public(way):
     release = lda(ledger=Ledger(1.0, 1e-6), random_state=3)
     with pytest.warns(LostChoiceWarning):
         release = release.fit(X).release_
-    said = "none, columns are numbered; that their number tells nothing, and that they were not chosen from the texts"
+    said = "to vouch that their number tells nothing, and that they were not chosen from the texts"
     assert said in release.card().replace("\\", "")
     assert said in release.to_html()
     for shown in (release.card(), release.to_html()):
@@ -484,9 +484,9 @@ def test_card_and_page_say_the_same_of_words():
         "only words that were chosen privately were counted, and the choice is booked": on_public_list(
             corpus
         ),
-        "none, columns are numbered; they were chosen privately, and the choice is booked": counts.minimum(5),
+        "none: columns are numbered; they were chosen privately, and the choice is booked": counts.minimum(5),
         "a public list, not made from these texts, as declared by: words_are_public=True in Corpus.restrict": public,
-        "none, columns are numbered; that their number tells nothing": sp.csr_matrix(public.counts),
+        "none: columns are numbered; it is for whoever made this to vouch": sp.csr_matrix(public.counts),
     }
     for said, X in told.items():
         release = lda(ledger=ledger).fit(X).release_

@@ -112,7 +112,7 @@ def test_fit_topics_adopts_the_ledger_of_a_corpus_of_chosen_words():
         fit_topics(corpus, ledger=other, **how)
     with pytest.raises(PrivacyError, match="not at hand"):
         fit_topics(pickle.loads(pickle.dumps(corpus)), **how)  # noqa: S301
-    with pytest.raises(PrivacyError, match="public vocabulary would find them only"):
+    with pytest.raises(PrivacyError, match="public vocabulary would find only those"):
         fit_topics(corpus, ledger=shared, vocabulary=WORDS, words_are_public=True, **how)
     assert (len(shared.entries), len(other.entries)) == (before, 0)
 

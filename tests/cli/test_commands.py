@@ -157,7 +157,7 @@ def test_figures_for_one_person_count_the_words_too(model, capsys):
     assert told["group_failures"]["10"] == pytest.approx(0.0140, rel=0.01)  # a name in ten notes
     assert told["group_epsilons"]["10"] == math.inf
     assert run("budget --epsilon 8".split()) == 0
-    assert "listed with probability up to 0.014; but for that, epsilon = 189" in capsys.readouterr().out
+    assert "listed with probability up to 0.014; apart from that, epsilon = 189" in capsys.readouterr().out
     assert run("budget --epsilon 8 --vocabulary-is-public".split()) == 0
     assert "10: epsilon = 189" in capsys.readouterr().out
 

@@ -130,5 +130,5 @@ def test_the_name_of_a_unit_is_said_from_the_first_line_to_the_file(capsys, note
 def test_documents_are_not_called_patients(capsys, notes, tmp_path):
     code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--unit-name", "patient")
     assert code == 2
-    assert "the unit here is the document: the promise would be told in false words" in said
+    assert "the unit here is the document: the promise would be misstated" in said
     assert "Protecting each patient" not in said

@@ -47,8 +47,8 @@ def test_huge_shapes_with_few_counts_are_refused_in_little_memory(tmp_path, case
         [sys.executable, "-c", READ, str(path), name], capture_output=True, text=True, check=True
     )
     said, grown = done.stdout.splitlines()
-    assert "speaks of " in said
-    assert "of 2 counts only" in said
+    assert " promises " in said
+    assert "but only 2 counts" in said
     unit = 2**20 if sys.platform == "darwin" else 2**10
     assert int(grown) / unit < 200, done.stdout
 
@@ -58,7 +58,7 @@ def test_what_is_merely_sparse_is_read(tmp_path):
     path.write_text("%%MatrixMarket matrix coordinate integer general\n1000100 3 1\n7 1 1\n")
     assert read_corpus(path).n_documents == 1_000_100
     path.write_text("%%MatrixMarket matrix coordinate integer general\n1000101 3 1\n7 1 1\n")
-    with pytest.raises(CorpusError, match="1000101 documents, but of 1 counts only"):
+    with pytest.raises(CorpusError, match="1000101 documents, but only 1 count"):
         read_corpus(path)
     path.write_text("%%MatrixMarket matrix coordinate integer general\n3 1000100 1\n1 7 1\n")
     assert read_corpus(path).n_words == 1_000_100

@@ -198,4 +198,4 @@ def test_the_command_shows_the_roster_and_which_number_this_silo_has(answer, con
     assert ask_on_terminal("0123 4567", 1, 5) is confirmed
     shown = capsys.readouterr().err
     assert "number 2 of 5. The roster: 0123 4567" in shown
-    assert "each number from 1 to 5 another silo?" in shown
+    assert "each number from 1 to 5 belong to another silo?" in shown

@@ -249,7 +249,7 @@ def test_labels_that_are_equal_are_one_group():
     [
         ({"groups": None}, "groups must be the public list"),
         ({"groups": []}, "groups must be one or more distinct"),
-        ({"groups": ["a", "a"]}, "one stands there twice"),
+        ({"groups": ["a", "a"]}, "one is repeated"),
         ({"groups": ["other"], "unlisted": "other"}, "adds a group"),
         ({"groups": None, "freq": "month", "start": "2024-02", "end": "2024-01"}, "ends"),
         ({"groups": None, "freq": "month", "start": "soon", "end": "2024-01"}, "two dates"),

@@ -63,7 +63,7 @@ def test_a_trend_has_the_names_of_its_periods():
     assert flat.in_words() == [
         "No topic surely moves between 2024-01 and 2024-08: noise and chance may explain it all."
     ]
-    with pytest.raises(ParameterError, match="no periods"):
+    with pytest.raises(ParameterError, match="not periods"):
         WARDS.trend()
 
 

@@ -49,7 +49,7 @@ def test_what_is_advised_would_do():
 
 
 def test_too_few_words_say_how_many_topics_they_tell():
-    assert "at most 52 topics can be told by them" in words(104, 500, 200000, MU)
+    assert "at most 52 topics can be told apart by them" in words(104, 500, 200000, MU)
     assert "at most" not in words(3, 500, 200000, MU)
 
 

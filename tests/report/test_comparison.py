@@ -211,7 +211,7 @@ def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
     Release.load("a").without_topics([2]).save("b")
     assert run("compare a b --out c.html".split()) == 0
     said = capsys.readouterr().out
-    assert "In the first alone" in said
+    assert "Only in the first" in said
     assert "wrote c.html" in said
     assert "compared" in (tmp_path / "c.html").read_text()
     assert run("compare a b --out c.html".split()) == 2

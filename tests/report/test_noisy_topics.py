@@ -154,7 +154,7 @@ def test_each_word_stands_beside_its_overall_frequency():
         ({"epsilon": np.inf}, "May it be published?", "No. It was fitted without privacy"),
         ({"epsilon": np.inf}, "Who is protected?", "Nobody."),
         ({"reproducible": True}, "May it be published?", "No. The noise came from a seed"),
-        ({"noise": None}, "Can one rely on the topics?", "does not say how large its noise is"),
+        ({"noise": None}, "Can you rely on the topics?", "does not say how large its noise is"),
     ],
 )
 def test_a_privacy_officer_is_answered(change, question, answer):

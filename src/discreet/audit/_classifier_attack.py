@@ -135,7 +135,7 @@ def classifier_attack(
     n_documents = counts.shape[0]
     if classes.shape != (n_documents,) or len(names) < 2:
         raise ParameterError(
-            f"labels must be one a document, of at least 2 kinds, but {n_documents} documents have labels of shape "
+            f"labels must be one per document, of at least 2 kinds, but {n_documents} documents have labels of shape "
             f"{np.shape(labels)} and {len(names)} kinds."
         )
     check(n_shadows=(n_shadows, whole()), vector=(vector, choice("classwise", "sorted")))
@@ -207,7 +207,7 @@ class _Pipeline:
             given = check_counts(self.seen(given, for_topics))
             if given.shape != (expected := (int(inside.sum()), counts.shape[1])):
                 raise ParameterError(
-                    f"seen must return {expected}, a row a document, but gave {given.shape}."
+                    f"seen must return {expected}, one row per document, but gave {given.shape}."
                 )
         topics = self.train(given, for_topics)
         theta = fold_in(topics, counts, doc_topic_prior=self.doc_topic_prior)

@@ -81,7 +81,7 @@ class AuditReport:
         try:
             scores = np.atleast_2d(np.array(as_numbers(self.scores, "scores", ""), dtype=np.float64))
         except (CorpusError, TypeError):
-            raise ParameterError("scores must be numbers, one a target and document.") from None
+            raise ParameterError("scores must be numbers, one for each target and document.") from None
         members = np.atleast_2d(np.array(as_array(self.members, "members")))
         if scores.shape != members.shape or scores.ndim != 2:
             raise ParameterError(

@@ -186,7 +186,7 @@ def one_run_audit(
     scores = np.asarray(as_numbers(found, "the scores", ""), dtype=np.float64)
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
         what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
-        raise ParameterError(f"scores must be {n_canaries} finite numbers, one a canary, but {what}.")
+        raise ParameterError(f"scores must be {n_canaries} finite numbers, one per canary, but {what}.")
     # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
     order = np.lexsort((np.random.default_rng(for_ties).random(n_canaries), scores))
     results = []

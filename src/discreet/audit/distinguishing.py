@@ -252,9 +252,9 @@ def _scores(side: ArrayLike | Callable[[int], float], n_runs: int | None) -> NDA
     try:
         scores = np.asarray(as_numbers(side, "the scores", ""), dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError("scores must be finite numbers, one a run.") from None
+        raise ParameterError("scores must be finite numbers, one per run.") from None
     if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise ParameterError("scores must be finite numbers, one a run.")
+        raise ParameterError("scores must be finite numbers, one per run.")
     return scores
 
 

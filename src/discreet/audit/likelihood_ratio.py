@@ -237,10 +237,10 @@ def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bo
     members = as_array(members, "the target's members")
     if members.shape != (counts.shape[0],) or members.dtype != np.bool_:
         raise ParameterError(
-            f"the target's members must be {counts.shape[0]} booleans, one a document of the corpus."
+            f"the target's members must be {counts.shape[0]} booleans, one for each document of the corpus."
         )
     if members.all() or not members.any():
         raise ParameterError(
-            "the target's members must be some of the corpus's documents, not all and not none."
+            "the target's members must be some of the corpus's documents, neither all nor none."
         )
     return statistic(topic_word, counts, "the target must have"), members

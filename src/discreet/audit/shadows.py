@@ -122,7 +122,7 @@ def train_statistics(
     counts = check_counts(corpus)
     if members.shape != (len(seeds), counts.shape[0]):
         raise ParameterError(
-            f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row a seed and one column a document, "
+            f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row per seed and one column per document, "
             f"but has {members.shape}."
         )
     store = None if folder is None else _Store(Path(folder), counts, settings)

@@ -66,7 +66,7 @@ def shrink_variances(variances: ArrayLike, freedom: ArrayLike) -> NDArray[np.flo
     freedom = np.broadcast_to(np.asarray(freedom, dtype=np.float64), own.shape)
     for name, values in (("variances", own), ("freedom", freedom)):
         if own.ndim != 1 or not (np.isfinite(values).all() and (values > 0).all()):
-            raise ParameterError(f"{name} must be positive and finite, one a document.")
+            raise ParameterError(f"{name} must be positive and finite, one per document.")
     if len(own) < 2:
         return own.copy()
     logs = np.log(own) - digamma(freedom / 2) + np.log(freedom / 2)

@@ -367,7 +367,7 @@ def _faults_of_chosen(corpus: Any, vocabulary: Any) -> list[DiscreetError]:
         PrivacyError(
             "the words of this corpus were chosen privately already, so a public ",
             Parameter("vocabulary"),
-            " would find them only: leave it out, or give the texts.",
+            " would find only those: leave it out, or give the texts.",
         )
     ]
 

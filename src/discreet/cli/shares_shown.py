@@ -57,10 +57,10 @@ def cost_of_topics(made: "PrevalenceRelease") -> str:
     settings = made.configuration
     promise = f"epsilon = {settings.get('topics_epsilon', math.nan):.4g}"
     if settings.get("topics_booked_here"):
-        return f"That counts the topics, too, which cost {promise} on the same ledger."
+        return f"That includes the topics, which cost {promise} on the same ledger."
     return (
-        f"The topics cost {promise} for themselves, on another ledger: whoever reads both has the cost of both. With "
-        "--ledger, that of the topics, both are counted together."
+        f"The topics cost {promise} on their own, on another ledger: for readers of both, the costs add up. With "
+        "the topics' --ledger, both are counted together."
     )
 
 

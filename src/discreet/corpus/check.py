@@ -186,7 +186,8 @@ def refuse_emptiness(name: str, what: str, size: int, n_entries: int) -> None:
         ``size`` is over a million and a hundred for each count.
     """
     if size > _FREE + _FOR_EACH * n_entries:
+        many = "1 count" if n_entries == 1 else f"{n_entries} counts"
         raise CorpusError(
-            f"{name} speaks of {size} {what}, but of {n_entries} counts only: nearly all {what} would be "
+            f"{name} promises {size} {what}, but only {many}: nearly all {what} would be "
             "empty; check that its numbers are right."
         )

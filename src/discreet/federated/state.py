@@ -213,7 +213,7 @@ def faults_together(
         faults.append(
             ParameterError(
                 *(Parameter("reports_per_token"), " can be ", Parameter("n_rounds")),
-                " at most: a token is reported once a round.",
+                " at most: a token is reported once per round.",
             )
         )
     return faults

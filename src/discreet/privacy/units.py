@@ -122,8 +122,8 @@ def large_delta(delta: float, n_units: float | None, called: str) -> str | None:
         return None
     usual = min(1e-6, 10.0 ** -(math.ceil(math.log10(n_units)) + 1))
     return (
-        f"= {delta:g} is too large: there are about {n_units:,.0f} {plural(called)}, and to publish about "
-        f"{max(delta * n_units, 1):,.0f} of them as they are would keep to it. Take a delta far below "
+        f"= {delta:g} is too large: there are about {n_units:,.0f} {plural(called)}, and publishing about "
+        f"{max(delta * n_units, 1):,.0f} of them as they are would satisfy it. Take a delta far below "
         f"1/{n_units:,.0f}, such as {usual:g}."
     )
 
@@ -164,7 +164,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
         raise PrivacyError(
             Parameter("unit_name"),
             f" says what one author is, with all documents, but the unit here is the {privacy_unit}: the promise would "
-            "be told in false words. Leave it out, or protect authors: ",
+            "be misstated. Leave it out, or protect authors: ",
             Proposal("privacy_unit", "author"),
             ".",
         )

@@ -18,8 +18,8 @@ from discreet.report.wording import NOT_REVIEWED, epsilon_shown, words_origin
 __all__ = ["questions"]
 
 _COMPARED = (
-    "For comparison, each for a unit of its own: the census of the United States of 2020 took 17.14 for a person, "
-    "Google's reports on mobility 2.64 for a user and day, Apple 2 to 16 for a user and day (without a curator)."
+    "For comparison, each with its own unit: the 2020 census of the United States took 17.14 per person, Google's "
+    "mobility reports 2.64 per user and day, Apple 2 to 16 per user and day (without a curator)."
 )
 
 
@@ -48,7 +48,7 @@ def questions(
         ("Who made it, and when?", who),
         ("Where do the words come from?", f"{_capital(words_origin(release))}."),
         ("What was reviewed?", _reviewed(release)),
-        ("Can one rely on the topics?", _reliable(release)),
+        ("Can you rely on the topics?", _reliable(release)),
     ]
 
 
@@ -64,8 +64,8 @@ def _may_leave(release: Release, fit: FitRelease | None, attacked: bool) -> str:
     if fit is not None and fit.reproducible:
         return "Not with this page: how good the model is was measured with noise from a seed, which can be subtracted."
     return (
-        "It was made to be. Whether the epsilon below is small enough, and the words fit to be read by everyone, is "
-        "for the people who sign it."
+        "It was made to be. Whether the epsilon below is small enough, and the words fit for everyone to read, is "
+        "for those who sign it to decide."
     )
 
 
@@ -75,9 +75,7 @@ def _protected(release: Release) -> str:
         return "Nobody."
     said = f"Each {unit}, one at a time: with or without any single {unit}, nearly the same would have been published."
     if kind == "document":
-        said += (
-            " Whoever wrote several documents is protected less: the protection is for each of them alone."
-        )
+        said += " Whoever wrote several documents is protected less: each document is protected on its own."
     if kind == "word":
         said += " A whole document is not protected."
     return (

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 #: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
-NOT_REVIEWED = "no review recorded: names and numbers that many documents share may stand among the words"
+NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
 
 _LONGEST = 60
 #: What a formula begins with, the minus of typographers too.
@@ -80,11 +80,11 @@ def words_origin(release: Release, escape: Callable[[str], str] = printable) -> 
             else said
         )
     if kind == "numbered" and columns:
-        return "none, columns are numbered; they were chosen privately, and the choice is booked"
+        return "none: columns are numbered; they were chosen privately, and the choice is booked"
     if kind == "numbered":
         return (
-            "none, columns are numbered; that their number tells nothing, and that they were not chosen from the "
-            "texts, is for whoever made this to vouch"
+            "none: columns are numbered; it is for whoever made this to vouch that their number tells nothing, and "
+            "that they were not chosen from the texts"
         )
     return "not stated: ask whoever made this where they come from"
 

@@ -21,7 +21,7 @@ def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:
         faults.append(
             ParameterError(
                 name,
-                " must name the date that is meant, of which each document has one: 'date received'.",
+                " must name the date that is meant, one for each document: 'date received'.",
             )
         )
     if model.freq is None or model.groups is not None:
@@ -32,8 +32,8 @@ def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:
         faults.append(
             PrivacyError(
                 name,
-                " makes months cost as one where each document has its month; one person may have written in "
-                "several, and their costs add up. Leave it out.",
+                " makes months cost as one only where each document has one month; a person may have written in "
+                "several, so their costs add up. Leave it out.",
             )
         )
     return faults

@@ -206,6 +206,6 @@ def _names(given: Any) -> tuple[str, ...]:
         )
     if len(set(names)) < len(names):
         raise ParameterError(
-            name, " must be one or more distinct names, but one stands there twice (7, 7.0 and '7' are one)."
+            name, " must be one or more distinct names, but one is repeated (7, 7.0 and '7' are the same)."
         )
     return tuple(names)

@@ -97,8 +97,8 @@ def period_of(value: Any, freq: str) -> str:
         )
     if freq not in found.within:
         raise CorpusError(
-            f"a label is a date of which no single {freq} holds all, a week, a month or a year; with "
-            f'freq="{freq}" labels need as much of the date as tells the {freq}.'
+            f"a label is a date that spans more than one {freq} (a week, a month or a year); with "
+            f'freq="{freq}" each label must be precise enough to tell the {freq}.'
         )
     return _NAMES[freq](found.day)
 

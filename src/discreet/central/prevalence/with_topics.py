@@ -32,7 +32,7 @@ def faults_with_topics(
         faults.append(
             ParameterError(
                 Parameter("prevalence"),
-                " must be made without topics and without a ledger, which are those of this run.",
+                " must be made without topics and without a ledger: both come from this run.",
             )
         )
     if prevalence.privacy_unit != privacy_unit:
@@ -47,8 +47,8 @@ def faults_with_topics(
         faults.append(
             PrivacyError(
                 Parameter("prevalence"),
-                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves the topics none; a fifth "
-                "of it serves well.",
+                f" takes an epsilon of {prevalence.epsilon:g} out of {epsilon:g} and leaves none for the topics; a "
+                "fifth of it works well.",
             )
         )
     return faults

@@ -47,7 +47,7 @@ class NewFolder:
             raise
         if what is not None:
             self._remove()
-            raise CorpusError(f"{self.path} cannot be written: {what}. Nothing is left of it.")
+            raise CorpusError(f"{self.path} cannot be written: {what}. Nothing is left behind.")
 
     def _remove(self) -> None:
         with suppress(OSError):

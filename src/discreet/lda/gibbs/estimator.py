@@ -352,9 +352,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _read(self, X: Any, reset: bool) -> Tokens:
         tokens = read_tokens(read_for(self, X, reset=reset))
         if not len(tokens.words):
-            raise CorpusError(
-                "X holds no tokens at all: a topic model needs at least one document with a word."
-            )
+            raise CorpusError("X holds no tokens: a topic model needs at least one document with a word.")
         return tokens
 
     def _faults(self) -> list[DiscreetError]:

@@ -164,7 +164,7 @@ class Moments:
         left, n = self._upper - other._upper, self.n - other.n
         if n < 0 or left.min() < 0 or left.diagonal().max() > n:
             raise CorpusError(
-                "what is to be taken away was not part of these moments: counts would fall below 0 or exceed the "
+                "what is to be subtracted was not part of these moments: counts would fall below 0 or exceed the "
                 "number of reports."
             )
         self._upper, self.n = left, n

@@ -39,7 +39,7 @@ def read_secrets(path: Path) -> list[bytes]:
     secrets = [line for line in read_list(path, "secrets") if not line.startswith("#")]
     if not secrets or min(map(len, secrets)) < _SHORTEST:
         raise ParameterError(
-            f"{path} must hold one secret a line, each of {_SHORTEST} characters or more; "
+            f"{path} must hold one secret per line, each of {_SHORTEST} characters or more; "
             "`openssl rand -hex 16` makes one."
         )
     return [sha256(secret.encode()).digest() for secret in secrets]

@@ -184,7 +184,7 @@ class BudgetExplanation:
             return f"  {size}: epsilon = {epsilon:.3g}"
         return (
             f"  {size}: none at this delta, because a word that only they have is listed with probability up to "
-            f"{failure:.2g}; but for that, epsilon = {self.group_noise[size]:.3g}"
+            f"{failure:.2g}; apart from that, epsilon = {self.group_noise[size]:.3g}"
         )
 
     def _learned(self) -> list[str]:

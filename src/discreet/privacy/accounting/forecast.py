@@ -72,7 +72,7 @@ class Learnability:
         if self.verdict == "too few words":
             words = "1 word" if self.n_words == 1 else f"{self.n_words} words"
             fewer = self.n_words // _WORDS_A_TOPIC
-            at_most = f"at most {fewer} topics can be told by them; " if fewer > 1 else ""
+            at_most = f"at most {fewer} topics can be told apart by them; " if fewer > 1 else ""
             return (
                 f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
                 f"{at_most}more documents or a larger epsilon let more words be chosen.{self._covered()}"

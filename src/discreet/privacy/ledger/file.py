@@ -147,11 +147,11 @@ def check(value: Any) -> Fields:
         isinstance(number, int) and abs(number) > _LARGEST_NUMBER
         for number in (fields.epsilon, fields.delta, fields.failure_share)
     ):
-        raise PrivacyError("the ledger's numbers or entries are none; restore it from a copy.")
+        raise PrivacyError("the ledger's numbers or entries are not valid; restore it from a copy.")
     texts = [text for entry in fields.entries for text in (entry.purpose, entry.division, *entry.touched)]
     texts += [text for text in (fields.identity, fields.path) if text is not None]
     if not all(isinstance(e.nonce, str) and _NONCE.fullmatch(e.nonce) for e in fields.entries):
-        raise PrivacyError("a ledger's booking has a nonce that is none; restore it from a copy.")
+        raise PrivacyError("a ledger's booking has a nonce that is not valid; restore it from a copy.")
     if not all(isinstance(text, str) for text in texts):
         raise PrivacyError("a ledger's purposes, id and path must be text; restore it from a copy.")
     if any(bool(entry.division) != bool(entry.touched) for entry in fields.entries):

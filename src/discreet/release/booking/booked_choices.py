@@ -76,8 +76,8 @@ def faults_of_choices(
     if book is None or book.closed:
         return [
             PrivacyError(
-                "what the choice of the words cost is booked on a ledger that is not at hand: they come from a file, "
-                "the cache of a pipeline or another process, and a ledger goes with them only where it has a file of "
+                "the cost of choosing these words is booked on a ledger that is not at hand: they come from a file, "
+                "the cache of a pipeline or another process, and a ledger goes with them only if it has a file of "
                 "its own. Choose words on one, PrivateCountVectorizer(..., ledger=Ledger.open(path, epsilon, delta)), "
                 "and pass it here, too: ",
                 Proposal("ledger"),

@@ -76,7 +76,7 @@ def apply(release: Release, edits: EditList) -> Release:
     place = list(range(len(release.topic_word)))
     merged = {topic for group in edits.merged for topic in group}
     if both := sorted(merged & set(edits.topics)):
-        raise ReleaseError(f"topic {both[0]} is to be merged and removed; say one of them.")
+        raise ReleaseError(f"topic {both[0]} is to be both merged and removed; choose one.")
     if edits.merged:
         release = release.merge_topics(*edits.merged)
         heads = merged - {min(group) for group in edits.merged}

@@ -92,7 +92,7 @@ def header_length(start: bytes, size: int) -> int:
     """Return the length of the header of a model file of ``size`` bytes that begins with these 8."""
     length = struct.unpack("<Q", start)[0] if len(start) == 8 else LARGEST_HEADER
     if length >= LARGEST_HEADER or length > size - 8:
-        raise ReleaseError(f"{MODEL} is no safetensors file of discreet, or it is cut off; {_RESTORE}.")
+        raise ReleaseError(f"{MODEL} is not a safetensors file of discreet, or it is cut off; {_RESTORE}.")
     return length
 
 
@@ -170,7 +170,7 @@ def build(
     _check_guarantee(stated, release)
     if _metadata(release, vocabulary_bytes(words), stated) != header.text:
         raise ReleaseError(
-            f"{MODEL} does not say what its own content amounts to (numbers, settings, ledger, determinism): it was "
+            f"{MODEL} does not match its own content (numbers, settings, ledger, determinism): it was "
             f"changed or is damaged; {_RESTORE}."
         )
     return release
@@ -336,4 +336,4 @@ def _json(raw: bytes | str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ReleaseError(f"{MODEL} holds {name} in its JSON, which is no number; {_RESTORE}.")
+    raise ReleaseError(f"{MODEL} holds {name} in its JSON, which is not a number; {_RESTORE}.")

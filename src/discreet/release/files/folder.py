@@ -80,8 +80,8 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
     """
     if not folder.is_dir():
         raise ReleaseError(
-            f"expected a folder with a release, but {folder} is none; give a folder that Release.save made. Files of "
-            "shares and of a fit are read by PrevalenceRelease.load and FitRelease.load (discreet.release)."
+            f"expected a folder with a release, but {folder} is not one; give a folder that Release.save made. Files "
+            "of shares and of a fit are read by PrevalenceRelease.load and FitRelease.load (discreet.release)."
         )
     try:
         with _open(folder / VOCABULARY) as file:

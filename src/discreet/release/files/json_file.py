@@ -86,9 +86,7 @@ def load(path: Path, kind: type[Kind]) -> Kind:
         told = str(error)[:200] if isinstance(error, DiscreetError) else type(error).__name__
         raise ReleaseError(f"{path} cannot be trusted: {told}") from None
     if not same:
-        raise ReleaseError(
-            f"{path} does not say what its own content amounts to: it was changed or is damaged."
-        )
+        raise ReleaseError(f"{path} does not match its own content: it was changed or is damaged.")
     return release
 
 

@@ -76,5 +76,5 @@ def from_line(line: str) -> str:
     except ValueError:
         word = None
     if not isinstance(word, str):
-        raise ReleaseError(f"{VOCABULARY} has a line that is no word; {_RESTORE}.")
+        raise ReleaseError(f"{VOCABULARY} has a line that is not a word; {_RESTORE}.")
     return word

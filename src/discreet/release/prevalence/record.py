@@ -326,7 +326,7 @@ class PrevalenceRelease(NumbersRelease):
         """Return the numbers of groups that have an order."""
         if groups is None and not self.periods:
             raise ParameterError(
-                "these groups are no periods, so nothing says in which order they stand; name them in their order: "
+                "these groups are not periods, so nothing says what their order is; name them in order: "
                 f"{shown(list(self.groups[:3]))}, ..."
             )
         return self._some(self.periods if groups is None else groups)
@@ -374,5 +374,5 @@ def _names(name: str, values: Any, *, distinct: bool = True) -> tuple[str, ...]:
     if any(halves(value) for value in names):
         raise ReleaseError(f"{name} must be text that a file can hold, without halves of characters.")
     if distinct and len(set(names)) != len(names):
-        raise ReleaseError(f"{name} must be distinct, but some stand there twice.")
+        raise ReleaseError(f"{name} must be distinct, but some are repeated.")
     return names

@@ -198,4 +198,4 @@ def _topics(release: PrevalenceRelease) -> str:
     cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"
     if release.configuration.get("topics_booked_here") is True:
         return f"{cost}, which is counted in the promise: both stand on one ledger"
-    return f"{cost}, which is not counted in the promise: whoever sees both has the cost of both"
+    return f"{cost}, which is not counted in the promise: for readers of both, the costs add up"

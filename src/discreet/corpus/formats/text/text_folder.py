@@ -47,7 +47,7 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     with _texts(Path(path), reading.encoding) as texts:
         names = texts.names
         if not names:
-            raise CorpusError(f"{name} holds no .txt file, nor any other; expected one document a file.")
+            raise CorpusError(f"{name} holds no .txt file, nor any other; expected one document per file.")
         done = [0]
 
         def records() -> Iterator[Record]:
