@@ -1,4 +1,7 @@
-"""How long documents are: a private estimator of this house, on PrivateEstimator."""
+"""How long documents are: a private estimator of this house, on PrivateEstimator, to copy and change.
+
+It is explained in ``docs/architecture.md``. Notebooks that use the library are in ``examples/``.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""How many people use each word: a private estimator on discreet.privacy alone."""
+"""How many people use each word: a private estimator on discreet.privacy alone, to copy and change.
+
+It is explained in ``docs/privacy-library.md``. Notebooks that use the library are in ``examples/``.
+"""
 
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator

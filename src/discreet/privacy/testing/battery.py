@@ -10,8 +10,9 @@ An estimator is private in the sense meant here when it has ``fit(X)``, books on
 ``fit`` takes ``owners=``, and all checks tell it who wrote what. Every check is a function of its own that raises
 ``AssertionError`` with what was expected and what came; together they are listed in :data:`CHECKS`.
 
-The checks find mistakes, they prove nothing: a proof stands in the docstring of a mechanism, and an audit
-(:mod:`discreet.audit`) measures it.
+The checks find the usual mistakes. They prove nothing, and there is much they cannot see (``docs/battery.md`` says
+what): a proof stands in the docstring of a mechanism, and an audit (:mod:`discreet.audit`) looks for evidence
+against it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ everything else is a function of what was released. So fit X and write down ever
 under the same seed, and let every mechanism answer what it answered then. Now
 
 * the sums before noise may differ by the sensitivity of their bound, and no further: exactly, in integers;
-* all that was fitted must be the same, to the last bit.
+* all that was fitted must be the same, to the last bit; only times, which no seed repeats, may be named and left out.
 
 No noise is in the way, and there is no threshold: an honest estimator cannot fail by chance.
 """
