@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet.privacy.testing import thresholds
+from discreet.privacy.testing import usual_thresholds
 from discreet.privacy.testing.subject import Subject
 
 __all__ = ["Pair", "odd_pairs", "pairs", "threshold_pairs"]
@@ -47,7 +47,7 @@ def pairs(subject: Subject) -> Iterator[Pair]:
     yield from odd_pairs(subject)
     yield from threshold_pairs(subject, least=1 if subject.takes_counts else 2)
     if subject.relation == "add_or_remove_one" and subject.unit in ("document", "author"):
-        for how_many, X, without in thresholds.at_sizes(subject.make):
+        for how_many, X, without in usual_thresholds.at_sizes(subject.make):
             yield _single(subject, f"one {subject.unit} more than {how_many}", X, without)
 
 
@@ -55,10 +55,12 @@ def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
     """Yield neighbours whose words stand at usual thresholds from ``least`` on; authors have one document each."""
     X = subject.make(_N_ORDINARY)
     if subject.unit in ("word", "pair"):
-        for unit, counts, moved in thresholds.tokens_at_frequencies(X) if sp.issparse(X) else ():
+        for unit, counts, moved in usual_thresholds.tokens_at_frequencies(X) if sp.issparse(X) else ():
             yield Pair(unit, counts, moved, None, None)
         return
-    for which, others, odd, empty in thresholds.at_frequencies(X, least) if thresholds.knows(X) else ():
+    for which, others, odd, empty in (
+        usual_thresholds.at_frequencies(X, least) if usual_thresholds.knows(X) else ()
+    ):
         whose = (
             f"an author whose document {which}" if subject.unit == "author" else f"a document that {which}"
         )
