@@ -76,10 +76,10 @@ def test_nothing_is_coloured_where_nothing_moves():
     rng, coloured = np.random.default_rng(0), 0
     groups = [f"ward {ward} | {quarter}" for ward in range(6) for quarter in QUARTERS]
     for _ in range(60):
-        shares = 0.5 + rng.normal(0, 0.008, 36)
+        shares = rng.binomial(1000, 0.5, 36) / 1000 + rng.normal(0, 0.01, 36)  # chance, and noise
         made = crossed(np.column_stack([shares, 1 - shares]), groups=groups)
         coloured += 'class="moves"' in made.to_html()
-    assert coloured <= 8
+    assert coloured <= 6
 
 
 @pytest.mark.parametrize(

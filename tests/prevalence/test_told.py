@@ -6,6 +6,8 @@ import math
 import re
 import stat
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tests.prevalence.test_estimator import RELEASE, WARDS, X
 from tests.prevalence.test_page import release
 
 from discreet import Ledger, ParameterError, PrivateFit, PrivateLDA, TopicPrevalence
+from discreet.central.prevalence.call import booked_here
 from discreet.errors import LargeDeltaWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_of, best_true_positive_rate, percent
@@ -46,6 +49,12 @@ def test_the_figure_is_that_of_the_part_that_paid_most():
     mu = math.sqrt(1 / 100 + 1 / 25 + 1 / 64)
     assert figure(attack_risk_of(ledger.guarantee(), ledger.entries)) == percent(
         best_true_positive_rate(mu, 0.01)
+    )
+    # A part that is touched for the first time has paid for everybody's bookings before, too.
+    ledger.reserve_part(events.gaussian(3.0), "late", division="month", touched=["4"])
+    late = math.sqrt(1 / 64 + 1 / 9)
+    assert figure(attack_risk_of(ledger.guarantee(), ledger.entries)) == percent(
+        best_true_positive_rate(late, 0.01)
     )
     ledger.reserve_part(events.laplace(0.1), "c", division="month", touched=["3"])
     assert "whatever the noise" in attack_risk_of(ledger.guarantee(), ledger.entries)
@@ -148,9 +157,19 @@ def test_no_page_or_table_holds_marks_that_move_a_cursor_or_turn_the_writing():
 
 def test_words_that_turn_the_writing_are_not_shown_as_they_are():
     words = ["rea\u202elp", *[f"word{i}" for i in range(1, X.shape[1])]]
-    from dataclasses import replace
-
     page = replace(TOPICS, vocabulary=tuple(words)).to_html()
     assert "\u202e" not in page
     assert "rea\ufffdlp" in page
     assert np.isfinite(TOPICS.topic_word).all()
+
+
+def test_topics_are_counted_only_where_all_that_they_cost_stands_on_the_ledger():
+    both, one = Ledger(9.0, 1e-6), Ledger(9.0, 1e-6)
+    for ledger in (both, one):
+        ledger.reserve(events.gaussian(10.0), "words")
+    both.reserve(events.gaussian(5.0), "topics")
+    topics, none = SimpleNamespace(ledger=both.snapshot()), SimpleNamespace(ledger=Ledger(1.0, 1e-6))
+    both.reserve(events.gaussian(20.0), "something else")
+    assert booked_here(topics, both)
+    assert not booked_here(topics, one)
+    assert not booked_here(none, both)

@@ -143,8 +143,8 @@ def _part(
     trend, moves = None, np.zeros(len(order), np.bool_)
     if over_time:
         some = groups if crossed else release.periods
-        # So that with 95 % confidence nothing is coloured that noise and chance explain, all rows together.
-        level = 1 - 0.05 / (len(release.table.rows) if release.table is not None else 1)
+        # So that with 95 % confidence nothing is coloured that noise and chance explain, by two tests of each row.
+        level = 1 - 0.05 / (2 * len(release.table.rows) if release.table is not None else 1)
         trend, sure = release.trend(some), release.trend(some, level=level).moves
         moves = (sure if sure is not None else moves) | release.growth(some, level=level).certain
         names = names if crossed else some

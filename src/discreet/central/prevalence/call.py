@@ -3,14 +3,22 @@
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.prevalence.record import MOST_CELLS
+from discreet.release.record import Release
 
 if TYPE_CHECKING:
     from discreet.central.prevalence.estimator import TopicPrevalence
 
-__all__ = ["check_size", "faults_of_division", "faults_of_private_names"]
+__all__ = ["booked_here", "check_size", "faults_of_division", "faults_of_private_names"]
 
 _MOST_LETTERS = 2_000_000
+
+
+def booked_here(topics: Release, ledger: Ledger) -> bool:
+    """Whether all that topics cost stands on this ledger, so that what is released with it counts them."""
+    theirs = topics.ledger.entries
+    return len(theirs) > 0 and all(entry in ledger.entries for entry in theirs)
 
 
 def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:

@@ -27,7 +27,12 @@ from discreet._validate import (
     whole,
 )
 from discreet.central.check_data import check_data
-from discreet.central.prevalence.call import check_size, faults_of_division, faults_of_private_names
+from discreet.central.prevalence.call import (
+    booked_here,
+    check_size,
+    faults_of_division,
+    faults_of_private_names,
+)
 from discreet.central.prevalence.groups import OTHER, Grouping, grouping
 from discreet.central.prevalence.labelled import (
     Labelled,
@@ -373,7 +378,7 @@ class TopicPrevalence(PrivateEstimator):
             model=mark_of(topics),
             n_topics=len(topics.topic_word),
             privacy_unit=self.privacy_unit,
-            topics_booked_here=all(entry in ledger.entries for entry in topics.ledger.entries),
+            topics_booked_here=booked_here(topics, ledger),
             topics_delta=promise.delta,
             topics_epsilon=promise.epsilon,
             topics_unit=promise.privacy_unit,
