@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, CorpusError, ParameterError
-from discreet.corpus import from_frame, read_corpus
+from discreet.corpus import from_frame, read_corpus, unpack
+from discreet.corpus.formats.arrow_size import unpacked_size
 from discreet.corpus.formats.text import json_array
 from discreet.corpus.words.origin import FROM_TEXT
 
@@ -167,6 +168,43 @@ def test_arrow_and_feather(tmp_path, name):
 
 
 # Counts
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.stream.arrow", "a.feather", "a.parquet", "b.arrow"])
+def test_a_table_may_grow_no_more_than_a_text(tmp_path, monkeypatch, name):
+    """A few kilobytes may promise gigabytes, which pyarrow asks for before it unpacks them."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = str(tmp_path / name)
+    text = pa.array(["ward " * 10**6])
+    table = pa.table({"text": text.dictionary_encode() if name == "b.arrow" else text})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    if name.endswith("parquet"):
+        pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    else:
+        make = pa.ipc.new_stream if "stream" in name else pa.ipc.new_file
+        with pa.OSFile(path, "wb") as sink, make(sink, table.schema, options=options) as writer:
+            writer.write_table(table)
+    assert read_corpus(path).vocabulary == ("ward",)
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
+    with pytest.raises(CorpusError, match="grows to over 250 times its size"):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize("packing", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("layout", ["file", "stream"])
+def test_the_size_of_a_table_is_what_pyarrow_makes_of_it(tmp_path, packing, layout):
+    pa = pytest.importorskip("pyarrow")
+    texts = [f"nurse {i % 7} bed" for i in range(5000)]
+    table = pa.table({"text": texts, "n": list(range(5000)), "ward": pa.array(texts).dictionary_encode()})
+    make = pa.ipc.new_stream if layout == "stream" else pa.ipc.new_file
+    with (
+        pa.OSFile(str(tmp_path / "a"), "wb") as sink,
+        make(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as writer,
+    ):
+        writer.write_table(table, max_chunksize=1000)
+    with (tmp_path / "a").open("rb") as raw:
+        grown = unpacked_size(raw)
+    assert table.nbytes <= grown <= table.nbytes + 64 * 40
 
 
 def test_wide_csv(tmp_path):

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, refuse_emptiness_of
 from discreet.corpus.formats.text.records import Reading, Record, gather
+from discreet.corpus.unpack import refuse_bomb
 from discreet.errors import CorpusError, Proposal
 
 __all__ = ["batches", "broken_table", "not_a_table", "open_parquet", "pyarrow", "read_columns"]
@@ -44,6 +46,7 @@ def open_parquet(path: PathLike) -> Any:
 def batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any]:
     """Yield some rows of a Parquet file at a time, held against what they should be."""
     pa, _ = pyarrow()
+    _refuse_bomb(file.metadata, set(columns), name)
     try:
         for batch in file.iter_batches(batch_size=rows, columns=list(dict.fromkeys(columns))):
             batch.validate(full=True)  # text that is no UTF-8, offsets that lead nowhere
@@ -52,6 +55,17 @@ def batches(file: Any, columns: list[str], rows: int, name: str) -> Iterator[Any
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         pass
     raise broken_table(name)
+
+
+def _refuse_bomb(metadata: Any, columns: set[str], name: str) -> None:
+    """Refuse columns that unpack to more than texts and counts do, as the file says itself."""
+    chunks = [
+        metadata.row_group(group).column(column)
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    ]
+    grown = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.partition(".")[0] in columns)
+    refuse_bomb(name, Path(name).stat().st_size, grown)
 
 
 def not_a_table(name: str, kind: str) -> CorpusError:
