@@ -22,7 +22,7 @@ from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import check_kind, leave_out
-from discreet.central.vocabulary.methods import cut_of, faults_of_counted
+from discreet.central.vocabulary.methods import faults_of_counted
 from discreet.central.vocabulary.sharded_words import drop_for_now
 from discreet.central.vocabulary.vectorizer import PrivateCountVectorizer, count_booked
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
@@ -210,7 +210,6 @@ def fit_topics(
             *_faults_of_name(unit_name, privacy_unit, ledger or theirs),
         ]
     )
-    cut = cut_of(texts_or_corpus, words)
     if prevalence is not None:
         by = check_labels(prevalence, texts_or_corpus, by)
     if isinstance(texts_or_corpus, Corpus):
@@ -247,7 +246,7 @@ def fit_topics(
         if prevalence is not None:
             shares_booked(prevalence, booked[-1], release, counts, by, owners)
         drop_for_now(counts)
-    return release.with_settings(**cut)
+    return release
 
 
 def estimators(

@@ -143,7 +143,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             topic_word=fitted.topic_word,
             vocabulary=data.words,
             ledger=booking.ledger.snapshot(),
-            configuration={**self._configuration(plan, fitted), **words.origin.settings()},
+            configuration={**self._configuration(plan, fitted), **words.cut, **words.origin.settings()},
             reproducible=self.random_state is not None or words.origin.seeded,
             topic_weight=fitted.topic_weight,
             word_weight=fitted.word_weight,

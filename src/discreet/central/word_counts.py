@@ -1,5 +1,6 @@
 """Counts of words that know their words, so that the next step of a pipeline knows them too."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ class WordCounts(ChosenCsr):
         Noisy weight of each word, as the choice of the vocabulary released it.
     word_origin : WordOrigin, optional
         Where the words come from, and which private choices the columns went through. Not known by default.
+    cut : mapping, optional
+        How the texts became words, as ``Tokenizer.settings()`` says it; a release of topics of these counts says it on.
     **options
         As for ``csr_matrix``.
 
@@ -56,6 +59,7 @@ class WordCounts(ChosenCsr):
         owners: Any = None,
         word_weights: Any = None,
         word_origin: WordOrigin | None = None,
+        cut: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         # scipy builds results of operations as type(self)(arrays, shape=...): they come without a vocabulary.
@@ -93,6 +97,7 @@ class WordCounts(ChosenCsr):
         if self.vocabulary is not None:
             origin.check_words(self.vocabulary)
             self._carried["word_origin"] = origin
+            self._carried["cut"] = dict(cut or {})
         self.column_choices = joined(self.column_choices, origin.choices)
 
     def _length(self, axis: int) -> int:
@@ -108,6 +113,11 @@ class WordCounts(ChosenCsr):
     def vocabulary(self) -> tuple[str, ...] | None:
         """Word of each column, or None where columns are no longer those words."""
         return self._carried_if_it_fits("vocabulary", 1)
+
+    @property
+    def cut(self) -> Mapping[str, Any]:
+        """How the texts became words; empty where that is not known, or columns are no longer those words."""
+        return {} if self.vocabulary is None else self._carried.get("cut", {})
 
     @property
     def index(self) -> Any:

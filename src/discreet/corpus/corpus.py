@@ -104,7 +104,7 @@ class Corpus:
         self._owners = None if known is None else number_owners(known, n_documents)
         self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0
-        self._cut: Mapping[str, Any] = {}
+        self._cut: Mapping[str, Any] = carried(counts, "cut") or {}
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
 
     def _set_origin(self, origin: WordOrigin) -> None:

@@ -1,7 +1,8 @@
 """What ``fit`` and ``transform`` take: texts or a corpus, as counts of words."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.owners import check_same_rows, index_of, number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts
+from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError
 
 __all__ = [
@@ -26,12 +28,13 @@ __all__ = [
 
 
 class Documents(NamedTuple):
-    """Counts of shape (n_documents, n_words), the words, the owners and the index of the rows. Private."""
+    """Counts of shape (n_documents, n_words), words, owners and the index of the rows, private; how texts were cut."""
 
     counts: sp.csr_matrix
     words: tuple[str, ...]
     owners: NDArray[np.int64] | None
     index: Any = None
+    cut: Mapping[str, Any] = MappingProxyType({})
 
 
 def check_kind(X: Any) -> None:
@@ -104,7 +107,10 @@ def count_documents(
     index = index_of(X)
     if index is not None and len(index) != len(counts.indptr) - 1:
         index = None
-    return Documents(counts, words, numbers, index)
+    known: Mapping[str, Any] | None = (
+        carried(X, "cut") if isinstance(X, Corpus | ShardedCorpus) else tokenizer.settings()
+    )
+    return Documents(counts, words, numbers, index, known or {})
 
 
 def leave_out(corpus: Any, stop_words: frozenset[str]) -> Any:

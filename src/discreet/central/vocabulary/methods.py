@@ -20,13 +20,11 @@ from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.letters import Breaks
 from discreet.corpus.tokens.tokenizer import WORD_SETTINGS, choose_tokenizer
-from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
 __all__ = [
     "METHODS",
     "Method",
-    "cut_of",
     "delta_of_ledger",
     "faults_of_counted",
     "faults_of_documents",
@@ -69,13 +67,6 @@ def method_of(estimator: Any, delta: float) -> Method:
 def tokenizer_of(estimator: Any) -> Tokenizer:
     """Return how an estimator cuts texts, by its parameters."""
     return choose_tokenizer(**{name: getattr(estimator, name) for name in WORD_SETTINGS})
-
-
-def cut_of(X: Any, estimator: Any) -> dict[str, Any]:
-    """Return what a release says of how texts were cut: these by an estimator, or those of a corpus, if it knows."""
-    if isinstance(X, Corpus | ShardedCorpus):
-        return dict(carried(X, "cut") or {})
-    return tokenizer_of(estimator).settings()
 
 
 def delta_of_ledger(name: str, delta: float) -> float:

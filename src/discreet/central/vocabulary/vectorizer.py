@@ -384,7 +384,7 @@ class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
 
     def _carry(self, counts: Any, read: Documents, origin: WordOrigin) -> WordCounts:
         remember_choices(counts, origin.choices)
-        more: dict[str, Any] = {"owners": read.owners, "index": read.index}
+        more: dict[str, Any] = {"owners": read.owners, "index": read.index, "cut": read.cut}
         return WordCounts(counts, self._words(), word_weights=self.word_weights_, word_origin=origin, **more)
 
     def _delta(self) -> float:

@@ -129,7 +129,6 @@ def choose_topics(
         ledger,
         out,
         declared=vocabulary_is_public,
-        token_pattern=how.token_pattern,
         as_json=as_json,
         quiet=quiet,
     )
@@ -151,7 +150,6 @@ def _choose(
     out: Path,
     *,
     declared: bool,
-    token_pattern: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -182,8 +180,6 @@ def _choose(
             documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
         )
     release = found.release
-    if token_pattern is not None:  # `transform` must take new texts apart in the same way
-        release = release.with_settings(token_pattern=token_pattern)
     if as_json:
         answer = {
             "best": found.n_topics,

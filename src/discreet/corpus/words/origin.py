@@ -12,9 +12,10 @@ released of such counts is booked where they are, or refused.
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet._word_order import carried, column_words
@@ -208,10 +209,14 @@ UNKNOWN = WordOrigin("unknown")
 
 
 class GivenWords(NamedTuple):
-    """The words that come with X or beside it (None: its columns have no words), and where they come from."""
+    """The words that come with X or beside it (None: its columns have no words), and where they come from.
+
+    ``cut`` says how the texts became words, as ``Tokenizer.settings()`` does; empty where X does not know it.
+    """
 
     words: tuple[str, ...] | None
     origin: WordOrigin
+    cut: Mapping[str, Any] = MappingProxyType({})
 
 
 def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> GivenWords:
@@ -254,11 +259,12 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
                 " out, or pass the bare matrix.",
             )
         words, origin = named, UNKNOWN.after(origin.choices) if words is None else origin
+    cut = dict(carried(X, "cut") or {})
     if not words_are_public:
-        return GivenWords(words, origin)
+        return GivenWords(words, origin, cut)
     refuse_public(origin, listed=vocabulary is not None)
     return GivenWords(
-        words, origin if origin.is_public else origin.public_by(f"words_are_public=True in {where}")
+        words, origin if origin.is_public else origin.public_by(f"words_are_public=True in {where}"), cut
     )
 
 

@@ -1,0 +1,114 @@
+"""Every release of topics says how its texts became words, where its counts know it."""
+
+import json
+
+import pytest
+
+from discreet import Corpus, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
+from discreet.central import PrivateMomentLDA, choose_n_topics_privately
+from discreet.cli.app import run
+from discreet.corpus import Tokenizer, read_corpus, tokenizer_like
+from discreet.errors import ParameterError
+
+WORDS = ["kidney", "dialysis", "kidney_dialysis", "ward bed", "ward", "bed", "fever", "cough"]
+TEXTS = ["kidney dialysis ward bed", "fever cough fever kidney", "ward bed fever dialysis"] * 200
+HOW = {"ngram_range": (1, 2), "phrases": ["kidney dialysis"]}
+CUT = Tokenizer(**HOW)
+
+
+def public_corpus():
+    return Corpus.from_texts(TEXTS, tokenizer=CUT, vocabulary=WORDS, words_are_public=True)
+
+
+def chosen_counts():
+    return PrivateCountVectorizer(epsilon=5.0, random_state=0, **HOW).fit_transform(TEXTS)
+
+
+def transformed_counts():
+    return PrivateCountVectorizer(epsilon=1.0, vocabulary=WORDS, words_are_public=True, **HOW).fit_transform(
+        TEXTS
+    )
+
+
+def says_how(release):
+    expected = CUT.settings()
+    assert {name: release.configuration.get(name) for name in expected} == expected
+    with pytest.raises(ParameterError, match="phrases"):
+        tokenizer_like(release.configuration)
+    alike = tokenizer_like(release.configuration, phrases=HOW["phrases"])
+    assert alike("kidney dialysis ward") == CUT("kidney dialysis ward")
+
+
+def _rows():
+    return chosen_counts()[:500]
+
+
+def _copy():
+    return chosen_counts().copy()
+
+
+def _corpus():
+    return Corpus(transformed_counts(), WORDS)
+
+
+@pytest.mark.parametrize("counts", [public_corpus, chosen_counts, transformed_counts, _rows, _copy, _corpus])
+def test_topics_of_counts_say_how_texts_were_cut(counts):
+    X = counts()
+    public = {} if X.word_origin.kind == "chosen" else {"words_are_public": True}
+    says_how(PrivateLDA(2, epsilon=2.0, random_state=0).fit(X, **public).release_)
+
+
+@pytest.mark.parametrize("model", [PrivateSVILDA, PrivateMomentLDA])
+def test_so_does_every_model(model):
+    says_how(model(2, epsilon=20.0, random_state=0).fit(public_corpus()).release_)
+
+
+def test_so_do_all_candidates():
+    found = choose_n_topics_privately(public_corpus(), [1, 2], epsilon=4.0, random_state=0)
+    for release in found.releases:
+        says_how(release)
+
+
+def test_counts_that_know_nothing_say_nothing():
+    X = transformed_counts()
+    for bare in (X[:, ::-1], X.toarray()):
+        told = (
+            PrivateLDA(2, epsilon=2.0, random_state=0)
+            .fit(bare, vocabulary=WORDS, words_are_public=True)
+            .release_
+        )
+        assert not set(CUT.settings()) & set(told.configuration)
+
+
+def test_the_command_that_chooses_tells_transform(tmp_path, capsys):
+    notes, words, phrases = (tmp_path / name for name in ("notes.jsonl", "words.txt", "phrases.txt"))
+    notes.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    words.write_text("\n".join(WORDS) + "\n")
+    phrases.write_text("kidney dialysis\n")
+    cut, model = ["--ngrams", "1,2", "--phrases", str(phrases)], tmp_path / "model"
+    public = [
+        "--vocabulary",
+        str(words),
+        "--vocabulary-is-public",
+        "--seed",
+        "0",
+        "--allow-unlearnable",
+        "--quiet",
+    ]
+    chosen = [
+        "choose-topics",
+        "--corpus",
+        str(notes),
+        "--epsilon",
+        "4",
+        "--topics",
+        "1,2",
+        "--out",
+        str(model),
+    ]
+    assert run([*chosen, *cut, *public]) == 0
+    shares = ["transform", str(model), str(notes), "--out", str(tmp_path / "shares.csv"), "--quiet"]
+    assert run(shares) == 2
+    assert "phrases" in capsys.readouterr().err
+    assert run([*shares, "--phrases", str(phrases)]) == 0
+    assert read_corpus(notes, vocabulary=WORDS, tokenizer=CUT).n_words == len(WORDS)
