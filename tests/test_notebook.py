@@ -85,7 +85,16 @@ def test_long_tables_are_cut():
 def test_tables_become_frames():
     made = release(n_topics=3, n_words=30)
     table = made.to_frame(4)
-    assert list(table.columns) == ["topic", "name", "rank", "word", "probability", "noise", "over_all_topics"]
+    assert list(table.columns) == [
+        "topic",
+        "name",
+        "rank",
+        "word",
+        "probability",
+        "noise",
+        "above_noise",
+        "over_all_topics",
+    ]
     assert [group["word"].tolist() for _, group in table.groupby("topic")] == made.top_words(4)
     assert table["probability"][4] == made.topic_word[1].max()
     assert len(made.to_frame()) == 90

@@ -19,6 +19,7 @@ ROOMS = (
     "local",
     "privacy",
     "release",
+    "report",
 )
 MODULES = ("discreet", *(f"discreet.{room}" for room in ROOMS))
 PUBLIC = [

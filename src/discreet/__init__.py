@@ -23,7 +23,19 @@ connect()  # a release must not know of its report, nor a model of engines
 del connect
 
 if TYPE_CHECKING:
-    from discreet import audit, evaluate, federated, local, privacy
+    from discreet import (
+        audit,
+        central,
+        corpus,
+        engines,
+        evaluate,
+        federated,
+        lda,
+        local,
+        privacy,
+        release,
+        report,
+    )
     from discreet._progress import show_progress
     from discreet.central import (
         HybridGibbsLDA,
@@ -99,13 +111,19 @@ __all__ = [
     "VariationalLDA",
     "__version__",
     "audit",
+    "central",
     "compare",
+    "corpus",
+    "engines",
     "evaluate",
     "federated",
     "fit_topics",
+    "lda",
     "local",
     "privacy",
     "read_corpus",
+    "release",
+    "report",
     "show_progress",
 ]
 

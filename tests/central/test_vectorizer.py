@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from discreet import Corpus, Ledger, PrivateCountVectorizer
+from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.central import WordCounts
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.privacy import composed_epsilon, noise_multiplier_for
@@ -80,8 +80,13 @@ def test_parameters_clone_and_repr():
 def test_set_output_keeps_its_default_and_refuses_frames_of_sparse_counts():
     ours = PrivateCountVectorizer(epsilon=5.0, random_state=0).set_output(transform="default")
     assert isinstance(ours.fit_transform(TEXTS), WordCounts)
-    with pytest.raises(ValueError, match="sparse"):
-        ours.set_output(transform="pandas").transform(TEXTS)
+    with pytest.raises(ParameterError, match=r"sparse.*pipeline\[-1\]"):
+        ours.set_output(transform="pandas")
+    pipe = make_pipeline(ours, PrivateLDA(2, epsilon=4.0))
+    with pytest.raises(ParameterError, match="sparse"):
+        pipe.set_output(transform="pandas")
+    assert isinstance(pipe[0].transform(TEXTS), WordCounts)  # nothing is spoilt
+    assert pipe[-1].set_output(transform="pandas") is pipe[-1]
 
 
 def test_constructor_checks_nothing_and_fit_checks_everything_at_once():

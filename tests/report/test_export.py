@@ -189,7 +189,9 @@ def test_the_frame_holds_what_the_table_does(tmp_path):
     found = to_frame(made, n_words=3)
     with (tmp_path / "words.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(found.columns) == list(rows[0])
+    assert set(found.columns) == {*rows[0], "name", "over_all_topics"}
+    assert found.equals(made.to_frame(3))
+    assert found["above_noise"].astype(str).tolist() == [row["above_noise"] for row in rows]
     assert found["word"].tolist() == [row["word"] for row in rows]
     assert found["probability"].tolist() == [float(row["probability"]) for row in rows]
     first = found[found["topic"] == 1].head(1)

@@ -7,11 +7,16 @@ import numpy as np
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["topic_columns"]
+__all__ = ["STANDARD_DEVIATIONS", "topic_columns"]
+
+#: Above the noise is what is larger than this many of its standard deviations.
+STANDARD_DEVIATIONS = 2.0
 
 
 def topic_columns(release: "Release", n_words: int | None = None) -> dict[str, list[Any]]:
-    """Return columns: topic, name, rank, word, probability and, where they are told, noise and over_all_topics.
+    """Return columns: topic, name, rank, word, probability; where they are told, noise, above_noise, over_all_topics.
+
+    Those of a release that was made with a seed have a column ``label``, too, which says so.
 
     Parameters
     ----------
@@ -31,7 +36,12 @@ def topic_columns(release: "Release", n_words: int | None = None) -> dict[str, l
         "probability": release.topic_word[rows, flat].tolist(),
     }
     if release.topic_word_noise is not None:
-        columns["noise"] = release.topic_word_noise[rows, flat].tolist()
+        noise = release.topic_word_noise[rows, flat]
+        columns["noise"] = noise.tolist()
+        above = release.topic_word[rows, flat] > STANDARD_DEVIATIONS * noise
+        columns["above_noise"] = above.astype(int).tolist()
     if release.word_weight is not None:
         columns["over_all_topics"] = release.word_weight[flat].tolist()
+    if release.reproducible:
+        columns["label"] = [release.determinism] * len(flat)
     return columns

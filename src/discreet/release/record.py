@@ -260,7 +260,7 @@ class Release(Promised):
         return presenter.notebook(self)
 
     def to_frame(self, n: int | None = None) -> Any:
-        """Return the first n words of each topic, or all, as a frame: topic, rank, word, probability, noise."""
+        """Return the first n words of each topic, or all, as a frame: topic, name, rank, word, probability, noise."""
         return frame(topic_columns(self, n))
 
     def __reduce__(self) -> Any:

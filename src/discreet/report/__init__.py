@@ -1,3 +1,18 @@
 """What people look at: the card, the page, the map and the exports of a release. Nothing here sees private text."""
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+from discreet._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from discreet.report import export
+    from discreet.report.compare.comparison import Comparison
+
+_HOMES = {
+    "discreet.report.compare.comparison": ("Comparison",),
+    "discreet.report.export": ("export",),
+}
+
+__all__ = ["Comparison", "export"]
+
+__getattr__, __dir__ = lazy_names("discreet.report", _HOMES)

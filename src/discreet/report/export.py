@@ -25,18 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._files import write_whole
-from discreet._tables import frame
 from discreet._validate import check, optional, whole
 from discreet.errors import Parameter, ParameterError, ReleaseError
+from discreet.release.columns import topic_columns
 from discreet.release.record import Release
 from discreet.report.drawings.map import distances, scale
-from discreet.report.listing import STANDARD_DEVIATIONS
 from discreet.report.wording import for_spreadsheet
 
 __all__ = ["ldavis", "to_frame", "to_gensim", "write_csv", "write_ldavis"]
 
 Floats = NDArray[np.float64]
 _TOKENS = 1e6
+_IN_FILES = ("topic", "rank", "word", "probability", "noise", "above_noise", "label")
 _SMALLEST = 1e-300
 #: Inside a script element, nothing in the JSON may end the element or begin another.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -80,7 +80,7 @@ def write_csv(
 def to_frame(release: Release, *, n_words: int | None = None) -> Any:
     """Return the words of each topic as a data frame of pandas, or polars, or pyarrow, whichever is installed.
 
-    Columns and rows are those of :func:`write_csv`: what ``get_topic_words`` of tomotopy gives, for all topics.
+    The same as :meth:`~discreet.Release.to_frame`, with the columns of :func:`write_csv` and others.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def to_frame(release: Release, *, n_words: int | None = None) -> Any:
     n_words : int, optional
         Words of each topic; all of them by default.
     """
-    return frame(_word_table(release, n_words))
+    return release.to_frame(_checked(n_words))
 
 
 def to_gensim(release: Release) -> Any:
@@ -134,24 +134,14 @@ def to_gensim(release: Release) -> Any:
     return model
 
 
-def _word_table(release: Release, n_words: int | None) -> dict[str, list[Any]]:
+def _checked(n_words: int | None) -> int | None:
     check(n_words=(n_words, optional(whole())))
-    noise = release.topic_word_noise
-    names = ["topic", "rank", "word", "probability", *(() if noise is None else ("noise", "above_noise"))]
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for topic, row in enumerate(release.topic_word):
-        order = np.argsort(-row, kind="stable")[:n_words]
-        columns["topic"] += [topic] * len(order)
-        columns["rank"] += range(1, len(order) + 1)
-        columns["word"] += [release.vocabulary[word] for word in order.tolist()]
-        columns["probability"] += row[order].tolist()
-        if noise is not None:
-            spread = noise[topic, order]
-            columns["noise"] += spread.tolist()
-            columns["above_noise"] += (row[order] > STANDARD_DEVIATIONS * spread).astype(int).tolist()
-    if release.reproducible:
-        columns["label"] = [release.determinism] * len(columns["topic"])
-    return columns
+    return n_words
+
+
+def _word_table(release: Release, n_words: int | None) -> dict[str, list[Any]]:
+    columns = topic_columns(release, _checked(n_words))
+    return {name: columns[name] for name in _IN_FILES if name in columns}
 
 
 def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) -> dict[str, Any]:

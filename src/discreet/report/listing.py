@@ -18,18 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.record import Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import shown
 
-__all__ = ["LISTED", "STANDARD_DEVIATIONS", "Listing", "list_words"]
+__all__ = ["LISTED", "Listing", "list_words"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 #: Words listed for each topic.
 LISTED = 100
-STANDARD_DEVIATIONS = 2.0
 _LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 _EACH = 20
 #: Most probabilities in the search index; with very many words, each lists its strongest topics only.

@@ -18,13 +18,14 @@ from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural
+from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.editing import details
 from discreet.release.files.words import printable
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg
-from discreet.report.listing import STANDARD_DEVIATIONS, Listing, list_words
+from discreet.report.listing import Listing, list_words
 from discreet.report.noisy_topics import forecast_told
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.pages import content_hash, part, template

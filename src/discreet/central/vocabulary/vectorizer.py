@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, telling
@@ -32,6 +31,7 @@ from discreet.central.vocabulary.coverage import release_coverage
 from discreet.central.vocabulary.documents import Documents, check_kind, count_documents, pick_words
 from discreet.central.vocabulary.public_words import public_words
 from discreet.central.vocabulary.sharded_words import transform_for_now, words_in_shards
+from discreet.central.vocabulary.sparse_output import SparseOutput
 from discreet.central.vocabulary.thresholds import published_leak
 from discreet.central.vocabulary.units import rank_words, secret_order
 from discreet.central.word_counts import WordCounts
@@ -59,7 +59,7 @@ _DEFAULT_DELTA = 1e-6
 _MOST_WORDS_PER_UNIT = 2**16
 
 
-class PrivateCountVectorizer(TransformerMixin, PrivateEstimator):
+class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     r"""Choose a vocabulary privately, then count words.
 
     Parameters
