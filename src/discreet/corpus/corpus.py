@@ -359,9 +359,8 @@ class Corpus:
         moved = target[self._counts.indices]
         stays = moved >= 0
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self._counts.indptr]
-        counts = sp.csr_matrix(
-            (self._counts.data[stays], moved[stays], ends), shape=(self.n_documents, len(kept))
-        )
+        size = (self.n_documents, len(kept))
+        counts = sp.csr_matrix((self._counts.data[stays], moved[stays], ends), shape=size)
         corpus = Corpus(counts, kept, self._owners, self._labels).read_as(cut=self._cut)
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
@@ -388,7 +387,7 @@ class Corpus:
         random_state : int
             The same number, the same split.
         by : "document" or "owner", optional
-            The unit. By default the owner where there are owners: then nobody's documents are on both sides.
+            The unit. By default the owner where there are owners: then nobody stands on both sides.
 
         Returns
         -------

@@ -108,22 +108,13 @@ class TopicPrevalence(PrivateEstimator):
     group_selection : {"public", "private"}, default "public"
         "private" where the names themselves are not public: those that enough units have are chosen, paid from the
         same epsilon.
-    selection_share : float, default 0.25
-        Share of epsilon for choosing names.
-    max_groups_per_unit : int, default 3
-        Most names of one author that count for their choice; a document has one.
+    selection_share, max_groups_per_unit : float and int, default 0.25 and 3
+        Share of epsilon for choosing names, and most names of one author that count for it; a document has one.
     count_weight : float, default 0.5
         c: how much of the budget says how many units a group has.
-    random_state : int, optional
-        None: noise from the operating system. An int: reproducible, and the release says "not for release".
-    n_jobs : int, optional
-        Threads, as in scikit-learn. The result is the same bytes for any number.
-    ledger : Ledger, optional
-        Where the cost is booked; give the one that the topics were booked on, and the release states both together.
-    callback : callable, optional
-        ``callback(stage, done, total)`` is called as work goes on.
-    engine : Engine, optional
-        Who goes through shards, as for :class:`~discreet.PrivateLDA`.
+    random_state, n_jobs, ledger, callback, engine
+        As for :class:`~discreet.PrivateLDA`. Give the ledger that the topics were booked on, and the release states
+        both together.
 
     Attributes
     ----------

@@ -115,10 +115,8 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         The ledger with the booking; None for a public vocabulary without a ledger.
     word_origin_ : WordOrigin
         Where they come from; in ``coverage``, how much of the text they make up (not of "greedy"). Counts carry it on.
-    guarantee : str
-        The promise about everything booked on ``ledger_``, in words.
-    neighboring : str
-        "add_or_remove_one": the relation that the promise is about.
+    guarantee, neighboring : str
+        The promise about everything booked on ``ledger_``, in words, and the relation that it is about.
 
     Raises
     ------
