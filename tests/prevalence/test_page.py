@@ -245,7 +245,7 @@ def test_other_is_no_period():
 def test_groups_without_an_order_have_no_trend_unless_it_is_given():
     made = release([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]])
     for ask in (made.trend, made.growth):
-        with pytest.raises(ParameterError, match="name them in their order"):
+        with pytest.raises(ParameterError, match="name them in order"):
             ask()
         with pytest.raises(ParameterError, match="each once"):
             ask(["ward 1", "ward 1"])

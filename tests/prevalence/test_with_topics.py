@@ -69,7 +69,7 @@ def fit_counts(release):
         ({"prevalence": None}, "by, names groups|by names groups"),
         ({"prevalence": "wards"}, "must be a TopicPrevalence"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], privacy_unit="author")}, "protects each author"),
-        ({"prevalence": TopicPrevalence(None, groups=["a"], epsilon=2.0)}, "leaves the topics none"),
+        ({"prevalence": TopicPrevalence(None, groups=["a"], epsilon=2.0)}, "leaves none for the topics"),
         ({"prevalence": TopicPrevalence(None, groups=[])}, "groups must be one or more distinct"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], ledger=Ledger(1.0, 1e-6))}, "without a ledger"),
     ],
@@ -160,8 +160,8 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--by", "ward", "--groups", "{}/wards.txt"], "--shares FILE is new"),
-        (["--shares", "{}/w.json"], "--by FIELD names them"),
+        (["--by", "ward", "--groups", "{}/wards.txt"], "--shares FILE, a new file"),
+        (["--shares", "{}/w.json"], "--by FIELD, which names the groups"),
         (["--by", "ward", "--shares", "{}/w.json"], "name the public groups"),
         (
             ["--by", "ward", "--shares", "{}/w.json", "--groups", "{}/wards.txt", "--by-share", "1"],
