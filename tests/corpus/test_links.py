@@ -19,7 +19,7 @@ from discreet.errors import ParameterError
         ("see (https://example.org/a?b=c&d=e), or www.example.org/x", ["see", "or"]),
         ("RT @Ann_1: fire &amp; smoke", ["fire", "smoke"]),
         ("fire RT \u201c@ann: smoke\u201d", ["fire", "smoke"]),
-        ("RT : fire", ["fire"]),
+        ("RT : @ann fire RT:@bob smoke RT: http://t.co/x RT https://a.org", ["fire", "smoke"]),
         ("cut short http\u2026 and https:... and http", ["cut", "short", "and", "and"]),
         ("bit.ly/abc t.co/x pic.twitter.com/abc smoke", ["smoke"]),
         ("write to ann.lee+x@mail.example.org, thanks", ["write", "to", "thanks"]),
@@ -29,6 +29,15 @@ from discreet.errors import ParameterError
         # No links: these stay as they were.
         ("dinner @ home, 5@10, art: rt heart start", ["dinner", "home", "10", "art", "rt", "heart", "start"]),
         ("http is a protocol; R&D; this & that; AT&T;", ["http", "is", "protocol", "this", "that", "at"]),
+        (
+            "Pain in rt:knee, rt : lower quadrant; rt: 3 RT leg",
+            ["pain", "in", "rt", "knee", "rt", "lower", "quadrant", "rt", "rt", "leg"],
+        ),
+        (
+            "dose @5mg, morphine@2.5mg BP@90 rt @10",
+            ["dose", "5mg", "morphine", "5mg", "bp", "90", "rt", "10"],
+        ),
+        ("RT : fire", ["rt", "fire"]),
         ("and/or e.g. b.i.d./prn x.y", ["and", "or", "prn"]),
     ],
 )
@@ -51,7 +60,7 @@ def test_they_are_kept_for_whoever_asks_or_has_a_pattern_for_them():
 
 
 def test_signs_that_are_looked_for_first_are_in_all_that_is_left_out():
-    for text in ("x HTTP://A", "WWW.a", "T.CO/x", "rt : x", "@x", "&amp;", "a@b.c", "Https..."):
+    for text in ("x HTTP://A", "WWW.a", "T.CO/x", "rt : @x", "rt:www.x", "@x", "&amp;", "a@b.c", "Https..."):
         assert links.without_links(text) != text
 
 

@@ -81,8 +81,9 @@
   // Addresses of pages and mail, handles and entities are no words. Entities: those by number, and the five of XML and nbsp.
   const W = "[\\p{L}\\p{N}_]", WD = "[\\p{L}\\p{N}_-]";
   const LINK = new RegExp(`(?<!${W})(?:https?(?:://\\S*|:?/?(?:\u2026|\\.\\.+)|:(?=\\s|$)|(?=\\s*$))|www\\.\\S+` +
-    `|(?:t\\.co|bit\\.ly|youtu\\.be|pic\\.twitter\\.com)/\\S*|[\\p{L}\\p{N}_.+-]{1,64}@${WD}{1,63}(?:\\.${WD}{1,63})+` +
-    `|(?:rt\\s+["\u201c]?)?@${W}+(?:@${WD}+(?:\\.${WD}+)+|\\.bsky\\.social)?:?|rt(?= ?:))`, "giu");
+    `|(?:t\\.co|bit\\.ly|youtu\\.be|pic\\.twitter\\.com)/\\S*|[\\p{L}\\p{N}_.+-]{1,64}@${WD}{1,63}(?:\\.${WD}{1,63})*\\.(?!\\p{Nd})${WD}{1,63}` +
+    `|(?:rt(?:\\s+| ?:\\s*)["\u201c]?)?@(?!\\p{Nd})${W}+(?:@${WD}+(?:\\.${WD}+)+|\\.bsky\\.social)?:?` +
+    "|rt(?:\\s+| ?:\\s*)(?=https?://|www\\.|(?:t\\.co|bit\\.ly|youtu\\.be|pic\\.twitter\\.com)/))", "giu");
   const NAMED = {amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0"};
 
   function withoutLinks(text) {
