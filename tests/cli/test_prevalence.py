@@ -365,7 +365,7 @@ def test_shares_that_were_released_are_shown_again_at_no_cost(ward_notes, tmp_pa
 def test_it_is_said_what_the_topics_cost(ward_notes, tmp_path, capsys):
     wards = ["--by", "ward", "--groups", str(ward_notes / "wards.txt")]
     assert run([*command(ward_notes), *wards, "--out", str(tmp_path / "apart.json")]) == 0
-    assert "The topics cost epsilon = 8 for themselves, on another ledger" in " ".join(
+    assert "The topics cost epsilon = 8 on their own, on another ledger" in " ".join(
         capsys.readouterr().err.split()
     )
     made = PrevalenceRelease.load(tmp_path / "apart.json")

@@ -32,6 +32,7 @@ from discreet.central.prevalence.call import (
     check_size,
     faults_of_division,
     faults_of_private_names,
+    names_of,
 )
 from discreet.central.prevalence.groups import OTHER, Grouping, grouping
 from discreet.central.prevalence.labelled import (
@@ -67,7 +68,6 @@ from discreet.release.settings import public_settings
 
 __all__ = ["TopicPrevalence", "check_labels", "groups_of", "shares_booked"]
 
-_NAMED_BY = 3
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 
 
@@ -253,10 +253,7 @@ class TopicPrevalence(PrivateEstimator):
             noise=float(mechanism.scale) * mechanism.bound.step,
             count_weight=weight,
             groups=groups,
-            topics=tuple(
-                name or " ".join(words)
-                for name, words in zip(topics.topic_names, topics.top_words(_NAMED_BY), strict=True)
-            ),
+            topics=names_of(topics),
             ledger=booking.ledger.snapshot(),
             configuration=self._configuration(topics, booking.ledger),
             reproducible=self.random_state is not None or topics.reproducible,
@@ -278,13 +275,7 @@ class TopicPrevalence(PrivateEstimator):
         self._notice(booking, counts)
         return LabelledDocuments(X, counts.shape[0], by, authors, self.n_jobs)
 
-    def _grouping(
-        self,
-        documents: Labelled,
-        how: "_How",
-        stream: SecureStream,
-        booking: Booking,
-    ) -> Grouping:
+    def _grouping(self, documents: Labelled, how: "_How", stream: SecureStream, booking: Booking) -> Grouping:
         if how.names is None:
             return self._groups()
         unlisted, own = self._unlisted(), stream.spawn("names")
