@@ -31,6 +31,7 @@ __all__ = [
     "collect",
     "elsewhere",
     "faults_of",
+    "first_few",
     "formerly",
     "is_number",
     "is_whole",
@@ -158,6 +159,13 @@ def faults_of(values: Mapping[str, Any], constraints: Mapping[str, Rule]) -> lis
         for name, rule in constraints.items()
         if not rule.holds(values[name])
     ]
+
+
+def first_few(items: Iterable[object], most: int = 5) -> str:
+    """Join the first few items with commas and say how many more there are."""
+    listed = list(items)
+    text = ", ".join(str(item) for item in listed[:most])
+    return text if len(listed) <= most else f"{text} and {len(listed) - most} more"
 
 
 def shown(value: Any) -> str:

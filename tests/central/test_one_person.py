@@ -11,6 +11,7 @@ from tests.corpus.test_owners import ids, representations
 from tests.naive.corpus import same_owner
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
+from discreet._owners import number_owners
 from discreet.central.rounds.statistics import count_sum, unigram_sum
 from discreet.central.rounds.units import group_units
 from discreet.central.vocabulary.documents import count_documents
@@ -18,7 +19,6 @@ from discreet.central.vocabulary.greedy import fill_greedily
 from discreet.central.vocabulary.units import rank_words
 from discreet.central.vocabulary.weighted_gaussian import even_weights, sum_even_weights
 from discreet.corpus import Tokenizer
-from discreet.corpus.owners import number_owners
 from discreet.errors import CorpusError
 from discreet.privacy.shared_gaussian import BITS
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.corpus import same_owner
 
+from discreet._owners import number_owners, owner_key
 from discreet.corpus import Corpus, read_corpus
-from discreet.corpus.owners import number_owners, owner_key
 from discreet.errors import CorpusError
 
 MISSING = ("None", "nan", "NaT", "<NA>")

@@ -105,7 +105,7 @@ def as_documents(corpus):
 
 
 def same_owner(one, other):
-    """Whether two ids, each a whole number or text, are the same person: the rule of corpus.owners, word by word."""
+    """Whether two ids, each a whole number or text, are the same person: the rule of _owners, word by word."""
 
     def number(owner):
         if isinstance(owner, int):

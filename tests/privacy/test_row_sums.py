@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import PrivacyError
+from discreet.errors import CorpusError, PrivacyError
 from discreet.privacy import Bound, sum_rows
 
 
@@ -67,15 +67,24 @@ def test_owners_are_bounded_for_all_their_rows_together(seed, norm, normalise):
     assert length <= bound.sensitivity ** (2 if norm == "l2" else 1)
 
 
+SAME = [(7, "7"), (7.0, "7"), (np.uint8(7), 7), ("Jos\u00e9", "Jose\u0301")]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_an_owner_written_in_two_ways_is_one_person(one, other):
+    bound = Bound("l1", bits=4, privacy_unit="author")
+    assert sum_rows(np.ones((2, 1)), bound, owners=[one, other]).values.tolist() == [16]
+    assert sum_rows(np.ones((2, 1)), bound, owners=[one, "somebody else"]).values.tolist() == [32]
+
+
 def test_owners_may_be_of_any_kind_but_none_may_be_missing():
     bound = Bound("l1", bits=4, privacy_unit="author")
-    assert sum_rows(np.eye(3), bound, owners=[1, "1", 1]).values.tolist() == [8, 16, 8]  # 1 is not "1"
     of_frame = pd.Series([7, 8, 7], index=[2, 1, 0])
     assert sum_rows(np.eye(3), bound, owners=of_frame).values.tolist() == [8, 16, 8]
-    for missing in (None, np.nan, pd.NA, pd.NaT):
-        with pytest.raises(PrivacyError, match=r"but one is a .* has no bound"):
+    for missing in (None, np.nan, pd.NA, pd.NaT, "", " ", "nan", True, b"ann"):
+        with pytest.raises(CorpusError, match=r"owners must name whose .* row is, .* but row 1 has"):
             sum_rows(np.eye(3), bound, owners=["ann", missing, "ann"])
-    with pytest.raises(PrivacyError, match="each of 3 rows, but there are 2"):
+    with pytest.raises(CorpusError, match=r"owners must have shape \(3,\)"):
         sum_rows(np.eye(3), bound, owners=["ann", "bob"])
 
 

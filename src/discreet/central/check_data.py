@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._owners import number_owners
 from discreet._word_order import column_words
 from discreet.corpus import check_counts
-from discreet.corpus.owners import number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError

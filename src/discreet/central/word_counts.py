@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._numbers import as_numbers
-from discreet.corpus.owners import number_owners
+from discreet._owners import number_owners
 from discreet.corpus.words.chosen_counts import ChosenCsr, choices_of
 from discreet.corpus.words.column_choice import joined
 from discreet.corpus.words.origin import UNKNOWN, WordOrigin

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet._numbers import COUNT_THE_WORDS, as_numbers
 from discreet._sparse import Csr, inside_its_shape
-from discreet.corpus.files import first_few
+from discreet._validate import first_few
 from discreet.errors import CorpusError
 
 __all__ = ["Csr", "canonical_counts", "check_counts", "refuse_emptiness", "refuse_texts"]

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
+from discreet._owners import check_same_owners, check_same_rows, number_owners
 from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.labels import check_labels
 from discreet.corpus.notebook import corpus_html
-from discreet.corpus.owners import check_same_owners, check_same_rows, number_owners
 from discreet.corpus.words.chosen_counts import with_choices
 from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, listed_words
 from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
@@ -44,7 +44,7 @@ class Corpus:
     vocabulary : sequence of str
         Word of each column; distinct.
     owners : array-like of shape (n_documents,), optional
-        Whose document each row is, as text or whole numbers; :mod:`discreet.corpus.owners` says when two are one. By
+        Whose document each row is, as text or whole numbers; :mod:`discreet._owners` says when two are one. By
         default those that the counts carry, if any.
         Names are not kept: they become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional

@@ -8,7 +8,7 @@ import codecs
 import io
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -22,7 +22,6 @@ __all__ = [
     "Source",
     "as_text",
     "decoded",
-    "first_few",
     "is_standard_input",
     "open_source",
     "open_text",
@@ -36,13 +35,6 @@ _SHOWN = 5
 _MOST_PROBLEMS = 100
 _PEEKED = 4096
 _PIPED_SIZE = 1 << 30  # nobody knows how much will come; it is not held
-
-
-def first_few(items: Iterable[object], shown: int = _SHOWN) -> str:
-    """Join the first few items with commas and say how many more there are."""
-    listed = list(items)
-    text = ", ".join(str(item) for item in listed[:shown])
-    return text if len(listed) <= shown else f"{text} and {len(listed) - shown} more"
 
 
 class Problems:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import is_whole
-from discreet.corpus.files import first_few
+from discreet._validate import first_few, is_whole
 from discreet.errors import CorpusError
 
 __all__ = ["check_labels"]

@@ -69,7 +69,7 @@ def read_corpus(
     author : str, optional
         Field that names whose document it is (raw text): text or whole numbers. Becomes ``owners``, numbered
         in order of first appearance; names are not kept. 7, 7.0 and "7" are one author (see
-        :mod:`discreet.corpus.owners`).
+        :mod:`discreet._owners`).
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional

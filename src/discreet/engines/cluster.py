@@ -3,7 +3,8 @@
 Tasks are pure functions for the scheduler, whatever they keep: where a worker dies, or an answer is lost, the task runs
 again elsewhere, makes its state anew from the public arrays of all steps so far, and gives the same answer. Those
 arrays are results of tasks, too, so that the scheduler can restore them. Sums are added up once, at the root of the
-tree. What goes through the scheduler is public: names of functions and shards, and the arrays of each step.
+tree. Through the scheduler go names of functions and shards, the arrays of each step and exact sums: it is trusted
+like a worker, and its links are to be encrypted.
 """
 
 from __future__ import annotations

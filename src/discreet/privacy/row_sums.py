@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
 from discreet._numbers import as_numbers
+from discreet._owners import number_owners
 from discreet._sparse import Matrix, inside_its_shape
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
@@ -40,7 +41,8 @@ def sum_rows(
     bound : Bound
         What a unit may contribute, and the lattice.
     owners : array-like of shape (n_rows,), optional
-        Whose each row is. The rows of one owner are added up first, and their sum is bounded.
+        Whose each row is, as text or whole numbers: 7, 7.0 and "7" are one person. The rows of one owner are added up
+        first, and their sum is bounded.
     normalise : bool, default False
         Scale short rows up to the bound, too.
     n_jobs : int, optional
@@ -54,7 +56,9 @@ def sum_rows(
     Raises
     ------
     PrivacyError
-        Where ``rows`` is not a matrix, or ``owners`` do not name somebody for each row.
+        Where ``rows`` is not a matrix.
+    CorpusError
+        Where ``owners`` do not name somebody for each row; who is one person is told as everywhere else.
 
     Examples
     --------
@@ -103,24 +107,10 @@ def sum_rows(
 
 def _of_owners(matrix: Any, owners: Any) -> Any:
     """Return one row for each owner: the sum of theirs."""
-    names: list[Any] = np.asarray(owners, dtype=object).tolist()
-    if len(names) != matrix.shape[0]:
-        raise PrivacyError(
-            f"owners must name somebody for each of {matrix.shape[0]} rows, but there are {len(names)}."
-        )
-    odd = next(
-        (type(name).__name__ for name in names if not isinstance(name, str | bytes | int | np.integer)), None
-    )
-    if odd is not None:
-        raise PrivacyError(
-            f"owners must be names or whole numbers, but one is a {odd}: say whose every row is, for what is nobody's "
-            "has no bound."
-        )
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    theirs = [numbers[name] for name in names]
-    whose = sp.csr_matrix(
-        (np.ones(len(theirs)), (theirs, np.arange(len(theirs)))), (len(numbers), len(theirs))
-    )
+    _, theirs = np.unique(number_owners(owners, matrix.shape[0]), return_inverse=True)
+    n_rows = len(theirs)
+    ones = np.ones(n_rows)
+    whose = sp.csr_matrix((ones, (theirs, np.arange(n_rows))), (int(theirs.max(initial=-1)) + 1, n_rows))
     return sp.csr_matrix(whose @ matrix)
 
 

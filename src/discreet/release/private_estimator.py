@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
 
+from discreet._owners import check_same_owners, check_same_rows
 from discreet._validate import Checked, collect, is_whole, refuse, shown
-from discreet.corpus.owners import check_same_owners, check_same_rows
 from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, LargeDeltaWarning, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation

@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._owners import check_same_rows
 from discreet._word_order import column_order
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name
 from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
 from discreet.central.prevalence.statistic import prevalence_sum
 from discreet.central.vocabulary.sharded_words import ShardedWords
 from discreet.central.vocabulary.units import UnitWords, rank_words
-from discreet.corpus.owners import check_same_rows
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words.origin import carried

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._validate import first_few
 from discreet.central.prevalence.groups import OTHER, Grouping, written
 from discreet.central.prevalence.periods import period_of
-from discreet.corpus.files import first_few
 from discreet.errors import CorpusError, Parameter, Part, Proposal
 
 __all__ = [

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._owners import check_same_rows, index_of, number_owners
 from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
-from discreet.corpus.owners import check_same_rows, index_of, number_owners
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.tokens.counting import count_texts
 from discreet.corpus.words.origin import carried

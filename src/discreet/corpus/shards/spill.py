@@ -1,7 +1,7 @@
 """Routing of rows by owner, over files on disk: all rows of an owner come out together, whenever they came in.
 
 Rows are put into spill files by a tag of their owner; at the end each file is sorted by tag. The tag is the keyed
-BLAKE2b of the owner's one text (:mod:`discreet.corpus.owners`), 128 bits, under a key that is drawn for this writing
+BLAKE2b of the owner's one text (:mod:`discreet._owners`), 128 bits, under a key that is drawn for this writing
 and forgotten: names are never written, and that any two of 10^9 people share a tag has a probability below 10^-20.
 Spill files are as private as the text: mode 0600, and removed.
 """
@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._owners import owner_key, why_nobody
 from discreet._sparse import Csr
-from discreet.corpus.files import first_few
-from discreet.corpus.owners import owner_key, why_nobody
+from discreet._validate import first_few
 from discreet.corpus.shards.shard_file import Rows, labels_bytes, labels_of
 from discreet.errors import CorpusError
 

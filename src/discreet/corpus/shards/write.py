@@ -42,7 +42,7 @@ def write_shards(
     ----------
     corpus : Corpus, ShardedCorpus, or iterable of counts or of (counts, owners)
         What to write. Pieces of a stream are matrices of counts with the same columns, or Corpora without owners; or
-        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet.corpus.owners` knows, the
+        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet._owners` knows, the
         same for a person in each piece. Pieces are read one at a time.
     folder : path
         Made anew; must not exist, or be empty. Only its owner can read what is in it.

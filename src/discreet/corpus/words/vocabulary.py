@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsIndex, TypeGuard
 
-from discreet.corpus.files import first_few, open_source, read_lines
+from discreet._validate import first_few
+from discreet.corpus.files import open_source, read_lines
 from discreet.errors import CorpusError
 
 __all__ = ["WordList", "check_words", "load_vocabulary"]

@@ -285,7 +285,5 @@ def read_bits(reports: Any, n_words: int, *, packed: bool = False, block: int = 
             yield unpack_bits(part, n_words)
             continue
         if part.dtype != np.bool_ and not ((part == 0) | (part == 1)).all():
-            raise CorpusError(
-                f"a report must hold zeros and ones only, but these hold other numbers. {_RANDOMISE}."
-            )
+            raise CorpusError(f"a report must hold zeros and ones only, no counts, NaN or inf: {_RANDOMISE}.")
         yield part.astype(np.uint8)

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 from typing import IO
 
+from discreet._validate import first_few
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import PathLike, Problems, decoded, first_few, open_source
+from discreet.corpus.files import PathLike, Problems, decoded, open_source
 from discreet.corpus.formats.counts.counted import write_rows
 from discreet.corpus.formats.text.records import Reading, Record, choose_fields, gather
 from discreet.errors import CorpusError

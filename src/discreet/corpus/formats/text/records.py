@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from discreet._owners import owner_key, why_nobody
 from discreet._progress import Callback, tell
+from discreet._validate import first_few
 from discreet.corpus.corpus import Corpus
-from discreet.corpus.files import Problems, first_few
-from discreet.corpus.owners import owner_key, why_nobody
+from discreet.corpus.files import Problems
 from discreet.corpus.tokens.counting import TextCounter
 from discreet.corpus.tokens.own_tokens import check_tokens
 from discreet.corpus.tokens.tokenizer import Tokenizer

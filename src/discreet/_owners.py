@@ -32,7 +32,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.corpus.files import first_few
+from discreet._validate import first_few
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
 __all__ = ["check_same_owners", "check_same_rows", "index_of", "number_owners", "owner_key", "why_nobody"]
