@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from discreet._progress import Callback
 from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
 from discreet.central.base import PrivateTopicModel, fit_booked, read_public
-from discreet.central.prevalence.estimator import TopicPrevalence, check_labels, shares_booked
+from discreet.central.prevalence.estimator import TopicPrevalence, check_labels
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
-from discreet.central.prevalence.with_topics import faults_with_topics
+from discreet.central.prevalence.with_topics import faults_with_topics, shares_booked
 from discreet.central.private_lda import PrivateLDA
 from discreet.central.private_svi_lda import PrivateSVILDA
 from discreet.central.vocabulary.coverage import SHARE

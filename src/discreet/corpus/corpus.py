@@ -1,10 +1,10 @@
 """The corpus: counts of words, the words, whose document each row is.
 
-What is private about it: everything. The counts are as private as the text; owners and labels are data about
-people; and unless they come from a public list, the words are private too, because a word that one document
-holds is in the list or is not. A corpus therefore shows only its sizes, is never part of a release, and
-knows where its words come from: ``word_origin``. The sizes it shows are exact, hence private
-under ``add_or_remove_one`` as well; they are for whoever holds the text.
+What is private about it: everything. The counts are as private as the text; owners and labels are data about people;
+and unless they come from a public list, the words are private too, because a word that one document holds is in the
+list or is not. A corpus therefore shows only its sizes, is never part of a release, and knows where its words come
+from: ``word_origin``. The sizes it shows are exact, hence private under ``add_or_remove_one`` as well; they are for
+whoever holds the text.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ class Corpus:
         Word of each column; distinct.
     owners : array-like of shape (n_documents,), optional
         Whose document each row is, as text or whole numbers; :mod:`discreet._owners` says when two are one. By
-        default those that the counts carry, if any.
-        Names are not kept: they become numbers; whole numbers stay what they are.
+        default those that the counts carry, if any. Names become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
     words_are_public : bool, default False

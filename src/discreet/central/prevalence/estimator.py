@@ -66,7 +66,7 @@ from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
 from discreet.release.settings import public_settings
 
-__all__ = ["TopicPrevalence", "check_labels", "groups_of", "shares_booked"]
+__all__ = ["TopicPrevalence", "check_labels"]
 
 _RELEASE = Rule("a Release, as fit gives it", lambda value: isinstance(value, Release))
 
@@ -371,20 +371,8 @@ class TopicPrevalence(PrivateEstimator):
         )
 
 
-def groups_of(model: TopicPrevalence) -> tuple[str, ...]:
-    """Return the names of public groups, from parameters alone."""
-    return model._groups().names  # pyright: ignore[reportPrivateUsage]
-
-
 def check_labels(model: TopicPrevalence, X: Any, by: Any) -> Any:
     """Return the labels, read where they can be; ``CorpusError`` where a fit would raise one: before it is booked."""
     public = model.group_selection == "public"
     groups = model._groups() if public else None  # pyright: ignore[reportPrivateUsage]
     return settled_labels(X, by, groups, model.engine, model.n_jobs)
-
-
-def shares_booked(
-    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, owners: Any
-) -> PrevalenceRelease:
-    """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
-    return model._fit_booked(booking, topics, X, by, owners).release_  # pyright: ignore[reportPrivateUsage]

@@ -1,15 +1,17 @@
-"""What keeps shares of topics from being released with the topics, on one budget."""
+"""Shares of topics that are released with the topics, on one budget: what keeps them from it, and their release."""
 
 import math
 from typing import Any
 
 from discreet._validate import collect, is_number, is_whole
 from discreet.central.prevalence.call import check_size
-from discreet.central.prevalence.estimator import TopicPrevalence, groups_of
+from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
-from discreet.release.private_estimator import faults_of_estimator
+from discreet.release.prevalence import PrevalenceRelease
+from discreet.release.private_estimator import Booking, faults_of_estimator
+from discreet.release.record import Release
 
-__all__ = ["faults_with_topics"]
+__all__ = ["faults_with_topics", "shares_booked"]
 
 
 def faults_with_topics(
@@ -27,7 +29,7 @@ def faults_with_topics(
         return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
     faults = faults_of_estimator(prevalence)
     if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
-        faults += collect(lambda: check_size(groups_of(prevalence), n_topics))
+        faults += collect(lambda: check_size(_groups_of(prevalence), n_topics))
     if prevalence.release is not None or prevalence.ledger is not None:
         faults.append(
             ParameterError(
@@ -52,3 +54,15 @@ def faults_with_topics(
             )
         )
     return faults
+
+
+def _groups_of(model: TopicPrevalence) -> tuple[str, ...]:
+    """Return the names of public groups, from parameters alone."""
+    return model._groups().names  # pyright: ignore[reportPrivateUsage]
+
+
+def shares_booked(
+    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, owners: Any
+) -> PrevalenceRelease:
+    """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
+    return model._fit_booked(booking, topics, X, by, owners).release_  # pyright: ignore[reportPrivateUsage]
