@@ -3,17 +3,18 @@
 import math
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.corpus.check import canonical_counts
 from discreet.corpus.files import PathLike, refuse_emptiness_of
+from discreet.corpus.formats.array_header import read_header
 from discreet.corpus.formats.counts.counted import Counted, CountReading
 from discreet.corpus.unpack import is_damage
 from discreet.errors import CorpusError
 
-__all__ = ["read", "read_header"]
+__all__ = ["read"]
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
@@ -50,12 +51,3 @@ def read(path: PathLike, told: CountReading) -> Counted:
         return Counted(canonical_counts(matrix.astype(matrix.dtype.newbyteorder("="), copy=False)))
     except CorpusError as error:
         raise CorpusError(f"{name}: {error}") from None
-
-
-def read_header(raw: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and the kind of numbers of an array that begins here."""
-    of_version = np.lib.format.read_array_header_1_0
-    if np.lib.format.read_magic(raw) != (1, 0):
-        of_version = np.lib.format.read_array_header_2_0
-    shape, _, kind = of_version(raw)
-    return shape, kind

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, refuse_emptiness_of
+from discreet.corpus.formats.array_header import read_header
 from discreet.corpus.formats.counts.counted import Counted, CountReading
-from discreet.corpus.formats.counts.npy import read_header
-from discreet.corpus.unpack import archive_members, is_damage, refuse_bomb
+from discreet.corpus.unpack import archive_members, is_damage
 from discreet.corpus.words.origin import WordOrigin
 from discreet.corpus.words.vocabulary import check_words
 from discreet.errors import CorpusError
@@ -57,16 +57,11 @@ def read(path: PathLike, told: CountReading) -> Counted:
                     extras["vocabulary"] = words
                     extras["word_origin"] = WordOrigin.from_json(json.loads(file[ORIGIN].tobytes()), words)
             raw.seek(0)
-            counts = sp.load_npz(raw)
-        # Other layouts than CSR need not hold what they say of their rows.
-        size, rows = Path(path).stat().st_size, counts.shape[0]
+            return Counted(sp.load_npz(raw), **extras)
     except Exception as error:  # a damaged archive fails in many ways, deep in zipfile, zlib, numpy and json
         if not is_damage(error):
             raise
         fault = type(error).__name__
-    else:
-        refuse_bomb(name, size, np.dtype(np.int64).itemsize * rows)
-        return Counted(counts, **extras)
     raise CorpusError(
         f"{name} is not a sparse matrix of scipy.sparse.save_npz ({fault}); write it with that."
     )
