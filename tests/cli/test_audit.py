@@ -152,7 +152,10 @@ def test_spread_reaches_the_attack(here):
         ("colour = 1", "but takes corpus"),
         ("shadow = 8", "did you mean 'shadows'?"),
         ("Epsilon = 8", "did you mean 'epsilon'?"),
-        ("corpus = 'letters.jsonl'\nspread = 'wide'\ntrainer = 'gibbs'", "spread must be one of"),
+        (
+            "corpus = 'letters.jsonl'\nspread = 'wide'\ntrainer = 'gibbs'",
+            '--spread must be "own" or "shrunk"',
+        ),
         ("shadows = 'many'", "wrong kind"),
         ("seed = true", "wrong kind"),
         ("= 1", "cannot be read"),
