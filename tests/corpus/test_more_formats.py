@@ -190,6 +190,25 @@ def test_a_table_may_grow_no_more_than_a_text(tmp_path, monkeypatch, name):
         read_corpus(path)
 
 
+@pytest.mark.parametrize("name", ["a.arrow", "a.parquet"])
+@pytest.mark.usefixtures("traced")
+def test_a_text_that_stands_in_many_rows_counts_in_each(tmp_path, monkeypatch, name):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = str(tmp_path / name)
+    rows = pa.DictionaryArray.from_arrays(pa.array(np.zeros(500, np.int32)), ["ward " * 10**5])
+    table = pa.table({"text": rows})
+    if name == "a.parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
+    monkeypatch.setattr(unpack, "_MOST_TIMES", 8)
+    with pytest.raises(CorpusError, match="grows to over 8 times its size"):
+        read_corpus(path)
+    assert tracemalloc.get_traced_memory()[1] < 30 * 10**6  # not 500 texts of 500 kB
+
+
 @pytest.mark.parametrize("packing", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("layout", ["file", "stream"])
 def test_the_size_of_a_table_is_what_pyarrow_makes_of_it(tmp_path, packing, layout):

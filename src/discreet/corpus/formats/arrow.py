@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.errors import CorpusError, Proposal
 __all__ = ["batches", "broken_table", "not_a_table", "open_parquet", "pyarrow", "read_columns"]
 
 _ROWS = 1024
+_ROW = 16  # bytes that a row takes at least, once read
 
 
 def pyarrow() -> tuple[Any, Any]:
@@ -80,21 +82,33 @@ def broken_table(name: str) -> CorpusError:
     return CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
 
 
+def _plain(value: Any) -> Any:
+    return value.as_py()
+
+
 def read_columns(
     tables: Iterable[Any], reading: Reading, problems: Problems, n_rows: int | None = None
 ) -> Corpus:
-    """Count the documents of record batches, a row each."""
-    done = [0]
+    """Count the documents of record batches, a row each.
+
+    One text may stand in many rows and take its room once (dictionaries, views, runs): rows are made one by one,
+    and may not grow to more than a text does.
+    """
+    done, grown = [0], 0
+    size = Path(problems.name).stat().st_size
 
     def records() -> Iterator[Record]:
+        nonlocal grown
         for batch in tables:
             for start in range(0, batch.num_rows, _ROWS):
                 part = batch.slice(start, _ROWS)
                 columns = [
-                    [None] * part.num_rows if field is None else part.column(field).to_pylist()
+                    repeat(None, part.num_rows) if field is None else map(_plain, part.column(field))
                     for field in reading.fields
                 ]
                 for text, owner, label in zip(*columns, strict=True):
+                    grown += _ROW + (len(text) if isinstance(text, str) else 0)
+                    refuse_bomb(problems.name, size, grown)
                     yield Record(done[0], text, owner, label)
                     done[0] += 1
 
