@@ -44,7 +44,8 @@ def test_halves_add_up_are_even_and_depend_on_the_document_alone():
 
 def test_without_noise_it_is_the_mean_gain():
     model = PrivateFit(RELEASE, epsilon=math.inf, contribution_bound=5.0).fit(HELD_OUT)
-    mean = np.clip(gains(RELEASE, HELD_OUT), -5, 5).mean()
+    scored = np.asarray(halves(HELD_OUT)[1].sum(1)).ravel() > 0
+    mean = np.clip(gains(RELEASE, HELD_OUT), -5, 5)[scored].mean()
     assert model.release_.gain == pytest.approx(mean, abs=1e-4)
     assert model.release_.interval() == pytest.approx((mean, mean), abs=1e-4)
     # Much the same as the usual measure, which weighs documents by their length.
@@ -52,6 +53,31 @@ def test_without_noise_it_is_the_mean_gain():
         unigram(TRAIN), HELD_OUT
     )
     assert model.release_.perplexity_ratio == pytest.approx(usual, rel=0.1)
+
+
+def test_documents_with_nothing_to_score_change_nothing():
+    empty = sp.csr_matrix((3000, 24), dtype=np.int32)
+    alone = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT).release_
+    among = PrivateFit(RELEASE, epsilon=math.inf).fit(sp.vstack([HELD_OUT, empty], format="csr")).release_
+    assert (among.gain, among.perplexity, among.n_units) == (alone.gain, alone.perplexity, alone.n_units)
+    assert alone.n_units == pytest.approx(4000, abs=40)
+    # Nor do those of a person who wrote others, too; and who wrote nothing else is not counted.
+    rows = sp.vstack([HELD_OUT, empty, HELD_OUT[:1] * 0], format="csr")
+    owners = np.r_[np.arange(4000), np.arange(3000), 4000]
+    persons = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="author").fit(rows, owners=owners).release_
+    assert (persons.gain, persons.n_units) == (alone.gain, alone.n_units)
+
+
+def test_the_score_of_short_documents_is_that_of_their_scored_tokens():
+    short = counts(4000, 5)
+    short.data[:] = 1
+    short = sp.csr_matrix(short.multiply(np.random.default_rng(0).random(short.shape) < 0.2).astype(np.int32))
+    short.eliminate_zeros()
+    made = PrivateFit(RELEASE, epsilon=math.inf, contribution_bound=20.0).fit(short).release_
+    scored = np.asarray(halves(short)[1].sum(1)).ravel() > 0
+    assert 0.3 < scored.mean() < 0.9
+    assert made.n_units == pytest.approx(scored.sum(), rel=1e-4)
+    assert made.gain == pytest.approx(gains(RELEASE, short)[scored].mean(), abs=1e-3)
 
 
 def test_a_model_that_knows_nothing_gains_nothing():

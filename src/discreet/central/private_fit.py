@@ -2,17 +2,18 @@ r"""PrivateFit: how well released topics describe private documents, under diffe
 
 Each document is split in two by a rule that looks at nothing but the document. Its topics are found from the first
 half, and the second half is scored: :math:`g_d` is the mean gain, in nats a token, of the topics over the released
-frequencies of words, clipped to :math:`[-b, b]` (0 where no token is left to score), and :math:`h_d` the mean nats a
-token under these frequencies alone, less their entropy and clipped to :math:`[-r, r]`, r = 2. The document contributes
-:math:`(g_d / b, w h_d / r, c)`, w = 1/2. So perplexities are released, too, at once and for one booking; the third
-number costs the others 10 % more noise (c = 1/2).
+frequencies of words, clipped to :math:`[-b, b]`, and :math:`h_d` the mean nats a token under these frequencies alone,
+less their entropy and clipped to :math:`[-r, r]`, r = 2. The document contributes :math:`(g_d / b, w h_d / r, c)`,
+w = 1/2; one with no token to score contributes nothing, and is not counted. So perplexities are released, too, at
+once and for one booking; the third number costs the others 10 % more noise (c = 1/2).
 
 Guarantee
 ---------
 *Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the sum over units, with
 Gaussian noise. *Sensitivity*: :math:`\sqrt{1 + w^2 + c^2}` in L2: topics, frequencies, b, r, w and c are public, split
-and scores are functions of the one document, an author's vector is the mean of their documents' and so no longer than
-the longest, and :class:`~discreet.privacy.Bound` holds each to that norm. *Event*: one Gaussian event.
+and scores are functions of the one document, an author's vector is the mean of their scored documents' (or zero) and
+so no longer than the longest, and :class:`~discreet.privacy.Bound` holds each to that norm. *Event*: one Gaussian
+event.
 """
 
 import math
@@ -179,8 +180,9 @@ class PrivateFit(PrivateEstimator):
             )
         if authors is not None:
             _, author = np.unique(authors, return_inverse=True)
+            scored = np.bincount(author, rows[:, 2] > 0)
             rows = np.column_stack([np.bincount(author, column) for column in rows.T])
-            rows /= np.bincount(author)[:, None]
+            rows /= np.maximum(scored, 1)[:, None]
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")
         noisy = mechanism.release(
@@ -248,33 +250,38 @@ def gains(
         Guess the first half from the second.
     n_jobs : int, optional
     """
-    found, alone = _completed(release, counts, plain, swapped, n_jobs)
+    found, alone, _ = _completed(release, counts, plain, swapped, n_jobs)
     return found - alone
 
 
 def contributions(
     release: Release, counts: Any, bound: float, count_weight: float, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
-    """Return what each document adds: its gain, its nats under the unigram, and its count; shape (n, 3). Private."""
+    """Return what each document adds: its gain, its nats under the unigram, and its count; shape (n, 3). Private.
+
+    Zeros where no token is left to score.
+    """
     plain = frequencies(release)
-    found, alone = _completed(release, counts, plain, False, n_jobs)
+    found, alone, n_scored = _completed(release, counts, plain, False, n_jobs)
     gain = np.clip((found - alone) / bound, -1.0, 1.0)
-    nats = np.where(alone == 0.0, 0.0, np.clip((-alone - _entropy(plain)) / UNIGRAM_REACH, -1.0, 1.0))
-    return np.column_stack([gain, UNIGRAM_WEIGHT * nats, np.full(len(gain), float(count_weight))])
+    nats = np.clip((-alone - _entropy(plain)) / UNIGRAM_REACH, -1.0, 1.0)
+    rows = np.column_stack([gain, UNIGRAM_WEIGHT * nats, np.full(len(gain), float(count_weight))])
+    return rows * (n_scored > 0)[:, None]
 
 
 def _completed(
     release: Release, counts: Any, plain: NDArray[np.float64] | None, swapped: bool, n_jobs: int | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the log likelihood a token of each document's second half, under the topics and under the unigram."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log likelihood a token of each document's second half, under topics and unigram, and its tokens."""
     seen, scored = halves(counts)[:: -1 if swapped else 1]
     prior = float(release.configuration.get("doc_topic_prior", 0.1))
     doc_topic = fold_in(release.topic_word, seen, doc_topic_prior=prior, n_jobs=n_jobs)
     found = log_likelihood(release.topic_word, doc_topic, scored, n_jobs=n_jobs)
     weight = frequencies(release) if plain is None else plain
     alone = scored @ np.log(np.maximum(weight, 1e-300))
-    n_scored = np.maximum(np.asarray(scored.sum(1)).ravel(), 1)
-    return found / n_scored, alone / n_scored
+    n_scored = np.asarray(scored.sum(1), dtype=np.float64).ravel()
+    tokens = np.maximum(n_scored, 1)
+    return found / tokens, alone / tokens, n_scored
 
 
 def _entropy(weight: NDArray[np.float64]) -> float:

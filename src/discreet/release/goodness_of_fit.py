@@ -57,7 +57,7 @@ class FitRelease(NumbersRelease):
     gain_total : float
         Noisy sum over units of the gain a token in nats, clipped, in parts of ``bound``.
     unit_count : float
-        ``count_weight`` times the number of units, with noise.
+        ``count_weight`` times the number of units that have a token to score, with noise.
     noise : float
         Standard deviation of the noise in each of the two; 0 without privacy.
     count_weight, bound : float
@@ -105,7 +105,7 @@ class FitRelease(NumbersRelease):
 
     @property
     def n_units(self) -> float:
-        """Noisy number of units."""
+        """Noisy number of units that have a token to score."""
         return self.unit_count / self.count_weight
 
     @property
