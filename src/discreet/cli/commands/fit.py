@@ -274,7 +274,9 @@ def fit(
         show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
-        say.print("It names topics by their first words, which nobody has reviewed: read it before you publish it.")
+        say.print(
+            "It names topics by their first words, which nobody has reviewed: read it before you publish it."
+        )
 
 
 def _promise(
