@@ -96,7 +96,7 @@ class CorpusError(DiscreetError):
 
 
 class EngineError(DiscreetError):
-    """What works on shards cannot: a cluster is gone or of another version, or a scratch disk is full."""
+    """Shards cannot be worked on: a cluster is gone or of another version, or a scratch disk is full."""
 
 
 class ReleaseError(DiscreetError):

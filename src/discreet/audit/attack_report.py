@@ -66,7 +66,7 @@ class AuditReport:
     ------
     ParameterError
         If scores are not finite numbers or not of the members' shape, members are not booleans of both kinds, or
-        the promise is none: epsilon below 0, delta below 0 or from 1.
+        the promise is impossible: epsilon below 0, delta below 0 or from 1.
     """
 
     scores: NDArray[np.float64] = field(repr=False)

@@ -67,7 +67,7 @@ class PrivateSVILDA(PrivateTopicModel):
     callback : callable, optional
         ``callback(stage, done, total)`` is called as work goes on.
     engine : Engine, optional
-        Who goes through a corpus in shards, as for :class:`~discreet.central.PrivateLDA`.
+        What goes through the shards of a corpus, as for :class:`~discreet.central.PrivateLDA`.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class PrivateSVILDA(PrivateTopicModel):
 
     Notes
     -----
-    *Guarantee*, booking and ledgers: as for :class:`~discreet.central.PrivateLDA`. Under a seed the same bytes come of
-    the same order of documents (of authors), for any shards.
+    *Guarantee*, booking and ledgers: as for :class:`~discreet.central.PrivateLDA`. With a seed, the same order of
+    documents (or authors) gives the same bytes for any shards.
 
     Examples
     --------

@@ -182,7 +182,7 @@ class Corpus:
         Raises
         ------
         CorpusError
-            Names the document that is no list of tokens.
+            Names the document that is not a list of tokens.
         """
         from discreet.corpus.tokens.counting import count_tokens
         from discreet.corpus.tokens.tokenizer import Tokenizer

@@ -159,7 +159,7 @@ def choose_n_topics(
     Raises
     ------
     ParameterError, CorpusError
-        Candidates are none or no numbers of topics, or there are fewer documents than folds.
+        There are no candidates, one is not a number of topics, or there are fewer documents than folds.
     """
     documents = check_counts(counts)
     numbers = _check_candidates(candidates)

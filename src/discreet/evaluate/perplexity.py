@@ -61,7 +61,7 @@ def completion_perplexity(
     Raises
     ------
     CorpusError, ParameterError
-        Counts are no counts, topics no topics, or no token is left to score.
+        Counts are not counts, topics not topics, or no token is left to score.
     """
     how: Any = {"doc_topic_prior": doc_topic_prior, "random_state": random_state, "n_jobs": n_jobs}
     return float(np.exp(-completion(topic_word, check_counts(counts), **how)))

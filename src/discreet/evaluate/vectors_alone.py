@@ -34,7 +34,8 @@ def public_topics(
     n_topics : int
     unigram : array-like of shape (n_words,)
         Share (or count) of each word: a release's ``word_weight``, or that of a public text. Not negative. With the
-        exact frequencies of a private text the topics are an exact statistic of it: look at them, release them not.
+        exact frequencies of a private text the topics are an exact statistic of it: look at them, but do not release
+        them.
     random_state : int, default 0
         Of the clustering of words.
 

@@ -103,12 +103,12 @@ class Account:
     expected : mapping, optional
         What was agreed with the other silos, by the names of :class:`~discreet.federated.State`: a server that asks
         otherwise gets nothing. "aggregate" needs ``n_clients``, ``tolerated``, ``n_words`` and ``vocabulary`` (see
-        :func:`vocabulary_digest`), because how much noise is enough hangs on them; ``silos_see_result`` is True where
+        :func:`vocabulary_digest`), because how much noise is enough depends on them; ``silos_see_result`` is True where
         it is left out.
     confirm : callable, optional
         "aggregate": ``confirm(digits, client, n_clients)`` is called before anything is booked, with 40 digits that
-        must be the same in all silos, and this silo's number among theirs, from 0; False stops. Only who compares both
-        knows that the server did not make the other silos up, or ask one of them twice.
+        must be the same in all silos, and this silo's number among theirs, from 0; False stops. Only someone who
+        compares both knows that the server did not make the other silos up, or ask one of them twice.
 
     Attributes
     ----------

@@ -193,7 +193,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         vocabulary : sequence of str, optional
             Public; by default that of the parts, or numbers.
         words_are_public : bool, default False
-            Say that the words were not made from the silos' texts. Without this words are refused.
+            Say that the words were not made from the silos' texts. Without this, words are refused.
 
         Raises
         ------

@@ -73,7 +73,7 @@ def fold_in(
     n_jobs : int, optional
         Threads; results do not depend on it.
     engine : Engine, optional
-        Who goes through shards (:mod:`discreet.engines`); by default those threads.
+        What goes through shards (:mod:`discreet.engines`); by default those threads.
 
     Returns
     -------

@@ -136,7 +136,7 @@ class GaussianMechanism:
         PrivacyError
             Where the reservation does not cover one more release, or the bounds differ.
         TypeError, ParameterError
-            Where ``stream`` is no SecureStream, or ``n_jobs`` no number of threads.
+            Where ``stream`` is not a SecureStream, or ``n_jobs`` not a number of threads.
         """
         _check_release(total, self.bound, stream, reservation, n_jobs)
         scale = as_scale(self.scale)

@@ -58,7 +58,7 @@ def sum_rows(
     PrivacyError
         Where ``rows`` is not a matrix.
     CorpusError
-        Where ``owners`` do not name somebody for each row; who is one person is told as everywhere else.
+        Where ``owners`` do not name somebody for each row; who is one person is decided as everywhere else.
 
     Examples
     --------

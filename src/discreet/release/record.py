@@ -167,7 +167,7 @@ class Release(Promised):
             Columns as in ``vocabulary``; where they have names, in any order.
         n_jobs : int, optional
         engine : Engine, optional
-            Who goes through shards; by default ``n_jobs`` threads.
+            What goes through shards; by default ``n_jobs`` threads.
 
         Returns
         -------

@@ -220,8 +220,8 @@ class TopicPrevalence(PrivateEstimator):
         ParameterError, PrivacyError, BudgetExceeded
             Before X is read or anything booked.
         CorpusError
-            Where labels are not what was expected, before anything is booked: what is said of them, in which rows some
-            are not listed, is said to you alone. Where X or ``owners`` are not: then the cost stays booked.
+            Where labels are not what was expected, before anything is booked: in which rows they stand is
+            told to you alone. Where X or ``owners`` are not: then the cost stays booked.
         """
         why = " must be a Release; only fit_topics, which makes one, goes without."
         by = labels_for(X, by)

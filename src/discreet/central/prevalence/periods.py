@@ -46,7 +46,7 @@ def periods(start: Any, end: Any, freq: str) -> tuple[str, ...]:
     Raises
     ------
     ParameterError
-        Where a date or the frequency is none, or the range is empty or endless.
+        Where a date or the frequency is not one, or the range is empty or endless.
     """
     check_frequency(freq)
     ends = _date(start), _date(end)

@@ -56,7 +56,7 @@ class Masker:
     stream : SecureStream
         Of its secrets.
     terms : bytes
-        What all agreed on; its proofs are about that, and all keys hang on it.
+        What all agreed on; its proofs are about that, and all keys depend on it.
     ledger : int or None
         A secret of the ledger that it books on, the same for all who book on it: its point tells whether two of them
         do. None: drawn from the stream, for a seeded run, which is the same each time and not for release.

@@ -66,8 +66,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
         sweep; above 200 topics from lists of the topics that a word has, from random topics after 40 sweeps of "mh".
-        "mh":
-        Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
+        "mh": Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
         "auto": "frozen" for up to 3,000 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
@@ -76,7 +75,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     callback : callable, optional
         ``callback("sweep", done, total)`` after each sweep.
     engine : Engine, optional
-        Who goes through a corpus in shards (:mod:`discreet.engines`); by default ``n_jobs`` threads. Exact sweeps
+        What goes through the shards of a corpus (:mod:`discreet.engines`); by default ``n_jobs`` threads. Exact sweeps
         ("frozen") of up to 200 topics from random ones do, with the same bytes; else shards are read into memory.
 
     Attributes

@@ -83,8 +83,8 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     callback : callable, optional
         ``callback(stage, done, total)`` after each pass.
     engine : Engine, optional
-        Who goes through a corpus in shards (:mod:`discreet.engines`), in batch updates and ``transform``; by default
-        ``n_jobs`` threads.
+        What goes through the shards of a corpus (:mod:`discreet.engines`), in batch updates and ``transform``; by
+        default ``n_jobs`` threads.
 
     Attributes
     ----------

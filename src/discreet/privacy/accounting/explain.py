@@ -230,7 +230,7 @@ def explain_budget(
     Raises
     ------
     ParameterError, PrivacyError
-        Where a number is out of range, or ``events`` are none whose figures are known.
+        Where a number is out of range, or ``events`` are not of a kind whose figures are known.
     """
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)

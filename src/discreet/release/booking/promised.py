@@ -105,7 +105,7 @@ class NumbersRelease(Promised):
         Raises
         ------
         ReleaseError
-            Where a detail has another name, or is no short text.
+            Where a detail has another name, or is not a short text.
         """
         return written.with_details(self, **details)
 

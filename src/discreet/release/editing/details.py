@@ -63,7 +63,7 @@ def with_details(release: Written, **details: str) -> Written:
     Raises
     ------
     ReleaseError
-        Where a detail has another name, or is no short text.
+        Where a detail has another name, or is not a short text.
     """
     if set(details) - set(DETAILS):
         raise ReleaseError(f"the details of a release are {', '.join(DETAILS)}; name no others.")
