@@ -58,7 +58,7 @@ def never(counts, seed):
         ({"target": (np.ones((2, WORDS - 1)), INSIDE)}, "the target must have topics .* 30"),
         ({"target": (np.full((2, WORDS), NAN), INSIDE)}, "the target must have topics"),
         ({"target": (np.ones((2, WORDS)), INSIDE.astype(int))}, "booleans"),
-        ({"target": (np.ones((2, WORDS)), INSIDE | True)}, "not all and not none"),
+        ({"target": (np.ones((2, WORDS)), INSIDE | True)}, "neither all nor none"),
         ({"target": (np.ones((2, WORDS)), INSIDE), "n_targets": 3}, "leave out n_targets"),
     ],
 )

@@ -78,6 +78,7 @@ def run(
         scratch,
         np.empty((0, width), table.dtype) if own is None else own,
         blocks,
+        0,
     )
     return topics
 

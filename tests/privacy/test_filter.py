@@ -60,7 +60,7 @@ def test_the_kind_of_the_next_event_cannot_be_chosen_to_exceed_the_budget(first)
     words = Ledger(1, DELTA)
     words.reserve(events.gaussian(noise), "first run")
     for size in (failure, failure / 10, 1e-12):
-        with pytest.raises(BudgetExceeded, match="failure_share"):
+        with pytest.raises(BudgetExceeded, match="sets more aside for failures"):
             words.reserve(events.with_delta(events.discrete_laplace(0.001, 2**14), size), "vocabulary")
 
 
@@ -260,7 +260,7 @@ def test_what_the_filter_costs_words_and_topics():
 def test_the_share_for_failures():
     gaussian_first = Ledger(2, DELTA)
     gaussian_first.reserve(release_of(1), "topics")
-    with pytest.raises(BudgetExceeded, match="failure_share"):
+    with pytest.raises(BudgetExceeded, match="sets more aside for failures"):
         gaussian_first.reserve(events.with_delta(events.gaussian(20.0), 1e-9), "words")
     set_aside = Ledger(2, DELTA, failure_share=0.1)
     set_aside.reserve(release_of(1), "topics")

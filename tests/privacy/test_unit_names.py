@@ -95,7 +95,7 @@ def test_no_promise_is_told_in_the_name_of_somebody_it_does_not_protect(unit):
         lambda: Guarantee(1.0, 1e-6, unit, "add_or_remove_one", unit_name="patient"),
     ):
         with pytest.raises(
-            PrivacyError, match=f"but the unit here is the {unit}: the promise would be told in false"
+            PrivacyError, match=f"but the unit here is the {unit}: the promise would be misstated"
         ):
             make()
     with pytest.raises(PrivacyError, match="the unit here is the document"):
