@@ -1,0 +1,507 @@
+"""Every table of docs whose figures stand in a CSV of this repository shows that CSV's figures, cell by cell."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NUMBER = re.compile(r"-?(?:\d[\d,]*)?\.?\d+")
+
+
+def csv(name: str) -> pd.DataFrame:
+    return pd.read_csv(ROOT / "experiments" / f"{name}.csv")
+
+
+def table(page: str, after: str, also: int = 0) -> list[list[str]]:
+    """The rows, heading included, of the first table below the text ``after``, or of one of those that follow it."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    assert text.count(after) == 1, f"{page}.md says {after!r} {text.count(after)} times"
+    tables = re.findall(r"(?:^\|.*\n)+", text[text.index(after) :], re.MULTILINE)
+    rows = [
+        [cell.strip().replace("**", "") for cell in line.strip().strip("|").split("|")]
+        for line in tables[also].splitlines()
+    ]
+    return [rows[0], *rows[2:]]
+
+
+def numbers(cell: str) -> list[str]:
+    return [found.replace(",", "") for found in NUMBER.findall(cell)]
+
+
+def shows(cell: str, *values: float) -> bool:
+    """Whether a cell shows these values and no other numbers, each rounded to as many digits as the cell has."""
+    shown = numbers(cell)
+    return len(shown) == len(values) and all(
+        abs(float(one) - value) <= 0.5000001 * 10.0 ** -len(one.partition(".")[2])
+        for one, value in zip(shown, values, strict=True)
+    )
+
+
+def check(cells: Iterable[tuple[str, str, tuple[float, ...]]]) -> None:
+    """All cells that show other figures than the CSV, at once."""
+    cells = list(cells)
+    assert cells
+    wrong = [f"{where}: {cell!r}, but {values}" for where, cell, values in cells if not shows(cell, *values)]
+    assert not wrong, "\n".join(wrong)
+
+
+def one(frame: pd.DataFrame, column: str, **where: object) -> float:
+    """The mean of a column over the rows that are asked for (seeds, splits); there must be some."""
+    for name, value in where.items():
+        frame = frame[frame[name] == value]
+    assert len(frame), where
+    return float(frame[column].mean())
+
+
+def test_shows_rounds_as_the_cell_does():
+    assert shows("3,132", 3131.6)
+    assert not shows("3,131", 3131.6)
+    assert shows(".41 (.19)", 0.411, 0.19)
+    assert not shows(".42 (.19)", 0.411, 0.19)
+    assert shows("-.18", -0.1825)
+    assert not shows(".18", -0.1825)
+    assert not shows("1 / 2", 1)
+
+
+# DP-SVI -----------------------------------------------------------------------------------------------------------
+
+
+def test_perplexity_of_dp_svi():
+    results = csv("park2016/results")
+    head, *rows = table("park2016", "Completion perplexity by epsilon")
+    names = {
+        "strong composition": "strong",
+        "moments accountant": "moments2016",
+        "privacy loss distributions": "pld",
+    }
+    cells = []
+    for line, *shown in rows:
+        algorithm, _, accountant = line.partition(", ")
+        where = (
+            {"algorithm": "full batch"}
+            if algorithm == "ours"
+            else {"algorithm": algorithm, "accountant": names[accountant]}
+        )
+        cells += [
+            (f"{line}, {epsilon}", cell, (one(results, "perplexity", epsilon=float(epsilon), **where),))
+            for epsilon, cell in zip(head[1:], shown, strict=True)
+        ]
+    assert len(cells) == 35
+    check(cells)
+
+
+# Membership -------------------------------------------------------------------------------------------------------
+
+
+def percent(frame: pd.DataFrame, column: str = "tpr", **where: object) -> float:
+    return 100 * one(frame, column, **where)
+
+
+def test_membership_four_attacks():
+    results, cells = csv("membership/table1"), []
+    for line, *shown, runs in table("membership", "## Table 1")[1:]:
+        corpus = line.partition(",")[0].lower()
+        for attack, cell in zip(("LiRA", "LiRA offline", "max", "std", "entropy"), shown, strict=True):
+            ours = cell.partition(" (")[0]
+            cells.append((f"{line}, {attack}", ours, (percent(results, corpus=corpus, attack=attack),)))
+        row = results[results.corpus == corpus].iloc[0]
+        cells.append((line, runs, (row.n_shadows, row.n_targets)))
+        cells.append((line, line.partition("=")[2], (row.n_topics,)))
+    check(cells)
+
+
+def test_membership_simple_attacks():
+    results, cells = csv("membership/simple"), []
+    names = {"variational": "variational", "penalised": "map", "maximum likelihood": "maximum_likelihood"}
+    for corpus, line, *shown, targets in table("membership", "The table has the three ways we tried")[1:]:
+        mixture = next(name for start, name in names.items() if line.startswith(start))
+        where = {"corpus": corpus, "mixture": mixture}
+        for attack, cell in zip(("max", "std", "entropy"), shown, strict=True):
+            cells.append((f"{corpus}, {line}, {attack}", cell, (percent(results, attack=attack, **where),)))
+        cells.append((line, targets, (one(results, "n_targets", **where),)))
+    check(cells)
+
+
+@pytest.mark.parametrize(("also", "corpus", "varied"), [(0, "tweetrumors", "n"), (1, "nips", "n_topics")])
+def test_membership_online_and_offline(also, corpus, varied):
+    results, cells = csv("membership/table2"), []
+    for value, shown, _ in table("membership", "## Table 2", also)[1:]:
+        where = {"corpus": corpus, varied: int(value)}
+        both = tuple(percent(results, attack=attack, **where) for attack in ("online", "offline"))
+        cells.append((f"{corpus}, {value}", shown, both))
+    check(cells)
+
+
+def test_membership_spread():
+    results, cells = csv("membership/spread"), []
+    for n, own, shrunk, _ in table("membership", "`spread.csv`")[1:]:
+        for spread, cell in (("own", own), ("shrunk", shrunk)):
+            where = {"n": int(n), "spread": spread}
+            both = tuple(percent(results, attack=attack, **where) for attack in ("online", "offline"))
+            cells.append((f"{n}, {spread}", cell, both))
+    check(cells)
+
+
+@pytest.mark.parametrize(("also", "varied", "fixed"), [(0, "eps1", "eps2"), (1, "eps2", "eps1")])
+def test_membership_coherence(also, varied, fixed):
+    results, cells = csv("membership/coherence"), []
+    head, *rows = table("membership", "![Coherence]", also)
+    columns = {"NPMI": "npmi", "words": "n_words"}
+    for line, *shown in rows:
+        for value, cell in zip(head[1:], shown, strict=True):
+            number = one(results, columns[line], **{varied: float(value), fixed: 5.0})
+            cells.append((f"{varied} = {value}, {line}", cell, (number,)))
+    check(cells)
+
+
+def test_membership_private_pipeline():
+    results, cells = csv("membership/private"), []
+    for pair, words, strict, loose, allowed, area, bound in table(
+        "membership", "each with a vocabulary of its own"
+    )[1:]:
+        eps1, eps2 = map(float, numbers(pair))
+        row = results[(results.eps1 == eps1) & (results.eps2 == eps2)].iloc[0]
+        cells += [
+            (pair, words, (row.n_words,)),
+            (pair, strict, (100 * row.tpr,)),
+            (pair, loose, (100 * row.tpr_1pct,)),
+            (pair, allowed, (100 * row.allowed_1pct,)),
+            (pair, area, (row.auc,)),
+            (pair, bound, (row.lower_bound,)),
+        ]
+    check(cells)
+
+
+def test_membership_figure7():
+    results = csv("membership/figure7")
+    results = results[results.documents == 8000]
+    head, *rows = table("membership", "bands in the picture")
+    names = {
+        "LP-LDA, topics only": "LP-LDA topics",
+        "LP-LDA, topics and classifier": "LP-LDA topics and classifier",
+    }
+    where, column, cells = {}, "accuracy", []
+    for line, free, *shown in rows:
+        if free:
+            classifier = next(name for name in ("linear", "forest") if name in line)
+            where = {"classifier": classifier}
+            column = "outside_accuracy" if "newsgroups" in line else "accuracy"
+            cells.append((line, free, (one(results, column, line="no privacy", **where),)))
+            continue
+        for epsilon, cell in zip(head[2:], shown, strict=True):
+            asked = {"line": names.get(line, line), "epsilon": float(numbers(epsilon)[0]), **where}
+            cells.append((f"{line}, {epsilon}", cell, (one(results, column, **asked),)))
+    assert len(cells) == 3 + 3 * 3 * 6
+    check(cells)
+
+
+# Audits -----------------------------------------------------------------------------------------------------------
+
+
+def trainer(name: str, before: dict[str, object]) -> dict[str, object]:
+    """Which rows of the CSV a first cell speaks of; an empty one repeats the cell above."""
+    if not name:
+        return before
+    if "VariationalLDA" in name:
+        return {"trainer": "variational"}
+    return {"trainer": "private", "promise": float(numbers(name)[-1])}
+
+
+def test_one_training_run():
+    results, where, cells = csv("audit/audit"), {}, []
+    for name, kind, right, bound, area in table("audit-more", "## One training run")[1:]:
+        where = trainer(name, where)
+        rows = results[(results.audit == "one run") & (results.variant == kind.replace(" ", "_"))]
+        for cell, columns in (
+            (right, ("right", "guesses")),
+            (bound, ("epsilon_at_least",)),
+            (area, ("auc",)),
+        ):
+            cells.append((f"{where}, {kind}", cell, tuple(one(rows, column, **where) for column in columns)))
+    check(cells)
+
+
+def test_classifier_on_topics():
+    results, where, cells = csv("audit/audit"), {}, []
+    for name, kind, right, precision, recall, area, inside in table(
+        "audit-more", "## A classifier on topics"
+    )[1:]:
+        where = trainer(name, where)
+        rows = results[(results.audit == "classifier") & (results.variant == kind)]
+        cells.append((f"{where}, {kind}", right, (percent(rows, "accuracy", **where),)))
+        for cell, columns in (
+            (precision, ("precision",)),
+            (recall, ("recall",)),
+            (area, ("auc",)),
+            (inside, ("inside_accuracy", "outside_accuracy")),
+        ):
+            cells.append((f"{where}, {kind}", cell, tuple(one(rows, column, **where) for column in columns)))
+    check(cells)
+
+
+# Silos ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("after", "corpus"), [("**Mail: is it spam?**", "enron-spam"), ("**Film reviews:", "imdb")]
+)
+def test_silos_beside_the_poster(after, corpus):
+    results = csv("federated/poster")
+    names = {"pooled Gibbs, no privacy": "pooled Gibbs, no noise", "FedLDA without noise, 20 rounds": "rrp"}
+    columns = {
+        "reports a token": "reports_per_token",
+        "epsilon in all": "total_epsilon",
+        "precision": "precision",
+        "recall": "recall",
+        "F1": "f1",
+        "AUC": "auc",
+    }
+    head, *rows = table("federated", after)
+    cells = []
+    for row in rows:
+        shown = dict(zip(head, row, strict=True))
+        line, told = shown["line"].strip("`"), shown["epsilon told"]
+        name = line.partition("`")[0]
+        where = {"corpus": corpus, "line": names.get(line, name)}
+        if told:
+            where["epsilon"] = float(told)
+        for title, column in columns.items():
+            if shown.get(title) and shown[title] != "inf":
+                cells.append((f"{line}, {told}, {title}", shown[title], (one(results, column, **where),)))
+        if size := shown["bytes a client and round"]:
+            mean = one(results, "bytes_per_client_and_round", **where)
+            cells.append((f"{line}, {told}, bytes", size, (round(mean, -3),)))
+    assert len(cells) > 40
+    check(cells)
+
+
+def test_the_posters_table():
+    results = csv("federated/poster")
+    corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
+    cells = []
+    for task, measure, *shown in table("federated", "**The poster's table, cell by cell**")[1:]:
+        lines = (
+            {"line": "pooled Gibbs, no noise"},
+            {"line": "rrp", "epsilon": 7.5},
+            {"line": "rrp", "epsilon": 5.0},
+        )
+        for where, cell in zip(lines, shown, strict=True):
+            ours = one(results, columns.get(measure, measure), corpus=corpora[task], **where)
+            cells.append((f"{task}, {measure}, {where}", cell.partition(" / ")[2], (ours,)))
+    check(cells)
+
+
+def test_silos_on_kos():
+    results, cells = csv("federated/kos"), []
+    for line, *shown, total in table("federated", "**KOS**")[1:]:
+        where = {
+            "line": line.partition("`")[2].partition("`")[0],
+            "n_topics": int(line.split(" topics")[0].split()[-1]),
+        }
+        if where["line"] == "rrp":
+            rounds = int(line.split(" rounds")[0].split()[-1])
+            where |= {"n_rounds": rounds, "reports_per_token": rounds if "every token" in line else 1}
+        for epsilon, cell in zip((5.0, 7.5, float("inf")), shown, strict=True):
+            cells.append(
+                (f"{line}, {epsilon}", cell, (one(results, "perplexity", epsilon=epsilon, **where),))
+            )
+        totals = tuple(one(results, "total_epsilon", epsilon=epsilon, **where) for epsilon in (5.0, 7.5))
+        cells.append((line, total, totals))
+    check(cells)
+
+
+# Local privacy ----------------------------------------------------------------------------------------------------
+
+LOCAL = {
+    "LP-LDA, 50 topics, alpha 1": "LP-LDA, K 50, alpha 1.0",
+    "LP-LDA, 50 topics, alpha .1": "LP-LDA, K 50, alpha 0.1",
+    "moments, 20 topics": "moments, K 20",
+    "moments and refining, 20 topics": "moments, refined, K 20",
+    "moments, `learnable()` topics": "moments, K = learnable()",
+    "moments, 20 topics, asymmetric channel": "moments, K 20, asymmetric channel",
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "corpus", "columns"),
+    [
+        ("Blog entries (`kos`", "kos", ("perplexity", "npmi")),
+        ("Film reviews (`imdb`", "imdb", ("perplexity",)),
+    ],
+)
+def test_local_reports(after, corpus, columns):
+    results, cells = csv(f"local/{corpus}"), []
+    head, *rows = table("local", after)
+    for line, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            if epsilon[0].isdigit():
+                where = {"line": LOCAL[line.removesuffix(" (as published)")], "epsilon": float(epsilon)}
+                values = tuple(one(results, column, **where) for column in columns)
+                cells.append((f"{line}, {epsilon}", cell, values))
+    check(cells)
+
+
+def test_local_streams():
+    results, cells = csv("local/stream"), []
+    names = {
+        "the public documents alone, Gibbs sampling, 50 topics": "D_0 = 500 alone, K 50",
+        "OLP-LDA": "OLP-LDA, D_0 = 500, 16 batches",
+        "O-LDA, the same without noise": "O-LDA, D_0 = 500, 16 batches",
+        "the public documents alone, moments, 20 topics": "D_0 = 500 alone, moments, K 20",
+        "exact stream": "exact stream, D_0 = 500, 16 batches",
+    }
+    for line, cell in table("local", "in batches of 160")[1:]:
+        values = tuple(one(results, column, line=names[line]) for column in ("perplexity", "npmi"))
+        cells.append((line, cell, values))
+    check(cells)
+
+
+def test_shuffled_reports():
+    results, cells = csv("local/shuffle"), []
+    head, *rows = table("local", "*A shuffler*")
+    for reports, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {
+                "reports": int(reports.replace(",", "")),
+                "epsilon_of_a_report": float(numbers(epsilon)[0]),
+            }
+            cells.append((f"{reports}, {epsilon}", cell, (one(results, "central_epsilon", **where),)))
+    check(cells)
+
+
+def test_moments_with_a_curator():
+    results, cells = csv("local/curator"), []
+    head, *rows = table("local", "*Secure aggregation, or a curator.*")
+    for line, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {"line": line.split("`")[1], "epsilon": float(epsilon)}
+            cells.append((f"{line}, {epsilon}", cell, (one(results, "perplexity", **where),)))
+    check(cells)
+
+
+# Words ------------------------------------------------------------------------------------------------------------
+
+
+def test_words_from_their_topics():
+    results, cells = csv("word_level/attack"), []
+    head, *rows = table("word-level", "### Figure 4")
+    for line, *shown, total in rows:
+        method = line.replace("noise on counts every sweep, Lap(1)", "noise on counts, every sweep (eps 1)")
+        for title, cell in zip(head[1:], shown, strict=False):
+            corpus, sweeps = title.removesuffix(" sweeps").split(", ")
+            where = {"corpus": corpus, "sweeps": int(sweeps), "method": method}
+            cells.append((f"{line}, {title}", cell, (one(results, "mean_posterior", **where),)))
+        if "inf" not in total:
+            where = {"method": method, "sweeps": 300}
+            cells.append((line, total, (one(results, "total_epsilon", **where),)))
+    check(cells)
+
+
+def test_word_level_noise_of_one_sweep():
+    results, cells = csv("word_level/perplexity"), []
+    head, *rows = table("word-level", "### Figure 5")
+    names = {
+        "noise on counts every sweep": "noise on counts, every sweep",
+        "HDP-LDA, eps_I = 10": "HDP-LDA, eps_I = 10",
+        "limited inherent: eps_I = 10, no noise": "limited inherent (eps_I = 10, no noise)",
+    }
+    for line, *shown in rows:
+        name, _, varied = line.partition(", eps_L = ")
+        epsilons = [float(value) for value in varied.split(" / ")] if varied else [float("inf")]
+        for corpus, cell in zip(head[1:], shown, strict=True):
+            where = {"corpus": corpus, "method": names.get(name, name)}
+            values = tuple(one(results, "perplexity", epsilon_noise=epsilon, **where) for epsilon in epsilons)
+            cells.append((f"{line}, {corpus}", cell, values))
+    check(cells)
+
+
+def test_word_level_whole_run():
+    results, cells = csv("word_level/total"), []
+    head, *rows = table("word-level", "### The figure that was missing")
+    for line, *shown in rows:
+        corpus, name = line.split(", ")
+        names = {"PrivateLDA": "PrivateLDA (whole documents)"}
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {
+                "corpus": corpus,
+                "method": names.get(name, f"HDP-LDA, {name}"),
+                "epsilon": float(epsilon),
+            }
+            cells.append((f"{line}, {epsilon}", cell, (one(results, "perplexity", **where),)))
+    check(cells)
+
+
+def test_word_level_news():
+    results, cells = csv("word_level/news"), []
+    names = {
+        "assignments released, range .36 (C = 10, beta = 50), *no noise at all*": "range .36, no noise at all",
+        "assignments released, calibrated": "HDP-LDA, assignments released",
+        "assignments inside, documents through noise": "HDP-LDA, assignments inside",
+        "noise on counts alone, rounded Gaussian": "noise on counts alone, rounded Gaussian (not covered)",
+        "noise on counts alone, discrete Laplace": "noise on counts alone, discrete Laplace (not covered)",
+        "`PrivateLDA`, whole documents": "PrivateLDA (whole documents)",
+    }
+    for line, *shown in table("word-level", "## News")[1:]:
+        for epsilon, cell in zip((1.0, 4.0), shown, strict=True):
+            if cell:
+                where = {"method": names.get(line, line)}
+                if shown[1]:
+                    where["epsilon"] = epsilon
+                values = tuple(one(results, column, **where) for column in ("completion", "npmi"))
+                cells.append((f"{line}, {epsilon}", cell, values))
+    check(cells)
+
+
+@pytest.mark.parametrize(
+    ("after", "name"),
+    [("### Chosen on", "results"), ("### Confirmed on", "results"), ("## Wrong vectors", "wrong")],
+)
+def test_word_vectors(after, name):
+    results, cells = csv(f"word_vectors/{name}"), []
+    head, *rows = table("word-vectors", after)
+    for line, epsilon, *shown in rows:
+        corpus, _, size = line.partition(" (")
+        cells.append((line, size, (one(results, "documents", corpus=corpus),)))
+        for title, cell in zip(head[2:], shown, strict=True):
+            algorithm = "PrivateLDA" if title == "no noise" else title
+            free = title in {"unigram", "no noise", "GibbsLDA"}
+            where = {"corpus": corpus, "algorithm": algorithm, "epsilon": float("inf" if free else epsilon)}
+            values = tuple(one(results, column, **where) for column in ("perplexity", "npmi"))
+            cells.append((f"{line}, {epsilon}, {title}", cell, values))
+    check(cells)
+
+
+# Where and when ---------------------------------------------------------------------------------------------------
+
+
+def errors(results: pd.DataFrame, epsilon: float) -> tuple[float, ...]:
+    return tuple(
+        percent(results, "mean_error", epsilon=epsilon, kind=kind) for kind in ("raw", "projected", "shrunk")
+    )
+
+
+def test_shares_of_newsgroups():
+    results, cells = csv("prevalence/newsgroups"), []
+    for epsilon, shown, largest, held in table(
+        "prevalence", "`python experiments/prevalence/run.py newsgroups`"
+    )[1:]:
+        where = {"epsilon": float(epsilon), "kind": "projected"}
+        cells += [
+            (epsilon, shown, errors(results, float(epsilon))),
+            (epsilon, largest, (percent(results, "largest_error", **where),)),
+            (epsilon, held, (one(results, "intervals_that_hold", **where),)),
+        ]
+    check(cells)
+
+
+def test_shares_of_other_corpora():
+    head, *rows = table("prevalence", "`python experiments/prevalence/run.py newsgroups`", 1)
+    cells = []
+    for (line, *shown), name in zip(rows, ("sotu", "enron"), strict=True):
+        results = csv(f"prevalence/{name}")
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            cells.append((f"{line}, {epsilon}", cell, errors(results, float(epsilon))))
+    check(cells)
