@@ -5,6 +5,7 @@ import datetime
 import ipaddress
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -196,7 +197,12 @@ class Deployment:
             f'root-certificates = "{folder / "ca.pem"}"\n'
         )
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-        quiet = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_HOME": str(folder / "home"), "PATH": path}
+        quiet = {
+            "FLWR_TELEMETRY_ENABLED": "0",
+            "PYTHONFAULTHANDLER": "1",
+            "FLWR_HOME": str(folder / "home"),
+            "PATH": path,
+        }
         self.environment = {**os.environ, **quiet}
         self.tls = [
             "--ssl-ca-certfile",
@@ -262,6 +268,20 @@ class Deployment:
         (app / "client.py").write_text(client)
         self.flwr(app.parent, "run", ".", "loop")
 
+    def logs_of_runs(self):
+        """What the ServerApps wrote, which Flower keeps for itself, and how their runs stand."""
+        told = []
+        asked = ["list", "loop", "--format", "json"]
+        for _ in range(2):
+            done = subprocess.run([BIN / "flwr", *asked], cwd=self.folder, env=self.environment, check=False,
+                                  timeout=60, capture_output=True, text=True)  # fmt: skip
+            told.append(f"--- flwr {' '.join(asked)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}")
+            runs = re.findall(r'"run-id": *"?(\d+)', done.stdout)
+            if not runs:
+                break
+            asked = ["log", runs[0], "loop", "--show"]
+        return told
+
     def wait(self, ready, seconds, what):
         """Wait for `ready`; say at once who has ended, and what all have written (no private text is in here)."""
         deadline = time.monotonic() + seconds
@@ -272,7 +292,9 @@ class Deployment:
                     f"--- {path.name}\n{path.read_text()[-3000:]}"
                     for path in sorted(self.folder.glob("*.log"))
                 )
-                pytest.fail("\n".join([f"{what} in {seconds} s; ended: {ended}", *logs]))
+                pytest.fail(
+                    "\n".join([f"{what} in {seconds} s; ended: {ended}", *logs, *self.logs_of_runs()])
+                )
             time.sleep(0.5)
 
     def check_topics(self, out):
