@@ -24,21 +24,26 @@ STRENGTHS = (2, 5, 10, 20, 50, 200)
 FIELDS = ("corpus", "line", "epsilon", "split", "perplexity", "in_sample", "npmi", "learnable", "cpu_seconds")
 
 
-def corpus(name, split, *, n_test):
-    """Presence of the 1,000 most frequent words that are no stop words, in training and test documents."""
+def present_words(name, *, by="tokens", keep_stop_words=False):
+    """Presence of the 1,000 most frequent words, of all documents, and the words."""
     if not (DATA / name).is_dir():
         sys.exit(f"there is no corpus at {DATA / name}; set DISCREET_DATA to a folder that holds it")
     counts = sp.load_npz(DATA / name / "counts.npz").tocsr()
     words = (DATA / name / "vocab.txt").read_text(encoding="utf-8").splitlines()
-    stop = set((DATA / "stopwords.txt").read_text(encoding="utf-8").split())
-    total = np.asarray(counts.sum(0)).ravel().astype(float)
+    stop = set() if keep_stop_words else set((DATA / "stopwords.txt").read_text(encoding="utf-8").split())
+    total = np.asarray((counts if by == "tokens" else counts > 0).sum(0)).ravel().astype(float)
     total[[column for column, word in enumerate(words) if word in stop]] = -1
     kept = np.sort(np.argsort(-total)[:N_WORDS])
-    present = (counts[:, kept] > 0).astype(np.int32)
+    return (counts[:, kept] > 0).astype(np.int32), [words[i] for i in kept]
+
+
+def corpus(name, split, *, n_test):
+    """Presence of the 1,000 most frequent words that are no stop words, in training and test documents."""
+    present, words = present_words(name)
     present = present[np.asarray(present.sum(1)).ravel() >= 2]
     order = np.random.default_rng(split).permutation(present.shape[0])
     train, test = present[order[n_test:]].tocsr(), present[order[:n_test]].tocsr()
-    return SimpleNamespace(name=name, split=split, train=train, test=test, words=[words[i] for i in kept])
+    return SimpleNamespace(name=name, split=split, train=train, test=test, words=words)
 
 
 def symmetric(epsilon):
@@ -96,9 +101,9 @@ class Table:
 
     def add(self, data, line, epsilon, work):
         """Do ``work() -> (topics, weight, learnable)`` unless there is a row for it, and measure."""
-        key = {"corpus": data.name, "line": line, "epsilon": str(epsilon), "split": str(data.split)}
-        if any(all(row[name] == value for name, value in key.items()) for row in self.rows):
+        if self.has(data, line, epsilon):
             return
+        key = {"corpus": data.name, "line": line, "epsilon": str(epsilon), "split": str(data.split)}
         start = time.process_time()
         topics, weight, learnable = work()
         spent = round(time.process_time() - start, 2)
@@ -109,12 +114,10 @@ class Table:
             csv.DictWriter(file, FIELDS, lineterminator="\n").writerow(row)
         print(*row.values(), flush=True)
 
-    def mean_of_split(self, line, epsilon, split):
-        """Perplexity of one split, or NaN."""
-        found = [row for row in self.rows if row["split"] == str(split)]
-        part = Table.__new__(Table)
-        part.rows = found
-        return part.mean(line, epsilon)
+    def has(self, data, line, epsilon):
+        """Whether there is a row for it."""
+        key = {"corpus": data.name, "line": line, "epsilon": str(epsilon), "split": str(data.split)}
+        return any(all(row[name] == value for name, value in key.items()) for row in self.rows)
 
     def mean(self, line, epsilon, name="perplexity", corpus=None):
         """Mean over splits, or NaN."""

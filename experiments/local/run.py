@@ -1,7 +1,7 @@
 """Topics from randomised reports: our inference beside LP-LDA and OLP-LDA, on the measures of both.
 
-    python experiments/local/run.py --table kos         # also: imdb, stream, curator, shuffle, whole-document
-    python experiments/local/run.py --figure 6          # also: 8, 9, 10
+    python experiments/local/run.py --table kos     # imdb, stream, curator, shuffle, whole-document, cdp-lda, corpora
+    python experiments/local/run.py --figure 6      # 8, 9-10
     python experiments/local/run.py --all
 
 Every part writes its CSV as it goes (and goes on where it stopped), and its picture at the end. Clients are simulated
@@ -10,6 +10,7 @@ from seeds. What came out, and what it means, stands in docs/local.md.
 
 import argparse
 import csv
+import itertools
 from types import SimpleNamespace
 
 import matplotlib
@@ -17,6 +18,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from cdp_lda import table_cdp_lda
 from lines import (
     HERE,
     N_WORDS,
@@ -26,6 +28,7 @@ from lines import (
     gibbs,
     local,
     local_lines,
+    present_words,
     randomised,
     symmetric,
     without_privacy,
@@ -74,6 +77,21 @@ def show(table, epsilons):
         )
 
 
+def table_corpora():
+    """Table II: tokens of the 1,000 most frequent words, counted as presence, by how "most frequent" is read."""
+    with (HERE / "corpora.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            ["corpus", "most_frequent_by", "stop_words", "documents", "tokens", "tokens_in_the_paper"]
+        )
+        for name, published in (("kos", 209_169), ("nips", 410_753)):
+            for by, stop in itertools.product(("documents", "tokens"), ("dropped", "kept")):
+                present, _ = present_words(name, by=by, keep_stop_words=stop == "kept")
+                row = [name, by, stop, present.shape[0], int(present.sum()), published]
+                writer.writerow(row)
+                print(*row)
+
+
 def figure_6():
     """Perplexity against epsilon, on the paper's in-sample measure and on completion; KOS and NIPS."""
     table = Table(HERE / "figure6.csv")
@@ -111,30 +129,31 @@ def draw_lines(panel, table, epsilons, name, measure):
     panel.spines[["top", "right"]].set_visible(False)
 
 
-def streams(table, data, n_public, epsilons, stops):
-    """OLP-LDA and the exact stream after some of the batches of 160; the public set alone, and without noise."""
+def streams(
+    table, data, n_public, epsilons, stops, *, size=160, name="{line}, D_0 = {n_public}, {stop} batches"
+):
+    """OLP-LDA and the exact stream after some of the batches; the public set alone, and without noise."""
     public, rest = data.train[:n_public], data.train[n_public:]
     free = SimpleNamespace(p=1.0, q=0.0)
     table.add(data, f"D_0 = {n_public} alone, K 50", "inf", lambda: gibbs(public, 50, 1.0, 200))
     table.add(data, f"D_0 = {n_public} alone, moments, K 20", "inf", lambda: moments_of(public))
     jobs = [("O-LDA", "inf", free, "reconstruct", {"n_topics": 50, "prior_weight": 0.0})]
     for epsilon in epsilons:
-        jobs += [
-            ("OLP-LDA", epsilon, symmetric(epsilon), "reconstruct", {"n_topics": 50}),
-            ("exact stream", epsilon, symmetric(epsilon), "moments", {"n_topics": 20}),
-        ]
+        jobs.append(("OLP-LDA", epsilon, symmetric(epsilon), "reconstruct", {"n_topics": 50}))
+        if size == 160:  # sums of reports are the same whatever the batches were
+            jobs.append(("exact stream", epsilon, symmetric(epsilon), "moments", {"n_topics": 20}))
     for line, epsilon, channel, inference, settings in jobs:
         reports = randomised(rest, channel, data.split)
-        n_batches = -(-len(reports) // 160)
+        n_batches = -(-len(reports) // size)
         model = StreamingLocalLDA(
             channel=channel, algorithm=inference, public=public, refit=False, random_state=0, **settings
         )
         wanted = sorted({min(stop, n_batches) for stop in stops})
-        names = {stop: f"{line}, D_0 = {n_public}, {stop} batches" for stop in wanted}
-        if all(not np.isnan(table.mean_of_split(name, epsilon, data.split)) for name in names.values()):
+        names = {stop: name.format(line=line, n_public=n_public, stop=stop, size=size) for stop in wanted}
+        if all(table.has(data, name, epsilon) for name in names.values()):
             continue
         for batch in range(n_batches):
-            part = reports[160 * batch : 160 * batch + 160]
+            part = reports[size * batch : size * batch + size]
             model.partial_fit(part, packed=True, vocabulary=data.words, simulated=True)
             if batch + 1 in names:
                 table.add(
@@ -161,54 +180,100 @@ def table_stream():
         print(f"{line:40s} {table.mean(line, epsilon):.1f} / {table.mean(line, epsilon, 'npmi'):.2f}")
 
 
-def figures_of_streams(number, n_public):
-    """Perplexity batch after batch, for one size of the public set."""
-    table = Table(HERE / f"figure{number}.csv")
-    data = corpus("kos", 0, n_test=430)
-    stops = (1, 2, 4, 6, 9, 12, 999)
-    streams(table, data, n_public, (1, 3, 5), stops)
-    last = -(-(data.train.shape[0] - n_public) // 160)
-    xs = sorted({min(stop, last) for stop in stops})
-    figure, panels = plt.subplots(1, 2, figsize=(12, 4.2), constrained_layout=True)
-    for panel, measure in zip(panels, ("in_sample", "perplexity"), strict=True):
-        for line, marker, colours in (
-            ("OLP-LDA", "s", ("#fdae61", "#f46d43", "#a50026")),
-            ("exact stream", "D", ("#abd9e9", "#74add1", "#313695")),
-        ):
-            for epsilon, colour in zip((1, 3, 5), colours, strict=True):
-                ys = [table.mean(f"{line}, D_0 = {n_public}, {x} batches", epsilon, measure) for x in xs]
-                panel.plot(xs, ys, marker=marker, color=colour, label=f"{line}, epsilon {epsilon}")
-        ys = [table.mean(f"O-LDA, D_0 = {n_public}, {x} batches", "inf", measure) for x in xs]
-        panel.plot(xs, ys, color="0.2", linestyle="--", label="O-LDA, no privacy")
-        alone = table.mean(f"D_0 = {n_public} alone, K 50", "inf", measure)
-        panel.axhline(alone, color="0.5", linestyle=":", label="public set alone, Gibbs")
-        alone = table.mean(f"D_0 = {n_public} alone, moments, K 20", "inf", measure)
-        panel.axhline(alone, color="#74add1", linestyle=":", label="public set alone, moments")
-        panel.set(xlabel="batches of 160 reports", xticks=xs)
-        panel.set_title(
-            "in-sample perplexity (the paper's)" if measure == "in_sample" else "completion perplexity",
-            fontsize=10,
-        )
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"kos, {n_public} public documents", fontsize=11)
-    handles, labels = panels[1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=8)
-    figure.savefig(HERE / f"figure{number}.png", dpi=150, metadata={"Software": None})
+STREAM_LINES = (
+    ("OLP-LDA", "s", ("#fdae61", "#f46d43", "#a50026")),
+    ("exact stream", "D", ("#abd9e9", "#74add1", "#313695")),
+)
+STREAMED = {"kos": 430, "nips": 150}
+MEASURED = (("in_sample", "in-sample perplexity (the paper's)"), ("perplexity", "completion perplexity"))
 
 
 def figure_8():
-    """Streams, 500 public documents."""
-    figures_of_streams(8, 500)
+    """Perplexity batch after batch: 500 public documents, batches of 160; KOS and NIPS."""
+    table = Table(HERE / "figure8.csv")
+    figure, panels = plt.subplots(2, 2, figsize=(12, 7.6), constrained_layout=True, sharex="col")
+    for column, (corpus_name, n_test) in enumerate(STREAMED.items()):
+        data = corpus(corpus_name, 0, n_test=n_test)
+        last = -(-(data.train.shape[0] - 500) // 160)
+        xs = sorted({min(stop, last) for stop in (1, 2, 4, 6, 9, 12, 999)})
+        streams(table, data, 500, (1, 3, 5), xs)
+        for panel, (measure, label) in zip(panels[:, column], MEASURED, strict=True):
+            for line, marker, colours in STREAM_LINES:
+                for epsilon, colour in zip((1, 3, 5), colours, strict=True):
+                    names = [f"{line}, D_0 = 500, {x} batches" for x in xs]
+                    ys = [table.mean(name, epsilon, measure, corpus_name) for name in names]
+                    panel.plot(xs, ys, marker=marker, color=colour, label=f"{line}, epsilon {epsilon}")
+            names = [f"O-LDA, D_0 = 500, {x} batches" for x in xs]
+            ys = [table.mean(name, "inf", measure, corpus_name) for name in names]
+            panel.plot(xs, ys, color="0.2", linestyle="--", label="O-LDA, no privacy")
+            draw_alone(panel, table, 500, measure, corpus_name)
+            panel.set_xticks(xs)
+            panel.set_title(f"{corpus_name}: {label}", fontsize=10)
+            panel.spines[["top", "right"]].set_visible(False)
+        panels[1, column].set_xlabel("batches of 160 reports, after 500 public documents")
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=8
+    )
+    figure.savefig(HERE / "figure8.png", dpi=150, metadata={"Software": None})
 
 
-def figure_9():
-    """Streams, 200 public documents."""
-    figures_of_streams(9, 200)
+def draw_alone(panel, table, n_public, measure, corpus_name):
+    """Draw what the public set gives alone."""
+    for line, colour, label in (("K 50", "0.5", "Gibbs"), ("moments, K 20", "#74add1", "moments")):
+        alone = table.mean(f"D_0 = {n_public} alone, {line}", "inf", measure, corpus_name)
+        panel.axhline(alone, color=colour, linestyle=":", label=f"public set alone, {label}")
 
 
-def figure_10():
-    """Streams, 1,000 public documents."""
-    figures_of_streams(10, 1000)
+PUBLIC_SIZES, BATCH_SIZES = (200, 500, 1000), (40, 80, 160, 320, 640)
+SIZES_NAME = "{line}, D_0 = {n_public}, batches of {size}"
+
+
+def figures_9_and_10():
+    """Perplexity after the last report, by the size of the public set and of the mini-batch; KOS and NIPS."""
+    table = Table(HERE / "stream_sizes.csv")
+    for corpus_name, n_test in STREAMED.items():
+        data = corpus(corpus_name, 0, n_test=n_test)
+        for n_public, size in [(n, 160) for n in PUBLIC_SIZES] + [(500, size) for size in BATCH_SIZES]:
+            streams(table, data, n_public, (1, 3, 5), (999_999,), size=size, name=SIZES_NAME)
+    draw_sizes(table, "public_set", PUBLIC_SIZES, "public documents, batches of 160 reports")
+    draw_sizes(table, "mini_batch", BATCH_SIZES, "reports a batch, after 500 public documents")
+
+
+def draw_sizes(table, name, xs, label):
+    """Draw the last perplexity of each line along one of the two sizes."""
+    figure, panels = plt.subplots(2, 2, figsize=(12, 7.6), constrained_layout=True, sharex=True)
+    for column, corpus_name in enumerate(STREAMED):
+        for panel, (measure, title) in zip(panels[:, column], MEASURED, strict=True):
+
+            def last(line, epsilon, x, measure=measure, corpus_name=corpus_name):
+                sizes = {"n_public": x, "size": 160} if name == "public_set" else {"n_public": 500, "size": x}
+                if line == "exact stream":
+                    sizes["size"] = 160
+                return table.mean(SIZES_NAME.format(line=line, **sizes), epsilon, measure, corpus_name)
+
+            for line, marker, colours in STREAM_LINES:
+                for epsilon, colour in zip((1, 3, 5), colours, strict=True):
+                    ys = [last(line, epsilon, x) for x in xs]
+                    panel.plot(xs, ys, marker=marker, color=colour, label=f"{line}, epsilon {epsilon}")
+            panel.plot(
+                xs, [last("O-LDA", "inf", x) for x in xs], "--", color="0.2", label="O-LDA, no privacy"
+            )
+            if name == "public_set":
+                for line, colour, kind in (("K 50", "0.5", "Gibbs"), ("moments, K 20", "#74add1", "moments")):
+                    ys = [table.mean(f"D_0 = {x} alone, {line}", "inf", measure, corpus_name) for x in xs]
+                    panel.plot(xs, ys, ":", color=colour, label=f"public set alone, {kind}")
+            else:
+                draw_alone(panel, table, 500, measure, corpus_name)
+            panel.set_xscale("log")
+            panel.set_xticks(xs, [f"{x:,}" for x in xs])
+            panel.minorticks_off()
+            panel.set_title(f"{corpus_name}: {title}", fontsize=10)
+            panel.spines[["top", "right"]].set_visible(False)
+        panels[1, column].set_xlabel(label)
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=8
+    )
+    figure.savefig(HERE / f"{name}.png", dpi=150, metadata={"Software": None})
 
 
 def table_curator():
@@ -284,8 +349,10 @@ def main():
         "curator": table_curator,
         "shuffle": table_shuffle,
         "whole-document": table_whole_document,
+        "cdp-lda": table_cdp_lda,
+        "corpora": table_corpora,
     }
-    figures = {"6": figure_6, "8": figure_8, "9": figure_9, "10": figure_10}
+    figures = {"6": figure_6, "8": figure_8, "9-10": figures_9_and_10}
     parser.add_argument("--table", choices=tables)
     parser.add_argument("--figure", choices=figures)
     parser.add_argument("--all", action="store_true")

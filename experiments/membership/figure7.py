@@ -2,6 +2,7 @@
 
     python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
     python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
+    python experiments/membership/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1    # the paper's sizes
 
 The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
 LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in
@@ -28,7 +29,7 @@ from discreet.local.lp_lda import rebuild
 CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5
 #: Drawn at random from the corpus; a quarter of them trains each pipeline.
 N_DOCUMENTS = 8000
-#: alpha of training and of folding in; beta is the estimators' default, .01.
+#: alpha of training and of folding in (unless --alpha says otherwise); beta is the estimators' default, .01.
 ALPHA = 0.1
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 NONE, CENTRAL, LOCAL, ALL_LOCAL = "no privacy", "CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier"
@@ -58,17 +59,21 @@ def posts(n_documents=N_DOCUMENTS):
     return present[kept], labels[kept]
 
 
-def gibbs(counts, seed):
-    settings = {"doc_topic_prior": ALPHA, "init": "random", "n_sweeps": N_SWEEPS, "random_state": seed}
-    return GibbsLDA(N_TOPICS, **settings).fit(counts).components_
-
-
-def central(epsilon):
-    """CDP-LDA: one draw of noise of scale 1 / epsilon on the word-topic counts, which stays for all sweeps."""
-    settings = {"when": "first", "doc_topic_prior": ALPHA, "n_sweeps": N_SWEEPS, "n_jobs": 1}
+def gibbs(n_topics, alpha):
+    settings = {"doc_topic_prior": alpha, "init": "random", "n_sweeps": N_SWEEPS}
 
     def train(counts, seed):
-        model = CountNoiseLDA(N_TOPICS, epsilon=epsilon, random_state=seed, **settings)
+        return GibbsLDA(n_topics, random_state=seed, **settings).fit(counts).components_
+
+    return train
+
+
+def central(epsilon, n_topics, alpha):
+    """CDP-LDA: one draw of noise of scale 1 / epsilon on the word-topic counts, which stays for all sweeps."""
+    settings = {"when": "first", "doc_topic_prior": alpha, "n_sweeps": N_SWEEPS, "n_jobs": 1}
+
+    def train(counts, seed):
+        model = CountNoiseLDA(n_topics, epsilon=epsilon, random_state=seed, **settings)
         return model.fit(counts).components_
 
     return train
@@ -100,24 +105,25 @@ def kept(work):
     return remembered
 
 
-def pipelines(epsilon):
+def pipelines(epsilon, n_topics, alpha):
     """Yield name, ``train`` and ``seen`` at this epsilon."""
+    free = gibbs(n_topics, alpha)
     if np.isinf(epsilon):
-        yield NONE, kept(gibbs), None
+        yield NONE, kept(free), None
         return
-    yield CENTRAL, kept(central(epsilon)), None
+    yield CENTRAL, kept(central(epsilon, n_topics, alpha)), None
     seen = kept(reports(epsilon))
-    yield LOCAL, kept(lambda counts, seed: gibbs(seen(counts, seed), seed)), None
-    yield ALL_LOCAL, kept(gibbs), seen
+    yield LOCAL, kept(lambda counts, seed: free(seen(counts, seed), seed)), None
+    yield ALL_LOCAL, kept(free), seen
 
 
-def run(table, counts, labels, n_seeds):
-    for seed in range(n_seeds):
+def run(table, counts, labels, options):
+    for seed in range(options.seeds):
         for epsilon in (np.inf, *EPSILONS[::-1]):
-            for line, train, seen in pipelines(epsilon):
+            for line, train, seen in pipelines(epsilon, options.topics, options.alpha):
                 for classifier in CLASSIFIERS:
-                    key = {"documents": len(labels), "line": line, "epsilon": f"{epsilon:g}"}
-                    key |= {"classifier": classifier, "seed": seed}
+                    key = {"documents": len(labels), "topics": options.topics, "alpha": f"{options.alpha:g}"}
+                    key |= {"line": line, "epsilon": f"{epsilon:g}", "classifier": classifier, "seed": seed}
                     if table.has(**key):
                         continue
                     started = time.process_time()
@@ -127,7 +133,7 @@ def run(table, counts, labels, n_seeds):
                         labels,
                         classifier=classifier,
                         n_shadows=N_SHADOWS,
-                        doc_topic_prior=ALPHA,
+                        doc_topic_prior=options.alpha,
                         seen=seen,
                         random_state=seed,
                         n_jobs=1,
@@ -142,7 +148,8 @@ def draw(table):
     for down, (measure, label) in enumerate(PANELS.items()):
         for axis, classifier in zip(axes[down], CLASSIFIERS, strict=True):
             for line, colour in COLOURS.items():
-                key = {"documents": str(N_DOCUMENTS), "line": line, "classifier": classifier}
+                key = {"documents": str(N_DOCUMENTS), "topics": str(N_TOPICS), "line": line}
+                key["classifier"] = classifier
                 wanted = [row for row in table.rows if key.items() <= row.items()]
                 if not wanted:
                     continue
@@ -174,11 +181,13 @@ def draw(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--documents", type=int, default=N_DOCUMENTS, help="the picture shows the default")
+    parser.add_argument("--topics", type=int, default=N_TOPICS)
+    parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--seeds", type=int, default=4)
     options = parser.parse_args()
-    keys = ("documents", "line", "epsilon", "classifier", "seed")
+    keys = ("documents", "topics", "alpha", "line", "epsilon", "classifier", "seed")
     table = common.Table("figure7", keys, (*MEASURES, "cpu_seconds"))
-    run(table, *posts(options.documents), options.seeds)
+    run(table, *posts(options.documents), options)
     draw(table)
 
 

@@ -1,7 +1,8 @@
 """The fully private pipeline on TweetRumors: a private vocabulary (eps1), then a private model (eps2).
 
-Coherence against each of the two, and the attack. As in the paper the attacker knows the target's vocabulary: shadows
-are trained by the same private model on those words, and documents are scored on them.
+Coherence against each of the two, by NPMI and by UMass (the paper's is of the latter kind), and the attack. As in
+the paper the attacker knows the target's vocabulary: shadows are trained by the same private model on those words,
+and documents are scored on them.
 """
 
 import common
@@ -14,7 +15,7 @@ import numpy as np
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import AuditReport, likelihood_ratio_scores
 from discreet.audit.shadows import draw_halves, train_statistics
-from discreet.evaluate import coherence_npmi
+from discreet.evaluate import coherence_npmi, coherence_umass
 
 TOPICS, DELTA1, DELTA2 = 5, 1e-6, 1e-6
 SIDES = (1.0, 5.0, 10.0)
@@ -49,8 +50,16 @@ def private(epsilon):
     return train
 
 
+COHERENCES = {"npmi": coherence_npmi, "umass": coherence_umass}
+COHERENCE_TABLE = (
+    "coherence",
+    ("eps1", "eps2"),
+    ("npmi", "spread", "umass", "umass_spread", "n_words", "n_runs"),
+)
+
+
 def coherence():
-    table = common.Table("coherence", ("eps1", "eps2"), ("npmi", "spread", "n_words", "n_runs"))
+    table = common.Table(*COHERENCE_TABLE)
     counts, words = common.load("tweetrumors")
     for eps1, eps2 in COHERENCE:
         if table.has(eps1=eps1, eps2=eps2):
@@ -59,14 +68,16 @@ def coherence():
         for seed in range(5):
             kept = columns(counts, words, eps1, seed)
             topics = private(eps2)(counts[:, kept], seed)
-            values.append(coherence_npmi(topics, counts[:, kept]))
+            values.append([measure(topics, counts[:, kept]) for measure in COHERENCES.values()])
             sizes.append(len(kept))
-        spread = float(np.std(values, ddof=1))
+        mean, spread = np.mean(values, axis=0).tolist(), np.std(values, axis=0, ddof=1).tolist()
         table.add(
             eps1=str(eps1),
             eps2=str(eps2),
-            npmi=float(np.mean(values)),
-            spread=spread,
+            npmi=mean[0],
+            spread=spread[0],
+            umass=mean[1],
+            umass_spread=spread[1],
             n_words=int(np.mean(sizes)),
             n_runs=5,
         )
@@ -111,21 +122,23 @@ def attack(scale):
 
 
 def draw():
-    rows = common.Table("coherence", ("eps1", "eps2"), ("npmi", "spread", "n_words", "n_runs")).rows
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", sharey=True)
-    for axis, moving, still in ((axes[0], "eps1", "eps2"), (axes[1], "eps2", "eps1")):
-        line = sorted(
-            (float(r[moving]), float(r["npmi"]), float(r["spread"])) for r in rows if r[still] == "5.0"
-        )
-        x, y, spread = np.array(line).T
-        axis.errorbar(x, y, spread, color="#2b6a8f", marker="o", ms=4, lw=1.5, capsize=2)
-        axis.set(
-            xscale="log", xlabel=f"{'vocabulary' if moving == 'eps1' else 'model'} epsilon (the other is 5)"
-        )
-        axis.set_xticks(x, [f"{v:g}" for v in x], minor=False)
-        axis.minorticks_off()
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("coherence of topics (NPMI)")
+    rows = common.Table(*COHERENCE_TABLE).rows
+    figure, axes = plt.subplots(2, 2, figsize=(8, 6), layout="constrained", sharey="row", sharex="col")
+    for down, (measure, spread) in enumerate((("npmi", "spread"), ("umass", "umass_spread"))):
+        for axis, moving, still in ((axes[down, 0], "eps1", "eps2"), (axes[down, 1], "eps2", "eps1")):
+            chosen = [row for row in rows if row[still] == "5.0"]
+            line = sorted((float(r[moving]), float(r[measure]), float(r[spread])) for r in chosen)
+            x, y, width = np.array(line).T
+            axis.errorbar(x, y, width, color="#2b6a8f", marker="o", ms=4, lw=1.5, capsize=2)
+            axis.set(xscale="log")
+            axis.set_xticks(x, [f"{v:g}" for v in x], minor=False)
+            axis.minorticks_off()
+            axis.spines[["top", "right"]].set_visible(False)
+            if down:
+                name = "vocabulary" if moving == "eps1" else "model"
+                axis.set_xlabel(f"{name} epsilon (the other is 5)")
+    axes[0, 0].set_ylabel("coherence, NPMI")
+    axes[1, 0].set_ylabel("coherence, UMass (as in the paper)")
     figure.savefig(common.HERE / "coherence.png", dpi=150)
     plt.close(figure)
 

@@ -1,8 +1,9 @@
 """Perplexity against epsilon: DP-SVI under four accountants of its time and ours, on real reviews.
 
-    python experiments/park2016/run.py            # writes results.csv, figure.png, topics.csv beside this
-    file
+    python experiments/park2016/run.py            # writes results.csv, figure.png, topics.csv beside this file
+    python experiments/park2016/run.py --batches  # by the size of the batches: batches.csv, batches.png
 
+What results.csv and batches.csv hold is not run again.
 The setting of Park et al. (2016): 50 topics, 7,702 public words, one expected pass in 20 rounds with sampling
 rate .05, delta = 1e-4; the corpus is imdb (100,000 reviews) instead of 400,000 Wikipedia articles. Every
 DP-SVI line is the same algorithm; what differs is how much noise an accountant asks for. Runs are seeded.
@@ -32,6 +33,8 @@ DELTA, RATE, ROUNDS, N_TOPICS, N_WORDS = 1e-4, 0.05, 20, 50, 7702
 #: Their prior of 1 / 50 belongs to their training; all models are evaluated with, and ours is trained with, this one.
 PRIOR = 0.1
 EPSILONS = (0.5, 1.0, 2.44, 4.0, 8.0)
+#: Sampling rates of --batches, each for one expected pass, at this epsilon.
+RATES, BATCHED = (0.0125, 0.025, 0.05), 2.44
 ACCOUNTANTS = {
     "pld": "privacy loss distributions",
     "moments2016": "moments accountant",
@@ -41,15 +44,15 @@ ACCOUNTANTS = {
 SETTINGS = {"as written": {}, "corrected": {"contribution_bound": 10.0, "learning_offset": 1.0}}
 
 
-def dpsvi(epsilon, accountant, seed, settings):
-    """DP-SVI with the noise that ``accountant`` asks for at ``epsilon``."""
-    noise = noise_multiplier_for(epsilon, DELTA, sampling_rate=RATE, n_rounds=ROUNDS, accountant=accountant)
-    today = epsilon_for(noise, DELTA, sampling_rate=RATE, n_rounds=ROUNDS)
-    return (
-        PrivateSVILDA.park2016(N_TOPICS, epsilon=today, random_state=seed, n_jobs=-1, **settings),
-        noise,
-        today,
-    )
+def dpsvi(epsilon, accountant, seed, settings, rate=RATE, rounds=ROUNDS):
+    """DP-SVI with the noise that ``accountant`` asks for at ``epsilon``; none if it is infinite."""
+    plan = {"sampling_rate": rate, "n_rounds": rounds}
+    noise, today = 0.0, epsilon
+    if np.isfinite(epsilon):
+        noise = noise_multiplier_for(epsilon, DELTA, accountant=accountant, **plan)
+        today = epsilon_for(noise, DELTA, **plan)
+    more = {"epsilon": today, "random_state": seed, "n_jobs": -1, **plan, **settings}
+    return PrivateSVILDA.park2016(N_TOPICS, **more), noise, today
 
 
 def full_batch(epsilon, seed):
@@ -65,27 +68,36 @@ def measure(model, split):
     return perplexity, coherence_npmi(topics, split.train), model.release_
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seeds", type=int, default=1)
-    options = parser.parse_args()
-    for name in ("moments2016", "rdp", "pld"):
-        found = epsilon_for(1.24, DELTA, sampling_rate=RATE, n_rounds=ROUNDS, accountant=name)
-        print(f"noise multiplier 1.24 by {name}: epsilon = {found:.3f}")
-    split = load("imdb", N_WORDS)
-    line = completion_perplexity(unigram(split.train), split.test)
-    twin, twin_npmi, free = measure(full_batch(np.inf, 0), split)
+def lines(split):
+    """The unigram's perplexity and that of variational Bayes."""
     # The twin is tuned for large corpora and few topics; variational Bayes is the better line without privacy here.
     plain = VariationalLDA(
         N_TOPICS, doc_topic_prior=PRIOR, max_iter=8, batch_size=4000, random_state=0, n_jobs=-1
     )
     topics = plain.fit(split.train).topic_word_
+    unigrams = completion_perplexity(unigram(split.train), split.test)
     base = completion_perplexity(topics, split.test, doc_topic_prior=PRIOR, n_jobs=-1)
-    print(f"unigram {line:.0f}, twin {twin:.0f} / {twin_npmi:.3f}", flush=True)
-    print(f"variational Bayes {base:.0f} / {coherence_npmi(topics, split.train):.3f}", flush=True)
-    rows, shown = [], {"non-private twin": free}
+    print(f"unigram {unigrams:.0f}, variational Bayes {base:.0f}", flush=True)
+    return unigrams, base
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--batches", action="store_true", help="by the size of the batches")
+    options = parser.parse_args()
+    split = load("imdb", N_WORDS)
+    if options.batches:
+        by_batches(split)
+        return
+    for name in ("moments2016", "rdp", "pld"):
+        found = epsilon_for(1.24, DELTA, sampling_rate=RATE, n_rounds=ROUNDS, accountant=name)
+        print(f"noise multiplier 1.24 by {name}: epsilon = {found:.3f}")
+    rows = rows_of("results.csv", FIELDS)
+    topics = HERE / "topics.csv"
+    shown = {} if topics.exists() else {"non-private twin": measure(full_batch(np.inf, 0), split)[2]}
     for epsilon in EPSILONS:
         for seed in range(options.seeds):
             jobs = {("full batch", "closed form"): (full_batch(epsilon, seed), np.nan, epsilon)}
@@ -93,40 +105,119 @@ def main():
                 for accountant in ACCOUNTANTS:
                     jobs[f"DP-SVI {kind}", accountant] = dpsvi(epsilon, accountant, seed, settings)
             for (algorithm, accountant), (model, noise, today) in jobs.items():
+                wanted = epsilon == 2.44 and seed == 0 and not topics.exists()
+                known = [algorithm, accountant, epsilon, seed] in [[*row[:3], row[5]] for row in rows]
+                if known and not wanted:
+                    continue
                 perplexity, npmi, release = measure(model, split)
-                rows.append(
-                    [algorithm, accountant, epsilon, today, noise, seed, round(perplexity, 1), round(npmi, 4)]
-                )
-                print(*rows[-1], flush=True)
-                if epsilon == 2.44 and seed == 0:
+                if not known:
+                    rows.append(
+                        [
+                            algorithm,
+                            accountant,
+                            epsilon,
+                            today,
+                            noise,
+                            seed,
+                            round(perplexity, 1),
+                            round(npmi, 4),
+                        ]
+                    )
+                print(algorithm, accountant, epsilon, seed, round(perplexity, 1), flush=True)
+                if wanted:
                     shown[f"{algorithm}, {accountant}"] = release
-    write(rows, shown)
-    draw(rows, line, base)
+    write("results.csv", FIELDS, rows)
+    if shown:
+        write_topics(shown)
+    draw(rows, *lines(split))
 
 
-def write(rows, shown):
-    with (HERE / "results.csv").open("w", newline="") as file:
+FIELDS = (
+    "algorithm",
+    "accountant",
+    "epsilon",
+    "epsilon_today",
+    "noise_multiplier",
+    "seed",
+    "perplexity",
+    "npmi",
+)
+BATCH_FIELDS = ("sampling_rate", "rounds", *FIELDS)
+
+
+def rows_of(name, fields):
+    """Rows that stand in a file, numbers as numbers."""
+    if not (HERE / name).exists():
+        return []
+    with (HERE / name).open(newline="") as file:
+        found = list(csv.DictReader(file))
+    text = ("algorithm", "accountant")
+    whole = ("seed", "rounds")
+    kinds = [str if field in text else int if field in whole else float for field in fields]
+    return [[kind(row[field]) for kind, field in zip(kinds, fields, strict=True)] for row in found]
+
+
+def write(name, fields, rows):
+    with (HERE / name).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            [
-                "algorithm",
-                "accountant",
-                "epsilon",
-                "epsilon_today",
-                "noise_multiplier",
-                "seed",
-                "perplexity",
-                "npmi",
-            ]
-        )
+        writer.writerow(fields)
         writer.writerows(rows)
-    with (HERE / "topics.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", "topic", "share", "words"])
-        for name, release in shown.items():
-            for topic in np.argsort(-release.topic_weight)[:10]:
-                words = " ".join(release.top_words(10)[topic])
-                writer.writerow([name, int(topic), round(float(release.topic_weight[topic]), 4), words])
+
+
+def write_topics(shown):
+    """The ten heaviest topics of each model: ten words, and their probabilities."""
+    rows = []
+    for name, release in shown.items():
+        for topic in np.argsort(-release.topic_weight)[:10]:
+            words = release.top_words(10)[topic]
+            likely = np.sort(release.topic_word[topic])[::-1][:10]
+            told = " ".join(f"{word} {p:.4f}" for word, p in zip(words, likely, strict=True))
+            rows.append([name, int(topic), round(float(release.topic_weight[topic]), 4), told])
+    write("topics.csv", ("model", "topic", "share", "words_and_probabilities"), rows)
+
+
+def by_batches(split):
+    """The second axis of their figure: smaller batches, more of them, at one epsilon; and without noise."""
+    rows = rows_of("batches.csv", BATCH_FIELDS)
+    for rate in RATES:
+        rounds = round(1 / rate)
+        for kind, settings in SETTINGS.items():
+            for accountant in ("none", *ACCOUNTANTS):
+                epsilon = np.inf if accountant == "none" else BATCHED
+                algorithm = f"DP-SVI {kind}"
+                if [rate, algorithm, accountant] in [[row[0], row[2], row[3]] for row in rows]:
+                    continue
+                model, noise, today = dpsvi(epsilon, accountant, 0, settings, rate, rounds)
+                perplexity, npmi, _ = measure(model, split)
+                row = [rate, rounds, algorithm, accountant, epsilon, today, noise, 0]
+                rows.append([*row, round(perplexity, 1), round(npmi, 4)])
+                print(*rows[-1], flush=True)
+                write("batches.csv", BATCH_FIELDS, rows)
+    draw_batches(rows, *lines(split))
+
+
+def draw_batches(rows, line, base):
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, constrained_layout=True)
+    styles = {"strong": ("^", "#b2182b"), "moments2016": ("s", "#ef8a62"), "pld": ("o", "#67a9cf")}
+    styles["none"] = ("v", "0.4")
+    for panel, kind in zip(panels, SETTINGS, strict=True):
+        for accountant, (marker, colour) in styles.items():
+            points = [row[-2] for row in rows if row[2] == f"DP-SVI {kind}" and row[3] == accountant]
+            label = "DP-SVI, " + ACCOUNTANTS.get(accountant, "no noise")
+            panel.plot(RATES, points, label=label, marker=marker, color=colour)
+        panel.axhline(line, color="0.5", linestyle=":", label="unigram")
+        panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
+        panel.set(xscale="log", title=f"DP-SVI settings {kind}, epsilon = {BATCHED:g}")
+        panel.set_xticks(RATES, [f"{rate:g}\n{round(1 / rate)} rounds" for rate in RATES])
+        panel.set_xlabel("share of the documents in a batch")
+        panel.minorticks_off()
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set(ylabel="completion perplexity", yscale="log")
+    ticks = (2000, 2500, 3000, 4000, 5000, 7000)
+    panels[0].set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+    panels[0].minorticks_off()
+    panels[1].legend(frameon=False, fontsize=8)
+    figure.savefig(HERE / "batches.png", dpi=150, metadata={"Software": None})
 
 
 def draw(rows, line, base):
