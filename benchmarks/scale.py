@@ -25,6 +25,7 @@ from discreet import Corpus, PrivateLDA
 from discreet.corpus import ShardedCorpus, write_shards
 
 WORDS, TOPICS, TOKENS, PIECE = 10_000, 20, 72, 20_000
+DELTA = 1e-9  # far below one in ten million documents
 
 
 def planted(seed=0, n_words=WORDS, n_topics=TOPICS):
@@ -86,7 +87,7 @@ def say(**values):
 
 
 def model(**how):
-    return PrivateLDA(TOPICS, epsilon=1.0, random_state=0, **how)
+    return PrivateLDA(TOPICS, epsilon=1.0, delta=DELTA, random_state=0, **how)
 
 
 def digest(found):

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scale import WORDS, pieces, planted, vocabulary
+from scale import WORDS, model, pieces, planted, vocabulary
+from scale_tools import svg
 
-from discreet import PrivateLDA
 from discreet.corpus import write_shards
 from discreet.engines import ProcessEngine
 from discreet.engines.tasks import add_up
@@ -87,7 +87,7 @@ def measure(n_documents):
         )
         for _ in range(3):  # the first compiles
             engine = TimedEngine()
-            PrivateLDA(TOPICS, epsilon=1.0, n_rounds=ROUNDS, random_state=0, engine=engine).fit(corpus)
+            model(n_rounds=ROUNDS, engine=engine).fit(corpus)
             found.append(engine.seconds)
     sums = [np.ones((WORDS, TOPICS), np.int64) for _ in range(FAN_IN)]
     return Constants(
@@ -186,24 +186,17 @@ def simulate(constants, picture):
 
 
 def draw(workers, lines, picture):
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "discreet"
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     styles = {10_000: ":", 100_000: "-", 1_000_000: "--"}
     colours = {10**7: "#4477aa", 10**8: "#228833", 10**9: "#aa3377"}
-    for (n_documents, shard), seconds in lines.items():
-        label = f"{n_documents:,} documents, shards of {shard:,}"
-        axes.loglog(workers, seconds, styles[shard], color=colours[n_documents], label=label)
-    axes.set(xlabel="workers of one thread", ylabel="seconds of a fit (simulated)", xticks=workers)
-    axes.set_xticklabels([f"{n:,}" for n in workers])
-    axes.minorticks_off()
-    axes.legend(fontsize=6.5)
-    axes.grid(alpha=0.3)
-    figure.savefig(picture, metadata={"Date": None})
+    with svg(picture) as axes:
+        for (n_documents, shard), seconds in lines.items():
+            label = f"{n_documents:,} documents, shards of {shard:,}"
+            axes.loglog(workers, seconds, styles[shard], color=colours[n_documents], label=label)
+        axes.set(xlabel="workers of one thread", ylabel="seconds of a fit (simulated)", xticks=workers)
+        axes.set_xticklabels([f"{n:,}" for n in workers])
+        axes.minorticks_off()
+        axes.legend(fontsize=6.5)
+        axes.grid(alpha=0.3)
 
 
 def main():
