@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from discreet import Corpus, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA
+from discreet import Corpus, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA, fit_topics
 from discreet.central import PrivateMomentLDA, choose_n_topics_privately
 from discreet.cli.app import run
-from discreet.corpus import Tokenizer, read_corpus, tokenizer_like
+from discreet.corpus import Tokenizer, read_corpus, read_into_shards, tokenizer_like, write_shards
 from discreet.errors import ParameterError
 
 WORDS = ["kidney", "dialysis", "kidney_dialysis", "ward bed", "ward", "bed", "fever", "cough"]
@@ -61,6 +61,33 @@ def test_topics_of_counts_say_how_texts_were_cut(counts):
 @pytest.mark.parametrize("model", [PrivateSVILDA, PrivateMomentLDA])
 def test_so_does_every_model(model):
     says_how(model(2, epsilon=20.0, random_state=0).fit(public_corpus()).release_)
+
+
+def test_shards_keep_how_their_texts_were_cut(tmp_path):
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS))
+    streamed = read_into_shards(
+        tmp_path / "notes.jsonl",
+        tmp_path / "a",
+        vocabulary=WORDS,
+        words_are_public=True,
+        shard_documents=250,
+        **HOW,
+    )
+    written = write_shards(public_corpus(), tmp_path / "b", shard_documents=250)
+    pieces = write_shards([public_corpus(), public_corpus()], tmp_path / "c")
+    for shards in (streamed, written, pieces, write_shards(written, tmp_path / "d")):
+        says_how(PrivateLDA(2, epsilon=2.0, random_state=0).fit(shards).release_)
+    assert [part.cut for part in streamed] == [CUT.settings()] * 3
+    assert read_corpus(tmp_path / "a").cut == streamed.to_corpus().cut == CUT.settings()
+    chosen = fit_topics(
+        read_into_shards(tmp_path / "notes.jsonl", tmp_path / "e", **HOW),
+        n_topics=2,
+        epsilon=6.0,
+        random_state=0,
+    )
+    says_how(chosen)
+    bare = Corpus(public_corpus().counts, WORDS, words_are_public=True)
+    assert write_shards([public_corpus(), bare], tmp_path / "f").cut == {}
 
 
 def test_so_do_all_candidates():

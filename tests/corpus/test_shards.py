@@ -167,6 +167,8 @@ def twice(value):
         (lambda value: value["shards"].pop(), "do not add up"),
         (lambda value: value.update(unit="village"), "damaged"),
         (lambda value: value["word_origin"].update(kind="public"), "named who says so"),
+        (lambda value: value.update(cut={"token_pattern": ["\\w+"]}), "damaged"),
+        (lambda value: value.update(cut={"Another Name": "x"}), "damaged"),
     ],
 )
 def test_a_manifest_that_was_changed_is_refused(folder, edit, message):

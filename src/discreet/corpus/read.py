@@ -210,7 +210,9 @@ def _read(
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
     parts = {"owners": counted.owners, "labels": counted.labels}
     corpus = _assemble(path, counts, words, parts | given)
-    return corpus.with_word_origin(_declared(origin, words_are_public, listed is not None))
+    return corpus.with_word_origin(_declared(origin, words_are_public, listed is not None)).read_as(
+        cut=counted.cut
+    )
 
 
 def _declared(origin: WordOrigin, words_are_public: bool, listed: bool) -> WordOrigin:

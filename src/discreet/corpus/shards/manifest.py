@@ -1,17 +1,18 @@
 """The manifest of a folder of shards: one JSON file, written last, so that a half-written folder does not open.
 
-It holds the sizes, the unit, where the words come from, and of each shard the digest and the owners. Owners are numbers
-that ascend within a shard and from shard to shard, so two lines of the manifest show that nobody is in two shards; that
-a shard keeps to its line is checked when it is read.
+It holds the sizes, the unit, where the words come from, how texts were cut into them, and of each shard the digest and
+the owners. Owners are numbers that ascend within a shard and from shard to shard, so two lines of the manifest show
+that nobody is in two shards; that a shard keeps to its line is checked when it is read.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from discreet._files import write_whole
@@ -29,6 +30,8 @@ _FILE = re.compile(r"shard-[0-9]{5,9}\.safetensors")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 #: A line of the manifest takes some 250 bytes: millions of shards.
 _LARGEST = 2**30
+_MOST_SETTINGS = 20
+_NAME = re.compile(r"[a-z_]{1,30}")
 _SIZES = ("n_documents", "n_units", "n_entries", "n_tokens")
 
 
@@ -43,12 +46,15 @@ class Manifest(NamedTuple):
     unit : {"document", "author"}
         "author" where several documents may be one person's.
     entries : tuple of ShardEntry
+    cut : mapping
+        How texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known.
     """
 
     words: tuple[str, ...]
     origin: WordOrigin
     unit: str
     entries: tuple[ShardEntry, ...]
+    cut: Mapping[str, str | int | bool] = MappingProxyType({})
 
     def total(self, size: str) -> int:
         """Return the sum over shards of one of their sizes."""
@@ -65,6 +71,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "n_words": len(manifest.words),
         "vocabulary_sha256": sha256(words).hexdigest(),
         "word_origin": manifest.origin.to_json(manifest.words),
+        "cut": dict(manifest.cut),
         **{size: manifest.total(size) for size in _SIZES},
         "shards": [entry._asdict() for entry in manifest.entries],
     }
@@ -96,15 +103,16 @@ def read_manifest(folder: Path) -> Manifest:
         words.decode("utf-8", "replace").split("\n")[:-1], f"{folder / VOCABULARY}: line", first=1
     )
     origin = WordOrigin.from_json(value.get("word_origin"), listed)
-    unit, shards = value.get("unit"), value.get("shards")
+    unit, shards, cut = value.get("unit"), value.get("shards"), value.get("cut", {})
     if (
         unit not in ("document", "author")
         or not isinstance(shards, list)
         or value.get("n_words") != len(listed)
+        or not _is_cut(cut)
     ):
         raise CorpusError(f"{folder / MANIFEST} is damaged; write the folder anew.")
     entries = tuple(_entry(shard, number, folder) for number, shard in enumerate(shards))
-    manifest = Manifest(listed, origin, unit, entries)
+    manifest = Manifest(listed, origin, unit, entries, cut)
     if any(value.get(size) != manifest.total(size) for size in _SIZES):
         raise CorpusError(
             f"{folder / MANIFEST}: its shards do not add up to its sizes; write the folder anew."
@@ -128,6 +136,18 @@ def _read(path: Path) -> bytes:
             f"{path} {what}: expected a folder that write_shards wrote to its end (the manifest is written last)."
         )
     return raw
+
+
+def _is_cut(cut: Any) -> bool:
+    """Whether it can be what ``Tokenizer.settings()`` says; it goes on into releases."""
+    return (
+        isinstance(cut, dict)
+        and len(cut) <= _MOST_SETTINGS
+        and all(_NAME.fullmatch(name) for name in cut)
+        and all(
+            type(said) in (int, bool) or (type(said) is str and len(said) <= 1000) for said in cut.values()
+        )
+    )
 
 
 def _entry(shard: Any, number: int, folder: Path) -> ShardEntry:

@@ -1,6 +1,6 @@
 """A corpus that lies on disk in shards and never has to be in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ class ShardedCorpus:
         Documents and words.
     n_documents, n_words, n_tokens, n_units : int
         Exact, hence private.
+    cut : mapping
+        As of :class:`Corpus`: how the texts were cut into words.
     counts, labels
         As of :class:`Corpus`, read into memory on each access.
     owners
@@ -128,6 +130,11 @@ class ShardedCorpus:
         return self._manifest.origin.is_public
 
     @property
+    def cut(self) -> Mapping[str, Any]:
+        """How the texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known."""
+        return self._manifest.cut
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Documents and words."""
         return self.n_documents, self.n_words
@@ -165,7 +172,7 @@ class ShardedCorpus:
         for shard in self.shards:
             rows = shard.read()
             part = Corpus(rows.counts, self.vocabulary, rows.owners, rows.labels)
-            yield part.with_word_origin(self.word_origin)
+            yield part.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
     @property
     def counts(self) -> Csr:
@@ -190,7 +197,7 @@ class ShardedCorpus:
         """Return the same corpus in memory."""
         owners = None if self.owners is None else np.asarray(self.owners)
         corpus = Corpus(self.counts, self.vocabulary, owners, self.labels)
-        return corpus.with_word_origin(self.word_origin)
+        return corpus.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
     def without_owners(self) -> "ShardedCorpus":
         """Return the same documents, each for itself: nobody is known to have written several."""

@@ -142,5 +142,5 @@ def read_into_shards(
         if words_are_public:
             origin = WordOrigin.public("words_are_public=True in read_into_shards")
         unit = "document" if author is None else "author"
-        write_manifest(new.path, Manifest(words, origin, unit, cutter.finish()))
+        write_manifest(new.path, Manifest(words, origin, unit, cutter.finish(), cut.settings()))
         return ShardedCorpus(new.path)

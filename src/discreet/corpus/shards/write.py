@@ -1,6 +1,6 @@
 """Writing shards: from a corpus, or from a stream that is never held."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,7 @@ def restrict_shards(
         for part in corpus:
             kept = part.restrict(words)
             cutter.add(Rows(kept.counts, kept.owners, kept.labels))
-        write_manifest(new.path, Manifest(words, origin, corpus.unit, cutter.finish()))
+        write_manifest(new.path, Manifest(words, origin, corpus.unit, cutter.finish(), corpus.cut))
         return ShardedCorpus(new.path)
 
 
@@ -130,7 +130,8 @@ def _fill(
     if not entries:
         raise CorpusError("there is nothing to write: expected at least one document.")
     unit = "author" if owned else "document"
-    write_manifest(new.path, Manifest(corpus.vocabulary, corpus.word_origin, unit, entries))
+    manifest = Manifest(corpus.vocabulary, corpus.word_origin, unit, entries, corpus.cut)
+    write_manifest(new.path, manifest)
     return ShardedCorpus(new.path)
 
 
@@ -162,6 +163,7 @@ class _Stream:
         )
         self._declared, self._listed = words_are_public, vocabulary is not None
         self._first: Any = None
+        self.cut: Mapping[str, Any] = {}
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -185,6 +187,7 @@ class _Stream:
             self._words = words
             if not self._declared:
                 self.word_origin = counts.word_origin
+        self.cut = getattr(counts, "cut", {})
         return owners is not None
 
     def pieces(self) -> Iterator[tuple[Rows, Any]]:
@@ -210,6 +213,8 @@ class _Stream:
                 raise CorpusError(
                     f"a piece has {counts.shape[1]} columns, but there are {len(self.vocabulary)} words."
                 )
+            if getattr(given, "cut", {}) != self.cut:
+                self.cut = {}  # no one way to cut new texts alike
             labels: NDArray[Any] | None = given.labels if isinstance(given, Corpus) else None
             if (owners is not None) != owned or (labels is not None) != labelled:
                 raise CorpusError("either all pieces come with owners, or with labels, or none does.")

@@ -1,6 +1,6 @@
 """What all formats of counts share: what a reader is told, what it gives back, and the rows a writer writes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from discreet._progress import Callback
@@ -34,6 +34,7 @@ class Counted(NamedTuple):
     owners: Any = None
     labels: Any = None
     word_origin: WordOrigin = UNKNOWN
+    cut: Mapping[str, Any] | None = None
 
 
 def rows_of(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:

@@ -19,4 +19,6 @@ def read(path: PathLike, told: CountReading) -> Counted:
     """
     del told
     corpus = ShardedCorpus(Path(path)).to_corpus()
-    return Counted(corpus.counts, corpus.vocabulary, corpus.owners, corpus.labels, corpus.word_origin)
+    return Counted(
+        corpus.counts, corpus.vocabulary, corpus.owners, corpus.labels, corpus.word_origin, corpus.cut
+    )
