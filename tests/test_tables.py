@@ -149,7 +149,7 @@ def test_membership_spread():
 def test_membership_coherence(also, varied, fixed):
     results, cells = csv("membership/coherence"), []
     head, *rows = table("membership", "![Coherence]", also)
-    columns = {"NPMI": "npmi", "words": "n_words"}
+    columns = {"NPMI": "npmi", "UMass": "umass", "words": "n_words"}
     for line, *shown in rows:
         for value, cell in zip(head[1:], shown, strict=True):
             number = one(results, columns[line], **{varied: float(value), fixed: 5.0})
