@@ -103,7 +103,7 @@ def percent(frame: pd.DataFrame, column: str = "tpr", **where: object) -> float:
 def test_membership_four_attacks():
     results, cells = csv("membership/table1"), []
     for line, *shown, runs in table("membership", "## Table 1")[1:]:
-        corpus = line.partition(",")[0].lower()
+        corpus = line.partition(",")[0].lower().replace(" with 74", "-all")
         for attack, cell in zip(("LiRA", "LiRA offline", "max", "std", "entropy"), shown, strict=True):
             ours = cell.partition(" (")[0]
             cells.append((f"{line}, {attack}", ours, (percent(results, corpus=corpus, attack=attack),)))
@@ -142,6 +142,18 @@ def test_membership_spread():
             where = {"n": int(n), "spread": spread}
             both = tuple(percent(results, attack=attack, **where) for attack in ("online", "offline"))
             cells.append((f"{n}, {spread}", cell, both))
+    check(cells)
+
+
+def test_membership_other_rules_for_few_shadows():
+    results, cells = csv("membership/spread"), []
+    for n, *shown, _ in table("membership", "`spread.csv`", 1)[1:]:
+        columns = (("one for all", "tpr"), ("own in doubles", "tpr"), ("own", "tpr_each"))
+        for (spread, column), cell in zip(columns, shown, strict=True):
+            where = {"n": int(n), "spread": spread}
+            both = tuple(percent(results, column, attack=attack, **where) for attack in ("online", "offline"))
+            cells.append((f"{n}, {spread}, {column}", cell, both))
+    assert len(cells) == 12
     check(cells)
 
 
@@ -504,4 +516,41 @@ def test_shares_of_other_corpora():
         results = csv(f"prevalence/{name}")
         for epsilon, cell in zip(head[1:], shown, strict=True):
             cells.append((f"{line}, {epsilon}", cell, errors(results, float(epsilon))))
+    check(cells)
+
+
+@pytest.mark.parametrize(
+    ("also", "size"), [(0, "D_0 = {n}, batches of 160"), (1, "D_0 = 500, batches of {n}")]
+)
+def test_streams_by_their_sizes(also, size):
+    results, cells = csv("local/stream_sizes"), []
+    head, *rows = table("local", "`stream_sizes.csv`", also)
+    for line, *shown in rows:
+        name, _, told = line.partition(", epsilon ")
+        epsilon = float(told or "inf")
+        for title, cell in zip(head[1:], shown, strict=True):
+            n = int(numbers(title)[0])
+            if name.startswith("public set alone"):
+                wanted = f"D_0 = {n} alone, " + ("K 50" if "Gibbs" in name else "moments, K 20")
+            else:
+                wanted = f"{name}, " + size.format(n=n)
+            both = tuple(
+                one(results, "perplexity", corpus=corpus, line=wanted, epsilon=epsilon)
+                for corpus in ("kos", "nips")
+            )
+            cells.append((f"{line}, {title}", cell, both))
+    check(cells)
+
+
+def test_tokens_of_the_corpora():
+    results, cells = csv("local/corpora"), []
+    for line, *shown in table("local", "`corpora.csv`")[1:]:
+        for corpus, cell in zip(("kos", "nips"), shown, strict=True):
+            where = {"corpus": corpus}
+            if line != "published":
+                where["most_frequent_by"] = "documents" if "documents" in line else "tokens"
+                where["stop_words"] = "dropped" if "no stop words" in line else "kept"
+            column = "tokens_in_the_paper" if line == "published" else "tokens"
+            cells.append((f"{corpus}, {line}", cell, (one(results, column, **where),)))
+    assert len(cells) == 10
     check(cells)

@@ -26,7 +26,7 @@ def figures(report, n_shadows, n_targets, seconds):
 def table1(scale):
     """LiRA beside the three simple attacks."""
     table = common.Table("table1", ("corpus", "n_topics", "attack"), RESULT)
-    for corpus, n_topics, most, n_targets in (*common.TABLE1, (common.ALL_WORDS, 20, 112, 5)):
+    for corpus, n_topics, most, n_targets in (*common.TABLE1, (common.ALL_WORDS, 20, 64, 5)):
         if table.has(corpus=corpus, attack="entropy"):
             continue
         n_shadows = max(4, int(most * scale) // 2 * 2)
