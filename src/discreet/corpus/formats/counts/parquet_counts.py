@@ -27,7 +27,7 @@ def read(path: PathLike, told: CountReading) -> Counted:
     check_columns(file.schema_arrow.names, problems.name)
     table = LongTable(told.words)
     start, total = 0, int(file.metadata.num_rows)
-    for batch in batches(file, list(COLUMNS), _ROWS_READ, problems.name):
+    for batch in batches(file, path, list(COLUMNS), _ROWS_READ):
         counts, faults = _counts(batch.column("count"))
         documents, rows = _coded(batch.column("document"))
         words, columns = _coded(batch.column("word"))
