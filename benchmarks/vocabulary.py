@@ -1,4 +1,4 @@
-"""How many words each method releases, and how much of the text they cover, as docs/vocabulary.md shows.
+"""How many words each method releases, and how much of the text they cover, as docs/research/words.md shows.
 
 python benchmarks/vocabulary.py [--data FOLDER] [--seeds 3] [--delta 1e-5] [--caps]
 """

@@ -131,7 +131,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         name: sp.csr_matrix(some_counts(2000, seed))
         for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
     },
-    "languages.md": lambda _: {"texts": some_texts(6000), "my_tokenizer": str.split},
+    "languages.md": lambda folder: notes(folder) or {"texts": some_texts(6000)},
     "local.md": local,
     "moving.md": lambda _: {"texts": some_texts(6000), "dictionary": WORDS},
     "one-budget.md": lambda _: {

@@ -271,7 +271,7 @@ def test_silos_beside_the_poster(after, corpus):
         "F1": "f1",
         "AUC": "auc",
     }
-    head, *rows = table("federated", after)
+    head, *rows = table("research/silos", after)
     cells = []
     for row in rows:
         shown = dict(zip(head, row, strict=True))
@@ -294,7 +294,7 @@ def test_the_posters_table():
     results = csv("federated/poster")
     corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
     cells = []
-    for task, measure, *shown in table("federated", "**The poster's table, cell by cell**")[1:]:
+    for task, measure, *shown in table("research/silos", "**The poster's table, cell by cell**")[1:]:
         lines = (
             {"line": "pooled Gibbs, no noise"},
             {"line": "rrp", "epsilon": 7.5},
@@ -308,7 +308,7 @@ def test_the_posters_table():
 
 def test_silos_on_kos():
     results, cells = csv("federated/kos"), []
-    for line, *shown, total in table("federated", "**KOS**")[1:]:
+    for line, *shown, total in table("research/silos", "**KOS**")[1:]:
         where = {
             "line": line.partition("`")[2].partition("`")[0],
             "n_topics": int(line.split(" topics")[0].split()[-1]),
@@ -498,7 +498,7 @@ def errors(results: pd.DataFrame, epsilon: float) -> tuple[float, ...]:
 def test_shares_of_newsgroups():
     results, cells = csv("prevalence/newsgroups"), []
     for epsilon, shown, largest, held in table(
-        "prevalence", "`python experiments/prevalence/run.py newsgroups`"
+        "research/groups", "`python experiments/prevalence/run.py newsgroups`"
     )[1:]:
         where = {"epsilon": float(epsilon), "kind": "projected"}
         cells += [
@@ -510,7 +510,7 @@ def test_shares_of_newsgroups():
 
 
 def test_shares_of_other_corpora():
-    head, *rows = table("prevalence", "`python experiments/prevalence/run.py newsgroups`", 1)
+    head, *rows = table("research/groups", "`python experiments/prevalence/run.py newsgroups`", 1)
     cells = []
     for (line, *shown), name in zip(rows, ("sotu", "enron"), strict=True):
         results = csv(f"prevalence/{name}")

@@ -6,7 +6,7 @@
     python experiments/federated/run.py --all
 
 Every part writes its CSV as it goes, and goes on where it stopped. All silos are simulated, from seeds. What came out
-stands in docs/federated.md.
+stands in docs/research/silos.md.
 """
 
 import argparse

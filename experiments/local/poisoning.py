@@ -6,7 +6,7 @@
 document gave. "Likeness" is that of the worst of the six topics to the fitted one that it is matched with (sum of
 square roots of products, 1 is equal). Each line fits four times: to all reports; without those that the collector
 refuses (a number of ones out of the channel's reach, for any document and, "told", for documents of at most 40
-words); and without those that a fit also sets aside. docs/collector.md says what came out.
+words); and without those that a fit also sets aside. docs/research/collector.md says what came out.
 """
 
 import csv
