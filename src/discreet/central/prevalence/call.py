@@ -10,21 +10,15 @@ from discreet.release.record import Release
 if TYPE_CHECKING:
     from discreet.central.prevalence.estimator import TopicPrevalence
 
-__all__ = ["booked_here", "check_size", "faults_of_division", "faults_of_private_names", "names_of"]
+__all__ = ["booked_here", "check_size", "faults_of_division", "faults_of_private_names"]
 
-_MOST_LETTERS, _NAMED_BY = 2_000_000, 3
+_MOST_LETTERS = 2_000_000
 
 
 def booked_here(topics: Release, ledger: Ledger) -> bool:
     """Whether all that topics cost stands on this ledger, so that what is released with it counts them."""
     theirs = topics.ledger.entries
     return len(theirs) > 0 and all(entry in ledger.entries for entry in theirs)
-
-
-def names_of(topics: Release) -> tuple[str, ...]:
-    """Return what to call each topic: the name that a review gave it, or its most probable words."""
-    words = topics.top_words(_NAMED_BY)
-    return tuple(name or " ".join(own) for name, own in zip(topics.topic_names, words, strict=True))
 
 
 def faults_of_division(model: "TopicPrevalence") -> list[DiscreetError]:

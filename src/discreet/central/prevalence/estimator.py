@@ -32,7 +32,6 @@ from discreet.central.prevalence.call import (
     check_size,
     faults_of_division,
     faults_of_private_names,
-    names_of,
 )
 from discreet.central.prevalence.groups import OTHER, Grouping, grouping
 from discreet.central.prevalence.labelled import (
@@ -60,6 +59,7 @@ from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.booking.ledger_limits import check_room
 from discreet.release.booking.promised import COUNT_WEIGHT
+from discreet.release.editing.topics_of_shares import names_of
 from discreet.release.goodness_of_fit import mark_of
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator

@@ -12,12 +12,12 @@ from discreet._files import write_whole
 from discreet._lists import list_lines, read_list
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
 from discreet.cli.options import Model, Quiet, check_output_file, check_output_folder
-from discreet.errors import ReleaseError
+from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.release import Release
+    from discreet.release import PrevalenceRelease, Release
     from discreet.report.suspicion import Suspect
 
 __all__ = ["review"]
@@ -47,6 +47,13 @@ def review(
     period: Period = None,
     other_spending: OtherSpending = None,
     report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    shares: Annotated[
+        Path | None,
+        typer.Option(
+            help="Shares of these topics, as fit --by wrote them: they take the reviewed names and words."
+        ),
+    ] = None,
+    shares_out: Annotated[Path | None, typer.Option(help="New file for the reviewed shares: .json.")] = None,
     words: Annotated[int, typer.Option("--words", "-n", min=1, help="Suspicious words to show.")] = _PAGE,
     ask: Annotated[
         bool | None,
@@ -60,9 +67,11 @@ def review(
     Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy.
     """
     from discreet.cli.display import console
+    from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.release import Release
     from discreet.release.editing.edit_list import apply, parse, word_in_line
     from discreet.release.editing.edits import details_that_hold
+    from discreet.release.editing.topics_of_shares import reviewed_shares
     from discreet.report.suspicion import suspicious_words
 
     if out is not None:
@@ -70,7 +79,14 @@ def review(
     for file, option in ((report, "--report"), (write_edits, "--write-edits")):
         if file is not None:
             check_output_file(file, option=option)
+    if (shares is None) != (shares_out is None):
+        raise ParameterError(
+            "shares are reviewed from one file into another: --shares FILE and --shares-out NEW.json."
+        )
+    if shares_out is not None:
+        check_release_file(shares_out, option="--shares-out")
     release = Release.load(model)
+    of_groups = None if shares is None else _shares_of(release, shares)
     lines = [] if edits is None else list_lines(edits, "--edits")
     lines += [f"drop word {word_in_line(word)}" for word in drop or ()]
     suspects = suspicious_words(
@@ -93,27 +109,60 @@ def review(
         by = by or typer.prompt("Who reviewed it (for the card)", err=True)
         out = out or Path(typer.prompt("New folder for the reviewed release", err=True))
         check_output_folder(out)
-    if out is None:
+    if out is None and of_groups is None:
         if lines or by is not None or note is not None:
             raise ReleaseError("name a new folder for the reviewed release: --out reviewed.")
         say.print(
             f"to remove some: discreet review {model} --drop WORD --by YOU --out reviewed", markup=False
         )
         return
-    reviewed = apply(release, parse(lines))
+    edited = parse(lines)
+    reviewed = apply(release, edited)
     reviewed = reviewed.with_review(
         by or "somebody who gave no name", on=None if release.reproducible else today(), note=note
     )
     reviewed = with_details(
         reviewed, title=title, owner=owner, contact=contact, period=period, other_spending=other_spending
     )
-    reviewed.save(out)
+    if of_groups is not None:  # before anything is written: what cannot be done is refused whole
+        of_groups = reviewed_shares(of_groups, release, edited, reviewed)
+    gone = set(release.vocabulary) - set(reviewed.vocabulary)
+    if out is not None:
+        reviewed.save(out)
+        say.print(f"wrote {out}: {reviewed.review}", markup=False)
     if report is not None:
         reviewed.to_html(report)
-    say.print(f"wrote {out}: {reviewed.review}", markup=False)
-    for name in details_that_hold(reviewed, set(release.vocabulary) - set(reviewed.vocabulary)):
+        say.print(f"wrote {report}", markup=False)
+    for name in details_that_hold(reviewed, gone) if out is not None or report is not None else ():
         say.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
-    say.print(f"{model} still holds every word: publish {out}, and keep {model} or delete it.", markup=False)
+    if of_groups is not None and shares_out is not None:
+        written = save_with_card(of_groups, shares_out)
+        say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}", markup=False)
+        for name in details_that_hold(of_groups, gone):
+            say.print(
+                f"Look again: the {name} of {shares_out} still holds a word that was removed or renamed.",
+                markup=False,
+            )
+        say.print(
+            f"{shares}, its card, and pages and tables made of it hold the words from before: publish {shares_out} and "
+            "what is made of it.",
+            markup=False,
+        )
+    if out is not None:
+        say.print(
+            f"{model} still holds every word: publish {out}, and keep {model} or delete it.", markup=False
+        )
+
+
+def _shares_of(release: "Release", path: Path) -> "PrevalenceRelease":
+    """Read shares; refuse those of other topics before anybody is asked anything."""
+    from discreet.release import PrevalenceRelease
+    from discreet.release.editing.edit_list import EditList
+    from discreet.release.editing.topics_of_shares import reviewed_shares
+
+    shares = PrevalenceRelease.load(path)
+    reviewed_shares(shares, release, EditList(), release)
+    return shares
 
 
 def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:

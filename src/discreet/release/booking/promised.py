@@ -115,6 +115,11 @@ class NumbersRelease(Promised):
         return written.details(self)
 
     @property
+    def review(self) -> str | None:
+        """Who reviewed the words in it, and what they changed; None where nobody did."""
+        return written.review(self)
+
+    @property
     def n_units_in_all(self) -> float:
         """Noisy number of units, at least 0."""
         raise NotImplementedError

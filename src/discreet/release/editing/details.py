@@ -102,14 +102,14 @@ def named_topics(configuration: Mapping[str, Any], n_topics: int) -> tuple[str |
     return tuple(name if isinstance(name, str) and name.strip() else None for name in names)
 
 
-def review(release: "Release") -> str | None:
+def review(release: "Release | NumbersRelease") -> str | None:
     """Say in a sentence who reviewed a release and what was changed; None where nobody did anything."""
     told = {
         name.removeprefix(REVIEW): value
         for name, value in release.configuration.items()
         if name.startswith(REVIEW)
     }
-    named = sum(name is not None for name in topic_names(release))
+    named = sum(name is not None for name in getattr(release, "topic_names", ()))
     counted = [(told.get(name), words) for name, words in _DONE.items()]
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
     if named:

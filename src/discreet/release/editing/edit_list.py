@@ -14,7 +14,7 @@ from discreet.errors import ReleaseError
 from discreet.release.files.words import from_line, to_line
 from discreet.release.record import Release
 
-__all__ = ["GRAMMAR", "EditList", "apply", "parse", "word_in_line"]
+__all__ = ["GRAMMAR", "EditList", "apply", "parse", "places", "word_in_line"]
 
 GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -73,22 +73,34 @@ def apply(release: Release, edits: EditList) -> Release:
     """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
     if edits.named:
         release = release.with_topic_names(edits.named)
-    place = list(range(len(release.topic_word)))
-    merged = {topic for group in edits.merged for topic in group}
-    if both := sorted(merged & set(edits.topics)):
+    n_topics = len(release.topic_word)
+    if both := sorted({topic for group in edits.merged for topic in group} & set(edits.topics)):
         raise ReleaseError(f"topic {both[0]} is to be both merged and removed; choose one.")
     if edits.merged:
         release = release.merge_topics(*edits.merged)
-        heads = merged - {min(group) for group in edits.merged}
-        place = [topic - sum(other < topic for other in heads) for topic in place]
     if edits.topics:
-        unknown = [topic for topic in edits.topics if not 0 <= topic < len(place)]
-        release = release.without_topics(unknown or [place[topic] for topic in edits.topics])
+        unknown = [topic for topic in edits.topics if not 0 <= topic < n_topics]
+        merged = _places(n_topics, edits.merged)
+        release = release.without_topics(unknown or [merged[topic] for topic in edits.topics])
     if edits.words:
         release = release.without_words(edits.words)
     if edits.renamed:
         release = release.with_word_names(edits.renamed)
     return release
+
+
+def places(n_topics: int, edits: EditList) -> list[int | None]:
+    """Return where each topic stands after the edits; None where it was removed."""
+    merged = _places(n_topics, edits.merged)
+    gone = {merged[topic] for topic in edits.topics}
+    return [None if place in gone else place - sum(other < place for other in gone) for place in merged]
+
+
+def _places(n_topics: int, merged: list[list[int]]) -> list[int]:
+    """Return where each topic stands once groups of topics are one."""
+    head = {topic: min(group) for group in merged for topic in group}
+    left = [topic for topic in range(n_topics) if head.get(topic, topic) == topic]
+    return [left.index(head.get(topic, topic)) for topic in range(n_topics)]
 
 
 def _read(text: str, edits: EditList) -> None:

@@ -28,6 +28,7 @@ from discreet.errors import ReleaseError
 from discreet.release.editing.details import DETAILS, REVIEW, TOPIC_NAME, checked_text, named_topics
 
 if TYPE_CHECKING:
+    from discreet.release.prevalence import PrevalenceRelease
     from discreet.release.record import Release
 
 __all__ = [
@@ -208,10 +209,11 @@ def _unnamed(settings: dict[str, Any], gone: Iterable[str], others: Sequence[str
     }
 
 
-def details_that_hold(release: "Release", words: Iterable[str]) -> list[str]:
-    """Return what the details are called, and the note of a review, that hold one of these words."""
+def details_that_hold(release: "Release | PrevalenceRelease", words: Iterable[str]) -> list[str]:
+    """Return what the details are called, the note of a review, and a group of shares, that hold one of these words."""
     written = {DETAILS[name]: text for name, text in release.details.items()}
     written["note"] = str(release.configuration.get(f"{REVIEW}note", ""))
+    written |= {f"group {number}": name for number, name in enumerate(getattr(release, "groups", ()), 1)}
     gone = list(words)
     return [name for name, text in written.items() if any(holds_word(text, word) for word in gone)]
 

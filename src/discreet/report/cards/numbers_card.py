@@ -13,7 +13,7 @@ from discreet.release.editing.details import DETAILS
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
-from discreet.report.wording import epsilon_shown, shown
+from discreet.report.wording import TOPICS_NOT_REVIEWED, epsilon_shown, shown
 
 __all__ = ["fit_card", "prevalence_card"]
 
@@ -33,6 +33,7 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         ("noise in each sum", _noise(release)),
         ("groups", _groups(release)),
         ("the topics", _topics(release)),
+        ("review of their words", plain(release.review or TOPICS_NOT_REVIEWED)),
         *((DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
     ]
     title = release.details.get("title")

@@ -1,0 +1,129 @@
+"""`discreet review --shares`: shares that a fit made with its topics leave with the reviewed words, and no others."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet import Ledger, Release
+from discreet.cli.app import run
+from discreet.errors import ReleaseError
+from discreet.release import PrevalenceRelease
+from discreet.release.editing.edit_list import apply, parse, places
+from discreet.release.editing.topics_of_shares import reviewed_shares
+
+THEMES = (
+    ("okafor", "tablets", "dose", "blood"),
+    ("theatre", "stitches", "wound", "scar"),
+    ("tea", "cold", "meal"),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Topics and shares of one fit; a doctor's name is the word most used of the first theme."""
+    folder, rng = tmp_path_factory.mktemp("fit"), np.random.default_rng(0)
+    lines = []
+    for row in range(1500):
+        theme = THEMES[rng.integers(3)]
+        words = [*rng.choice(theme, 9), *[theme[0]] * 4]
+        lines.append(json.dumps({"note": " ".join(words), "ward": ("north", "south")[row % 2]}))
+    (folder / "notes.jsonl").write_text("\n".join(lines))
+    (folder / "words.txt").write_text("\n".join(word for theme in THEMES for word in theme))
+    (folder / "wards.txt").write_text("north\nsouth\n")
+    fit(folder, folder)
+    return folder
+
+
+def fit(folder, out):
+    call = "--text note --epsilon 8 --topics 3 --seed 1 --vocabulary {0}/words.txt --vocabulary-is-public --by ward"
+    call += " --groups {0}/wards.txt --shares {1}/wards.json --out {1}/topics"
+    assert run(["fit", f"{folder}/notes.jsonl", *call.format(folder, out).split()]) == 0
+
+
+@pytest.fixture
+def fitted(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("topics", "wards.json", "wards.md"):
+        (tmp_path / name).symlink_to(made / name)
+    return tmp_path
+
+
+def test_a_removed_word_stands_in_no_file_that_the_review_wrote(fitted):
+    before = PrevalenceRelease.load("wards.json")
+    assert "okafor" in " ".join(before.topics)
+    call = "review topics --drop okafor --by Roe --shares wards.json --shares-out new.json --out reviewed --report r.html"
+    assert run(call.split()) == 0
+    assert run("report new.json --out new.html --table new.csv".split()) == 0
+    files = [path for path in fitted.rglob("*") if path.is_file() and not path.is_symlink()]
+    written = {path.relative_to(fitted).as_posix(): path.read_bytes() for path in files}
+    assert {"new.json", "new.md", "new.html", "new.csv", "r.html", "reviewed/README.md"} <= set(written)
+    assert [name for name, raw in written.items() if b"okafor" in raw.lower()] == []
+    after = PrevalenceRelease.load("new.json")
+    np.testing.assert_array_equal(after.topic_totals, before.topic_totals)
+    assert after.promise == before.promise
+    assert after.review.startswith("reviewed by Roe")
+    assert "reviewed by Roe" in (fitted / "new.md").read_text()
+    assert set(after.topics) == {" ".join(top) for top in Release.load("reviewed").top_words(3)}
+
+
+def test_names_merges_and_removals_reach_the_right_columns(fitted):
+    (fitted / "edits.txt").write_text(
+        "name topic 2 = Meals\nmerge topics 0 2\ndrop topic 1\nrename word tea = drinks\n"
+    )
+    assert (
+        run("review topics --edits edits.txt --by R --shares wards.json --shares-out new.json".split()) == 0
+    )
+    assert PrevalenceRelease.load("new.json").topics == (
+        "Meals (part 1 of 2)",
+        "(removed in review)",
+        "Meals (part 2 of 2)",
+    )
+    assert not (fitted / "reviewed").exists()
+
+
+@pytest.mark.parametrize("merged", [[[0, 3]], [[1, 2], [4, 0]], []])
+@pytest.mark.parametrize("gone", [[], [5], [6, 5]])
+def test_places_are_where_the_release_puts_topics(merged, gone):
+    rows = np.random.default_rng(0).dirichlet(np.ones(20), 7)
+    release = Release(rows, [f"w{i}" for i in range(20)], Ledger(1, 1e-6))
+    lines = [f"name topic {topic} = T{topic}" for topic in range(7)]
+    lines += [f"merge topics {a} {b}" for a, b in merged] + [f"drop topic {topic}" for topic in gone]
+    edits = parse(lines)
+    names = apply(release, edits).topic_names
+    for topic, place in enumerate(places(7, edits)):
+        head = min(next((group for group in merged if topic in group), [topic]))
+        assert (place is None) == (topic in gone)
+        assert place is None or names[place] == f"T{head}"
+
+
+def test_shares_of_other_topics_are_refused_before_anything_is_written(fitted, capsys):
+    assert run("review topics --drop okafor --by R --out reviewed".split()) == 0
+    call = "review reviewed --drop tea --by R --shares wards.json --shares-out new.json --out again"
+    assert run(call.split()) == 2
+    assert "shares of other topics" in capsys.readouterr().err
+    assert not (fitted / "again").exists()
+    assert not (fitted / "new.json").exists()
+    assert run("review topics --drop okafor --by R --shares wards.json --out again".split()) == 2
+    assert "--shares-out" in capsys.readouterr().err
+    with pytest.raises(ReleaseError, match="other topics"):
+        reviewed = Release.load("reviewed")
+        reviewed_shares(PrevalenceRelease.load("wards.json"), reviewed, parse([]), reviewed)
+
+
+def test_a_group_that_holds_a_removed_word_is_told(fitted, capsys):
+    shares = PrevalenceRelease.load("wards.json")
+    replace(shares, groups=("ward Okafor", "south")).save("named.json")
+    call = "review topics --drop okafor --by R --shares named.json --shares-out new.json"
+    assert run(call.split()) == 0
+    assert "the group 1 of new.json still holds a word" in " ".join(capsys.readouterr().err.split())
+
+
+def test_fit_says_how_its_shares_are_reviewed(made, tmp_path, capsys):
+    fit(made, tmp_path)
+    said = capsys.readouterr().err
+    assert (
+        f"discreet review {tmp_path}/topics --shares {tmp_path}/wards.json --shares-out reviewed-wards.json"
+        in said
+    )
