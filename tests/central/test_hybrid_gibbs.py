@@ -348,7 +348,6 @@ def test_refusals_come_before_anything_is_booked():
     ledger = Ledger(10, 1e-6, privacy_unit="word", neighboring="replace_one")
     X = [[1, 2], [0, 1]]
     for error, match, settings in (
-        (PrivacyError, "neither is given", {}),
         (PrivacyError, "not both", {"epsilon": 1.0, "epsilon_noise": 1.0}),
         (PrivacyError, "epsilon must be a positive", {"epsilon": -1.0}),
         (PrivacyError, "delta must lie", {"epsilon": 1.0, "delta": 2.0}),

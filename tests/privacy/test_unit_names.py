@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, Ledger, PrivateFit, PrivateLDA, Release, TopicPrevalence, fit_topics
-from discreet.errors import PrivacyError
+from discreet.errors import PrivacyError, ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.units import Guarantee, plural
 
@@ -35,7 +35,8 @@ def test_a_ledger_keeps_the_name_wherever_it_goes(tmp_path):
         assert (same.unit_name, same.called, same.privacy_unit) == ("patient", "patient", "author")
         assert same == ledger
     assert "all documents of any one patient multiplies" in ledger.guarantee().in_words()
-    assert "unit: author (add_or_remove_one)" in ledger.guarantee().in_words()
+    assert "unit: patient (add_or_remove_one)" in ledger.guarantee().in_words()
+    assert "author" not in ledger.guarantee().in_words()
     assert "for each patient" in ledger._repr_html_()
     assert "unit_name='patient'" in repr(ledger)
     assert ledger.to_frame() is not None
@@ -118,6 +119,9 @@ def test_everything_that_is_released_says_it(tmp_path):
     release.save(tmp_path / "model")
     release = Release.load(tmp_path / "model")
     card, page = release.card(), release.to_html()
+    assert "unit: patient (add_or_remove_one)" in release.guarantee
+    for told in (card, page, release.guarantee):
+        assert "unit: author" not in told
     for said in (
         "| unit | one patient |",
         "number of patients",
@@ -145,6 +149,22 @@ def test_everything_that_is_released_says_it(tmp_path):
         assert "one patient" in one.card()
         assert "patients" in one.card()
     assert "patients, about" in made.to_html()
+
+
+def test_the_sentence_of_a_file_names_the_unit_and_no_other(tmp_path):
+    from tests.release.test_files import rewrite, stated
+
+    ledger = Ledger(9.0, 1e-6, privacy_unit="author", unit_name="case worker")
+    ledger.reserve(events.gaussian(9.0), "topics")
+    made = Release([[0.5, 0.5]], ["a", "b"], ledger)
+    made.save(tmp_path / "m")
+    assert Release.load(tmp_path / "m") == made
+    rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", "unit: author")))
+    assert Release.load(tmp_path / "m") == made  # as earlier versions wrote it
+    for unit in ("case", "document", "patient"):
+        rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", f"unit: {unit}")))
+        with pytest.raises(ReleaseError, match="does not say unit: case worker"):
+            Release.load(tmp_path / "m")
 
 
 def test_a_ledger_and_a_run_must_agree():

@@ -67,7 +67,8 @@ class PrivateFit(PrivateEstimator):
     release : Release
         The model to score.
     epsilon, delta : float, default 0.1 and 1e-6
-        The promise. ``epsilon = inf`` is the non-private twin.
+        The promise. epsilon adds to what the topics cost, and one number needs little: hence not 1.0, as for topics.
+        ``inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``.
     contribution_bound : float, default 1.0

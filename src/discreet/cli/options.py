@@ -1,12 +1,13 @@
 """Options that several sub-commands share, so that each has one name, one help text and one check."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.corpus.formats.table import listed
-from discreet.errors import ReleaseError
+from discreet.errors import ReleaseError, WeakForecastWarning
 
 __all__ = [
     "Author",
@@ -96,7 +97,24 @@ ZeroBased = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
+
+
+def _hush(quiet: bool) -> bool:
+    """Leave out forecasts; what warns that a promise is void, or says less than is so, is told all the same."""
+    if quiet:
+        warnings.simplefilter("ignore", WeakForecastWarning)  # the command restores the filters when it ends
+    return quiet
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        callback=_hush,
+        help="Show nothing but errors and what weakens a promise: no progress, no results, no forecasts.",
+    ),
+]
 
 
 def check_output_folder(folder: Path) -> None:

@@ -231,7 +231,7 @@ class Guarantee:
         how = "adding or removing" if self.neighboring == "add_or_remove_one" else "replacing"
         return (
             f"Differential privacy with epsilon = {round_up(self.epsilon)} and delta = {self.delta:g}, "
-            f"unit: {self.privacy_unit} ({self.neighboring}). In words: {how} {whose} multiplies the probability of "
+            f"unit: {self.called} ({self.neighboring}). In words: {how} {whose} multiplies the probability of "
             f"anything that could be released by at most exp({round_up(self.epsilon)})"
             + (f" and adds at most {self.delta:g} to it." if self.delta else ".")
             + (f" Found by {self.accountant}." if self.accountant else "")

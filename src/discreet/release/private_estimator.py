@@ -215,7 +215,7 @@ class PrivateEstimator(PlannedEstimator):
                 PrivacyError(
                     "the ",
                     Parameter("ledger"),
-                    f" protects {self.ledger.privacy_unit} ({self.ledger.neighboring}), but this fit would protect "
+                    f" protects {self.ledger.called} ({self.ledger.neighboring}), but this fit would protect "
                     f"{self.privacy_unit} ({self.neighboring}); use one unit and relation for both.",
                 )
             )

@@ -90,7 +90,8 @@ class TopicPrevalence(PrivateEstimator):
         The public list of groups. Two sequences of names are the rows and columns of a cross table; so are these groups
         and the periods of ``freq`` from ``start`` to ``end``. Not given: these periods alone.
     epsilon, delta : float, default 0.25 and 1e-6
-        The promise of the shares. ``epsilon = inf`` is the non-private twin.
+        The promise of the shares. epsilon adds to what the topics cost, and sums over groups need less than topics do:
+        hence not 1.0, as for those. ``inf`` is the non-private twin.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``; an author then weighs one in all, split over groups as
         their documents are, so that shares are means over authors and sizes add up to the number of authors.

@@ -64,7 +64,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
 
     Parameters
     ----------
-    epsilon : float
+    epsilon : float, default 1.0
         Privacy loss of choosing the words. ``inf`` is the non-private twin: all words, exact weights.
     delta : float, optional
         By default a tenth of the ledger's delta, or 1e-6 without a ledger.
@@ -156,7 +156,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     def __init__(
         self,
         *,
-        epsilon: float,
+        epsilon: float = 1.0,
         delta: float | None = None,
         method: str = "weighted_gaussian",
         max_words_per_unit: int = 100,

@@ -34,7 +34,8 @@ class HybridGibbsLDA(WordLevelModel):
     n_topics : int, default 20
         Number of topics, K.
     epsilon : float, optional
-        Privacy loss of the whole fit; noise is calibrated to it. ``inf`` is the non-private twin.
+        Privacy loss of the whole fit; noise is calibrated to it. By default 1.0, unless ``epsilon_noise`` is given,
+        from which it follows. ``inf`` is the non-private twin.
     delta : float, default 1e-6
         Probability with which the loss may be exceeded.
     epsilon_noise : float, optional
@@ -147,17 +148,16 @@ class HybridGibbsLDA(WordLevelModel):
     def _faults_of_promise(self) -> list[DiscreetError]:
         given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]
         faults: list[DiscreetError] = []
-        if len(given) != 1:
+        if len(given) == 2:
             both = (Parameter("epsilon"), " (of the whole fit) or ", Parameter("epsilon_noise"))
-            which = ", not both." if given else "; neither is given."
-            faults.append(PrivacyError("give either ", *both, " (of one table)", which))
+            faults.append(PrivacyError("give either ", *both, " (of one table), not both."))
         checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
         return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
 
     def _plan(self) -> Plan:
         run = plan(
             self.noise,
-            self.epsilon,
+            1.0 if self.epsilon is None and self.epsilon_noise is None else self.epsilon,
             self.epsilon_noise,
             self.delta,
             self.n_sweeps,

@@ -95,7 +95,7 @@ def review(
     if as_json:
         typer.echo(json.dumps([suspect._asdict() for suspect in suspects], ensure_ascii=False, indent=1))
         return
-    say = console(quiet=quiet)
+    say, always = console(quiet=quiet), console()
     if write_edits is not None:
         write_whole(_proposals(release, suspects).encode(), write_edits, "the edits")
         say.print(f"wrote {write_edits}: remove the # from the lines you want", markup=False)
@@ -134,12 +134,12 @@ def review(
         reviewed.to_html(report)
         say.print(f"wrote {report}", markup=False)
     for name in details_that_hold(reviewed, gone) if out is not None or report is not None else ():
-        say.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
+        always.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
     if of_groups is not None and shares_out is not None:
         written = save_with_card(of_groups, shares_out)
         say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}", markup=False)
         for name in details_that_hold(of_groups, gone):
-            say.print(
+            always.print(
                 f"Look again: the {name} of {shares_out} still holds a word that was removed or renamed.",
                 markup=False,
             )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
-from discreet.errors import ParameterError, Proposal
+from discreet.errors import ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.moments.estimates import Channel, Estimates, noise_variance
 from discreet.lda.moments.fit import Source, fit_topics
 from discreet.lda.moments.marchenko_pastur import learnable
@@ -138,7 +138,7 @@ def learn_topics(
     if warn and not beside and n_topics > known:
         warnings.warn(
             f"{n_topics} topics were asked for, but the noise lets only {known} through: the others will be blends.",
-            UserWarning,
+            WeakForecastWarning,
             stacklevel=5,
         )
     believed, fitted = None, None

@@ -145,7 +145,7 @@ class Ledger(Statement):
         unit, relation = privacy_unit or ledger.privacy_unit, neighboring or ledger.neighboring
         if (ledger.privacy_unit, ledger.neighboring) != (unit, relation):
             raise PrivacyError(
-                f"the ledger {path} protects {ledger.privacy_unit} ({ledger.neighboring}), but this run would "
+                f"the ledger {path} protects {ledger.called} ({ledger.neighboring}), but this run would "
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
         ledger.check_called(unit_name)

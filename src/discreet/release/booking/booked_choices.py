@@ -96,7 +96,7 @@ def faults_of_choices(
     if given is None and (book.privacy_unit, book.neighboring) != (privacy_unit, neighboring):
         return [
             PrivacyError(
-                f"the choice of the words protects {book.privacy_unit} ({book.neighboring}), but this fit would "
+                f"the choice of the words protects {book.called} ({book.neighboring}), but this fit would "
                 f"protect {privacy_unit} ({neighboring}), and one promise cannot hold both: ",
                 *(
                     ("take ", Proposal("privacy_unit", book.privacy_unit), ".")
