@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.local.streaming_local_lda import StreamingLocalLDA
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
+    from discreet.privacy.codebook_channel import CodebookChannel
 
 _HOMES = {
     "discreet.lda.moments.marchenko_pastur": ("learnable",),
@@ -26,10 +27,12 @@ _HOMES = {
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
     "discreet.privacy.bit_channel": ("BitChannel",),
+    "discreet.privacy.codebook_channel": ("CodebookChannel",),
 }
 
 __all__ = [
     "BitChannel",
+    "CodebookChannel",
     "LocalLDA",
     "Moments",
     "Report",

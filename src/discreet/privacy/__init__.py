@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from discreet.privacy.bit_channel import BitChannel
     from discreet.privacy.bit_guarantees import BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
+    from discreet.privacy.codebook import Codebook
+    from discreet.privacy.codebook_channel import CodebookChannel
     from discreet.privacy.histogram_bound import OneCellBound
     from discreet.privacy.ledger.ledger import Ledger, Reservation
     from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
@@ -51,6 +53,8 @@ _HOMES = {
     "discreet.privacy.bit_channel": ("BitChannel",),
     "discreet.privacy.bit_guarantees": ("BitGuarantees",),
     "discreet.privacy.bound": ("Bound", "BoundedSum"),
+    "discreet.privacy.codebook": ("Codebook",),
+    "discreet.privacy.codebook_channel": ("CodebookChannel",),
     "discreet.privacy.histogram_bound": ("OneCellBound",),
     "discreet.privacy.ledger.ledger": ("Ledger", "Reservation"),
     "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism"),
@@ -69,6 +73,8 @@ __all__ = [
     "BitGuarantees",
     "Bound",
     "BoundedSum",
+    "Codebook",
+    "CodebookChannel",
     "Cost",
     "GaussianMechanism",
     "Guarantee",
