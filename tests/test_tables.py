@@ -554,3 +554,20 @@ def test_tokens_of_the_corpora():
             cells.append((f"{corpus}, {line}", cell, (one(results, column, **where),)))
     assert len(cells) == 10
     check(cells)
+
+
+def test_readings_of_cdp_lda():
+    results, cells = csv("local/cdp_lda"), []
+    _, *rows = table("local", "`cdp_lda.csv`")
+    for line, *shown in rows:
+        places = [("kos", epsilon) for epsilon in (1.0, 3.0, 5.0, 7.0)] + [("nips", 7.0)]
+        for (corpus, epsilon), cell in zip(places, shown, strict=True):
+            where = {
+                "corpus": corpus,
+                "line": line,
+                "epsilon": float("inf") if line == "no privacy" else epsilon,
+            }
+            if cell:
+                cells.append((f"{line}, {corpus}, {epsilon}", cell, (one(results, "in_sample", **where),)))
+    assert len(cells) == 37
+    check(cells)

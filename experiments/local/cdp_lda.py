@@ -111,7 +111,7 @@ def table_cdp_lda():
                 "LP-LDA": lambda d=data, e=epsilon: chain(reports_of(d, e), np.inf, d.split),
                 "discrete noise, once, frozen tables (CountNoiseLDA)": count_noise(data, epsilon),
             }
-            for name in list(READINGS)[: 4 if epsilon < 7 or not kos else None]:
+            for name in list(READINGS)[: (None if epsilon == 7 else 4) if kos else 2]:
                 settings = READINGS[name]
                 work[name] = lambda d=data, e=epsilon, s=settings: chain(d.train, e, d.split, **s)
             for name, fit in work.items():

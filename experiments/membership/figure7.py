@@ -2,7 +2,8 @@
 
     python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
     python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
-    python experiments/membership/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1    # the paper's sizes
+    python experiments/membership/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1 \\
+        --epsilons 8 4 2 .5    # the paper's sizes
 
 The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
 LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in
@@ -119,7 +120,7 @@ def pipelines(epsilon, n_topics, alpha):
 
 def run(table, counts, labels, options):
     for seed in range(options.seeds):
-        for epsilon in (np.inf, *EPSILONS[::-1]):
+        for epsilon in (np.inf, *sorted(options.epsilons, reverse=True)):
             for line, train, seen in pipelines(epsilon, options.topics, options.alpha):
                 for classifier in CLASSIFIERS:
                     key = {"documents": len(labels), "topics": options.topics, "alpha": f"{options.alpha:g}"}
@@ -184,6 +185,7 @@ def main():
     parser.add_argument("--topics", type=int, default=N_TOPICS)
     parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
     options = parser.parse_args()
     keys = ("documents", "topics", "alpha", "line", "epsilon", "classifier", "seed")
     table = common.Table("figure7", keys, (*MEASURES, "cpu_seconds"))

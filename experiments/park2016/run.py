@@ -33,8 +33,10 @@ DELTA, RATE, ROUNDS, N_TOPICS, N_WORDS = 1e-4, 0.05, 20, 50, 7702
 #: Their prior of 1 / 50 belongs to their training; all models are evaluated with, and ours is trained with, this one.
 PRIOR = 0.1
 EPSILONS = (0.5, 1.0, 2.44, 4.0, 8.0)
-#: Sampling rates of --batches, each for one expected pass, at this epsilon.
-RATES, BATCHED = (0.0125, 0.025, 0.05), 2.44
+#: The epsilon of their own settings, at which topics are shown, and that of --batches.
+SHOWN = 2.44
+#: Sampling rates of --batches, each for one expected pass.
+RATES = (0.0125, 0.025, 0.05)
 ACCOUNTANTS = {
     "pld": "privacy loss distributions",
     "moments2016": "moments accountant",
@@ -98,37 +100,27 @@ def main():
     rows = rows_of("results.csv", FIELDS)
     topics = HERE / "topics.csv"
     shown = {} if topics.exists() else {"non-private twin": measure(full_batch(np.inf, 0), split)[2]}
-    for epsilon in EPSILONS:
+    for epsilon in sorted(EPSILONS, key=lambda epsilon: epsilon != SHOWN):
         for seed in range(options.seeds):
             jobs = {("full batch", "closed form"): (full_batch(epsilon, seed), np.nan, epsilon)}
             for kind, settings in SETTINGS.items():
                 for accountant in ACCOUNTANTS:
                     jobs[f"DP-SVI {kind}", accountant] = dpsvi(epsilon, accountant, seed, settings)
             for (algorithm, accountant), (model, noise, today) in jobs.items():
-                wanted = epsilon == 2.44 and seed == 0 and not topics.exists()
+                wanted = epsilon == SHOWN and seed == 0 and not topics.exists()
                 known = [algorithm, accountant, epsilon, seed] in [[*row[:3], row[5]] for row in rows]
                 if known and not wanted:
                     continue
                 perplexity, npmi, release = measure(model, split)
+                figures = [epsilon, today, noise, seed, round(perplexity, 1), round(npmi, 4)]
+                print(algorithm, accountant, *figures, flush=True)
                 if not known:
-                    rows.append(
-                        [
-                            algorithm,
-                            accountant,
-                            epsilon,
-                            today,
-                            noise,
-                            seed,
-                            round(perplexity, 1),
-                            round(npmi, 4),
-                        ]
-                    )
-                print(algorithm, accountant, epsilon, seed, round(perplexity, 1), flush=True)
+                    rows = sorted([*rows, [algorithm, accountant, *figures]], key=lambda row: row[2])
+                    write("results.csv", FIELDS, rows)
                 if wanted:
                     shown[f"{algorithm}, {accountant}"] = release
-    write("results.csv", FIELDS, rows)
-    if shown:
-        write_topics(shown)
+        if shown and not topics.exists():
+            write_topics(shown)
     draw(rows, *lines(split))
 
 
@@ -183,7 +175,7 @@ def by_batches(split):
         rounds = round(1 / rate)
         for kind, settings in SETTINGS.items():
             for accountant in ("none", *ACCOUNTANTS):
-                epsilon = np.inf if accountant == "none" else BATCHED
+                epsilon = np.inf if accountant == "none" else SHOWN
                 algorithm = f"DP-SVI {kind}"
                 if [rate, algorithm, accountant] in [[row[0], row[2], row[3]] for row in rows]:
                     continue
@@ -207,7 +199,7 @@ def draw_batches(rows, line, base):
             panel.plot(RATES, points, label=label, marker=marker, color=colour)
         panel.axhline(line, color="0.5", linestyle=":", label="unigram")
         panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
-        panel.set(xscale="log", title=f"DP-SVI settings {kind}, epsilon = {BATCHED:g}")
+        panel.set(xscale="log", title=f"DP-SVI settings {kind}, epsilon = {SHOWN:g}")
         panel.set_xticks(RATES, [f"{rate:g}\n{round(1 / rate)} rounds" for rate in RATES])
         panel.set_xlabel("share of the documents in a batch")
         panel.minorticks_off()
