@@ -1,9 +1,12 @@
 """How many words each method releases, and how much of the text they cover, as docs/research/words.md shows.
 
-python benchmarks/vocabulary.py [--data FOLDER] [--seeds 3] [--delta 1e-5] [--caps]
+    python benchmarks/vocabulary.py [--data FOLDER] [--seeds 5] [--delta 1e-5] [--caps]
+
+Writes benchmarks/results/vocabulary.csv, or vocabulary_caps.csv with --caps.
 """
 
 import argparse
+import csv
 import gzip
 import json
 import time
@@ -50,13 +53,17 @@ def measure(texts, corpus, how, epsilon, delta, seeds, tokens, cap=100):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     here = Path(__file__).resolve()
     parser.add_argument("--data", type=Path, default=here.parents[2] / "shared" / "data")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--delta", type=float, default=1e-5)
     parser.add_argument("--caps", action="store_true", help="vary max_words_per_unit at epsilon 1 instead")
     chosen = parser.parse_args()
+    varied = "max_words_per_unit" if chosen.caps else "epsilon"
+    rows = [("corpus", "method", varied, "words", "share", "cpu_seconds")]
     for name, tokens in CORPORA.items():
         with gzip.open(chosen.data / name / "texts.jsonl.gz", "rt", encoding="utf-8") as lines:
             texts = [json.loads(line)["text"] for line in lines]
@@ -79,7 +86,11 @@ def main():
                 )
                 cells.append(f"{size:.0f} ({share:.0%})")
                 seconds.append(spent)
+                rows.append((name, method, column, f"{size:.1f}", f"{share:.4f}", f"{spent:.3f}"))
             print(f"| {method} | {' | '.join(cells)} | {max(seconds):.2f} |", flush=True)
+    out = here.parent / "results" / f"vocabulary{'_caps' if chosen.caps else ''}.csv"
+    with out.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -486,6 +486,23 @@ def test_word_vectors(after, name):
     check(cells)
 
 
+def test_how_well_it_works():
+    results, cells = csv("word_vectors/results"), []
+    head, *rows = table("algorithm", "## How well it works")
+    free = float("inf")
+    for line, *shown in rows:
+        corpus, _, size = line.partition(" (")
+        cells.append((line, size, (one(results, "documents", corpus=corpus),)))
+        twin = one(results, "perplexity", corpus=corpus, algorithm="PrivateLDA", epsilon=free)
+        for title, cell in zip(head[1:], shown, strict=True):
+            algorithm = "unigram" if title == "unigram" else "PrivateLDA"
+            epsilon = float(title.split()[1]) if title.startswith("epsilon") else free
+            value = one(results, "perplexity", corpus=corpus, algorithm=algorithm, epsilon=epsilon)
+            gap = () if epsilon == free else (100 * (value / twin - 1),)
+            cells.append((f"{line}, {title}", cell, (value, *gap)))
+    check(cells)
+
+
 # Where and when ---------------------------------------------------------------------------------------------------
 
 

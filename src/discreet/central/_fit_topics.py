@@ -102,7 +102,7 @@ def fit_topics(
     texts_or_corpus : iterable of str, Corpus or ShardedCorpus
         Texts are read once. A Corpus whose words are public, or were chosen privately before, is used as it is.
     epsilon, delta : float, delta 1e-6 by default
-        Privacy loss of the whole run, and the probability with which it may be exceeded. ``epsilon = inf`` is the
+        Privacy loss of the whole run, and what is allowed beyond exp(epsilon). ``epsilon = inf`` is the
         non-private twin.
     n_topics : int, default 20
         Number of topics, K.

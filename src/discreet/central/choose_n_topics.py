@@ -9,8 +9,8 @@ candidates: the mean of what they released. Gains are cut to [-b, b] and mapped 
 
 *Fewer topics where nothing speaks for more*: a candidate has to be ahead of the next smaller one by .01 nat a token,
 which is 1 % of perplexity, and by one standard deviation of the noise. Both are public, the one in each unit's scores,
-the other in the sums. Without them chance picked 20 topics instead of 2, 3 or 5 in a third of small or noisy corpora
-(``experiments/choose_topics/private.py``).
+the other in the sums. Without them chance would decide between candidates on small corpora;
+``experiments/choose_topics/private.py`` counts how often it still does.
 
 Guarantee
 ---------

@@ -49,7 +49,7 @@ class PrivateLDA(PrivateTopicModel):
     epsilon : float, default 1.0
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
-        Probability with which the loss may be exceeded.
+        What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``.
     doc_topic_prior : float, default 0.1

@@ -36,7 +36,9 @@ __all__ = [
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved release.")]
 Epsilon = Annotated[float, typer.Option(help="Total privacy loss: smaller is more private. Positive.")]
-Delta = Annotated[float, typer.Option(help="Total failure probability; well below 1 / number of units.")]
+Delta = Annotated[
+    float, typer.Option(help="What is allowed beyond exp(epsilon); well below 1 / number of units.")
+]
 FileFormat = Annotated[
     str | None,
     typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),

@@ -80,7 +80,7 @@ def check_delta(delta: float, *, n_units_lower_bound: int | None = None) -> floa
     Parameters
     ----------
     delta : float
-        Probability with which the promise may fail.
+        What the promise allows beyond the factor exp(epsilon).
     n_units_lower_bound : int, optional
         A public lower bound on the number of units.
 
@@ -189,7 +189,7 @@ class Guarantee:
     Parameters
     ----------
     epsilon, delta : float
-        The privacy loss, and the probability with which it may be exceeded. ``epsilon`` may be infinite.
+        The privacy loss, and what is allowed beyond exp(epsilon). ``epsilon`` may be infinite.
     privacy_unit : {"document", "author", "word", "report", "pair"}
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}

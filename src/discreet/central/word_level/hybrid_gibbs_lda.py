@@ -37,7 +37,7 @@ class HybridGibbsLDA(WordLevelModel):
         Privacy loss of the whole fit; noise is calibrated to it. By default 1.0, unless ``epsilon_noise`` is given,
         from which it follows. ``inf`` is the non-private twin.
     delta : float, default 1e-6
-        Probability with which the loss may be exceeded.
+        What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
     epsilon_noise : float, optional
         Instead of ``epsilon``: what the noise of one table costs. The total follows, and stands in the ledger.
     clip : float, optional

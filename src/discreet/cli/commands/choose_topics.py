@@ -49,9 +49,7 @@ def choose_topics(
         float | None,
         typer.Option(help="Choose privately: the total cost of trying all numbers. Needs --out."),
     ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: failure probability, by default 1e-6.")
-    ] = None,
+    delta: Annotated[float | None, typer.Option(help="With --epsilon: delta, by default 1e-6.")] = None,
     author: Author = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     ledger: Annotated[

@@ -54,7 +54,7 @@ class Ledger(Statement):
     epsilon : float
         The budget in all; ``inf`` books without limit.
     delta : float, default 1e-6
-        The probability with which the promise may fail in all, as in every estimator. Pure losses alone (Laplace noise)
+        What is allowed beyond exp(epsilon) in all, as in every estimator. Pure losses alone (Laplace noise)
         need none of it: there ``events.PURE_DELTA`` is as good as zero, and as cheap.
     privacy_unit : {"document", "author", "word", "report", "pair"}, default "document"
         Whose presence (or content) is hidden.
