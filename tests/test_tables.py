@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"-?(?:\d[\d,]*)?\.?\d+")
 
 
-def csv(name: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / "experiments" / f"{name}.csv")
+def csv(name: str, folder: str = "experiments") -> pd.DataFrame:
+    return pd.read_csv(ROOT / folder / f"{name}.csv")
 
 
 def table(page: str, after: str, also: int = 0) -> list[list[str]]:
@@ -500,6 +500,19 @@ def test_how_well_it_works():
             value = one(results, "perplexity", corpus=corpus, algorithm=algorithm, epsilon=epsilon)
             gap = () if epsilon == free else (100 * (value / twin - 1),)
             cells.append((f"{line}, {title}", cell, (value, *gap)))
+    check(cells)
+
+
+def test_words_chosen():
+    results, cells = csv("vocabulary", "benchmarks/results"), []
+    for also, corpus in enumerate(("tweetrumors", "sotu")):
+        head, *rows = table("research/words", "`python benchmarks/vocabulary.py`:", also)
+        for method, *shown in rows:
+            for epsilon, cell in zip(head[1:], shown, strict=True):
+                where = {"corpus": corpus, "method": method, "epsilon": float(epsilon)}
+                values = (one(results, "words", **where), percent(results, "share", **where))
+                cells.append((f"{corpus}, {method}, {epsilon}", cell, values))
+    assert len(cells) == 80
     check(cells)
 
 
