@@ -346,7 +346,7 @@ LOCAL = {
 )
 def test_local_reports(after, corpus, columns):
     results, cells = csv(f"local/{corpus}"), []
-    head, *rows = table("local", after)
+    head, *rows = table("research/local", after)
     for line, *shown in rows:
         for epsilon, cell in zip(head[1:], shown, strict=True):
             if epsilon[0].isdigit():
@@ -365,7 +365,7 @@ def test_local_streams():
         "the public documents alone, moments, 20 topics": "D_0 = 500 alone, moments, K 20",
         "exact stream": "exact stream, D_0 = 500, 16 batches",
     }
-    for line, cell in table("local", "in batches of 160")[1:]:
+    for line, cell in table("research/local", "in batches of 160")[1:]:
         values = tuple(one(results, column, line=names[line]) for column in ("perplexity", "npmi"))
         cells.append((line, cell, values))
     check(cells)
@@ -554,7 +554,7 @@ def test_shares_of_other_corpora():
 )
 def test_streams_by_their_sizes(also, size):
     results, cells = csv("local/stream_sizes"), []
-    head, *rows = table("local", "`stream_sizes.csv`", also)
+    head, *rows = table("research/local", "`stream_sizes.csv`", also)
     for line, *shown in rows:
         name, _, told = line.partition(", epsilon ")
         epsilon = float(told or "inf")
@@ -574,7 +574,7 @@ def test_streams_by_their_sizes(also, size):
 
 def test_tokens_of_the_corpora():
     results, cells = csv("local/corpora"), []
-    for line, *shown in table("local", "`corpora.csv`")[1:]:
+    for line, *shown in table("research/local", "`corpora.csv`")[1:]:
         for corpus, cell in zip(("kos", "nips"), shown, strict=True):
             where = {"corpus": corpus}
             if line != "published":
@@ -588,7 +588,7 @@ def test_tokens_of_the_corpora():
 
 def test_readings_of_cdp_lda():
     results, cells = csv("local/cdp_lda"), []
-    _, *rows = table("local", "`cdp_lda.csv`")
+    _, *rows = table("research/local", "`cdp_lda.csv`")
     for line, *shown in rows:
         places = [("kos", epsilon) for epsilon in (1.0, 3.0, 5.0, 7.0)] + [("nips", 7.0)]
         for (corpus, epsilon), cell in zip(places, shown, strict=True):

@@ -5,7 +5,7 @@
     python experiments/local/run.py --all
 
 Every part writes its CSV as it goes (and goes on where it stopped), and its picture at the end. Clients are simulated
-from seeds. What came out, and what it means, stands in docs/local.md.
+from seeds. What came out, and what it means, stands in docs/research/local.md.
 """
 
 import argparse
