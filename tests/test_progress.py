@@ -2,8 +2,9 @@
 
 import pytest
 
-from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, audit, fit_topics
-from discreet._progress import steps, telling, watched
+from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _progress, audit, fit_topics
+from discreet._progress import Rates, steps, telling, watched
+from discreet.cli import display
 from discreet.errors import ParameterError
 
 TEXTS = ["apples pears plums", "trains planes ships", "apples plums", "ships trains"] * 600
@@ -70,3 +71,52 @@ def test_steps_and_stages_end_only_where_work_does():
 def test_audits_take_the_name_of_before_once():
     with pytest.raises(ParameterError, match="was called progress before"):
         audit.train_statistics(None, None, None, [], progress=None, callback=None)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    class Clock:
+        now = 100.0
+
+        def monotonic(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(_progress, "time", clock)
+    return clock
+
+
+def test_a_rate_is_of_documents_of_this_pass(clock):
+    rates, told = Rates(), []
+    for passed, stage, done in [
+        (0, "documents of this pass", 0),
+        (2, "documents of this pass", 5000),
+        (0, "training rounds", 1),
+        (2, "documents of this pass", 20_000),
+        (96, "documents of this pass", 0),
+        (1, "documents of this pass", 7),
+    ]:
+        clock.now += passed
+        told.append(rates.told(stage, done))
+    assert told == [
+        "",
+        ", 2,500 documents a second",
+        "",
+        ", 5,000 documents a second",
+        "",
+        ", 7 documents a second",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_command_says_how_many_documents_a_second(monkeypatch, capsys, clock, terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    with display.progress() as callback:
+        for _ in range(2):  # passes
+            callback("documents of this pass", 0, 300)
+            clock.now += 3
+            callback("documents of this pass", 300, 300)
+            callback("documents of this pass", 300, 300)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "100 documents a second" in line]
+    assert len(lines) == (2 if not terminal else len(lines)) >= 1
+    assert all("300/300" in line for line in lines)

@@ -1,4 +1,5 @@
 """Progress without a callback: one line a stage, drawn again as work goes on. No thread, nothing to close.
+Where documents are counted it says how many a second.
 
 On a terminal rich draws the bar; elsewhere (a notebook, a pipe) it is text. A stage that ends within a second is not
 shown at all.
@@ -8,6 +9,8 @@ import io
 import sys
 import time
 from typing import Any
+
+from discreet._progress import Rates
 
 __all__ = ["Bars"]
 
@@ -19,25 +22,24 @@ class Bars:
     """A callback that draws on standard error."""
 
     def __init__(self) -> None:
-        self._stage: str | None = None
-        self._began = self._drawn = 0.0
+        self._began: dict[str, float] = {}
+        self._drawn, self._last, self._width = 0.0, "", 0
+        self._rates = Rates()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Draw a stage of which ``done`` steps of ``total`` are over."""
         now = time.monotonic()
-        if stage != self._stage:
-            self._stage, self._began, self._drawn = stage, now, 0.0
-        over = done >= total
-        if now - self._began < _QUIET or (now - self._drawn < _EVERY and not over):
-            if over:
-                self._stage = None
-            return
-        self._drawn = now
-        line = f"{stage:<28} {bar(done, total)} {done}/{total}  {now - self._began:.0f} s"
-        sys.stderr.write("\r" + line + ("\n" if over else ""))
-        sys.stderr.flush()
+        began = self._began.setdefault(stage, now)
+        rate, over = self._rates.told(stage, done, now), done >= total
         if over:
-            self._stage = None
+            del self._began[stage]
+        if now - began < _QUIET or (now - self._drawn < _EVERY and not over and stage == self._last):
+            return
+        self._drawn, self._last = now, stage
+        line = f"{stage:<28} {bar(done, total)} {done}/{total}  {now - began:.0f} s{rate}"
+        sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
+        sys.stderr.flush()
+        self._width = 0 if over else len(line)
 
 
 def bar(done: int, total: int) -> str:

@@ -130,5 +130,5 @@ def test_a_pass_tells_how_far_it_is(client):
     told, slow = [], min(client.run(os.getpid).values())
     engine = DaskEngine(client, callback=lambda *stage: told.append(stage))
     assert engine.map_sum(slow_value, SHARDS[:8], slow).tolist() == [28, 8]
-    assert told[-1] == ("shards of this pass", 8, 8)
+    assert (told[0], told[-1]) == (("shards of this pass", 0, 8), ("shards of this pass", 8, 8))
     assert all(earlier[1] <= later[1] for earlier, later in pairwise(told))

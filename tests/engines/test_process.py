@@ -5,6 +5,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests.engines.counting_tasks import (
 )
 
 from discreet.engines import Beside, Engine, ProcessEngine, beside
+from discreet.engines.tasks import PassTold
 from discreet.errors import CorpusError, EngineError, ParameterError
 
 SHARDS = [Numbers(f"shard {i}", i) for i in range(10)]
@@ -134,4 +136,28 @@ def test_a_pass_tells_how_far_it_is():
     told = []
     engine = ProcessEngine(3, callback=lambda *stage: told.append(stage))
     engine.map_sum(value, SHARDS, 1)
-    assert sorted(told) == [("shards of this pass", done, 10) for done in range(1, 11)]
+    assert told == [("shards of this pass", done, 10) for done in range(11)]
+    del told[:]
+    engine.map_sum(size_of, [Sized(f"{n}", n) for n in range(1, 6)])
+    stages, done, totals = zip(*told, strict=True)
+    assert (set(stages), done[0], done[-1], set(totals)) == ({"documents of this pass"}, 0, 15, {15})
+    assert len(done) == 6
+    assert list(done) == sorted(done)
+
+
+class Sized(NamedTuple):
+    name: str
+    n_documents: int
+
+
+def size_of(shard):
+    return np.array([shard.n_documents])
+
+
+def test_a_cluster_that_lost_a_worker_does_not_go_back():
+    told, shards = [], [Sized(f"{n}", 10) for n in range(4)]
+    progress = PassTold(lambda *stage: told.append(stage[1]), shards)
+    progress.set(shards[:3])
+    progress.set(shards[:1])
+    progress.set(shards)
+    assert told == [0, 30, 30, 40]

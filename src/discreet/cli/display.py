@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet._progress import Callback
+from discreet._progress import Callback, Rates
 from discreet.release import Release
 from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
@@ -37,22 +37,23 @@ def whole_words(console: Console) -> Console:
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Generator[Callback]:
-    """Show progress as bars on a terminal, as one plain line a stage elsewhere."""
+    """Show progress as bars on a terminal, else as a plain line a stage; where documents are counted, how fast, too."""
+    rates = Rates()
     if quiet:
         yield lambda stage, done, total: None
     elif sys.stderr.isatty():
         columns = (
             TextColumn("{task.description:<36}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.completed}/{task.total}{task.fields[rate]}"),
         )
         with Progress(*columns, TimeElapsedColumn(), console=console(), transient=False) as bars:
             tasks: dict[str, TaskID] = {}
 
             def show(stage: str, done: int, total: int) -> None:
                 if stage not in tasks:
-                    tasks[stage] = bars.add_task(escape(stage), total=total)
-                bars.update(tasks[stage], completed=done, total=total)
+                    tasks[stage] = bars.add_task(escape(stage), total=total, rate="")
+                bars.update(tasks[stage], completed=done, total=total, rate=rates.told(stage, done))
 
             yield show
     else:
@@ -60,13 +61,11 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
 
         def say(stage: str, done: int, total: int) -> None:
             nonlocal last
-            if (done == total or total <= 20) and last != (
-                stage,
-                done,
-                total,
-            ):  # a reader may say twice that it is done
-                last = (stage, done, total)
-                lines.print(f"{stage} {done}/{total}", markup=False)
+            rate = rates.told(stage, done)
+            now, before = (stage, done, total), last
+            last = now
+            if (done == total or total <= 20) and now != before:  # a reader may say twice that it is done
+                lines.print(f"{stage} {done}/{total}{rate}", markup=False)
 
         yield say
 

@@ -23,7 +23,7 @@ from discreet._progress import Callback
 from discreet._version import __version__
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import Public, add_up, find_homes, hold, run_leaf, tell_shards
+from discreet.engines.tasks import PassTold, Public, add_up, find_homes, hold, run_leaf
 from discreet.engines.versions import MUST_AGREE, refuse_other_versions
 from discreet.errors import DiscreetError, EngineError
 
@@ -57,7 +57,8 @@ class DaskEngine:
     patience : float, default 60.0
         Seconds to wait where there is no worker at all.
     callback : callable, optional
-        ``callback("shards of this pass", done, total)`` once a second as sums go on, and at their end.
+        ``callback("documents of this pass", done, total)`` once a second as a pass goes on, and at its end. By
+        default what :func:`discreet.show_progress` says.
     """
 
     def __init__(
@@ -119,8 +120,12 @@ class DaskEngine:
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
             sums = [self.client.submit(add_up, group, pure=False) for group in groups]
-        total = self._wait(sums[0], leaves)
-        tell_shards(self.callback, len(leaves), len(leaves))
+        told = PassTold(self.callback, near)
+        total = self._wait(
+            sums[0],
+            lambda: told.set(shard for shard, leaf in zip(near, leaves, strict=True) if leaf.done()),
+        )
+        told.set(near)
         return total
 
     def _leaves(self, work: _Work) -> list[Any]:
@@ -194,7 +199,7 @@ class DaskEngine:
             "the cluster lost its workers, or its scheduler, again and again; look at their logs (too little memory?)."
         )
 
-    def _wait(self, future: Any, leaves: Sequence[Any] = ()) -> Any:
+    def _wait(self, future: Any, meanwhile: Callable[[], None] | None = None) -> Any:
         from distributed import KilledWorker
         from distributed import TimeoutError as Late
 
@@ -203,8 +208,8 @@ class DaskEngine:
                 return future.result(timeout=1)
             except Late:
                 self._workers()
-                if leaves:
-                    tell_shards(self.callback, sum(leaf.done() for leaf in leaves), len(leaves))
+                if meanwhile is not None:
+                    meanwhile()
             except (DiscreetError, KilledWorker, CancelledError):
                 raise
             except Exception as error:  # what it says may hold anything

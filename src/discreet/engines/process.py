@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from discreet._progress import Callback
 from discreet._threads import count_threads, share_out
 from discreet.engines.beside import Beside, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import Step, add_up, run_task, tell_shards
+from discreet.engines.tasks import PassTold, Step, add_up, run_task
 from discreet.errors import EngineError
 
 __all__ = ["ProcessEngine"]
@@ -32,7 +31,8 @@ class ProcessEngine:
     scratch : str, optional
         Folder of scratch files; by default the system's. A folder that is itself in memory (tmpfs) saves none.
     callback : callable, optional
-        ``callback("shards of this pass", done, total)`` as sums go on.
+        ``callback("documents of this pass", done, total)`` after each shard of a pass. By default what
+        :func:`discreet.show_progress` says.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ProcessEngine:
         step: Step | None = None
         if beside is not None:
             step = (beside.start, beside.run, list(beside.history), self.room)
-        waiting, done = deque(shards), count(1)
+        waiting, told = deque(shards), PassTold(self.callback, shards)
 
         def strand(_: int) -> NDArray[np.int64] | None:
             total = None
@@ -76,7 +76,7 @@ class ProcessEngine:
                     total = part
                 else:
                     total += part
-                tell_shards(self.callback, next(done), len(shards))
+                told.add(shard)
 
         n_threads = min(count_threads(self.n_jobs), len(shards))
         parts = [part for part in share_out(strand, range(n_threads), n_threads) if part is not None]

@@ -1,6 +1,8 @@
 """One task, wherever it runs: errors that say which shard, and nothing of what stood in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,10 @@ from numpy.typing import NDArray
 from discreet._progress import Callback, tell
 from discreet._version import __version__
 from discreet.engines.beside import Room, take_step
+from discreet.engines.engine import Piece
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task", "tell_shards"]
+__all__ = ["PassTold", "Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task"]
 
 #: What a task needs to take a step: (start, run, history, room).
 Step = tuple[Callable[[Any], Any], str, list[tuple[Any, ...]], Room]
@@ -93,7 +96,35 @@ def find_homes(homes: dict[str, str], names: list[str], workers: dict[str, int])
             load[homes[name]] += 1
 
 
-def tell_shards(callback: Callback | None, done: int, total: int) -> None:
-    """Tell how far a pass is, where somebody asked for it: nothing is drawn by default."""
-    if callback is not None:
-        tell(callback, "shards of this pass", done, total)
+class PassTold:
+    """Tells how far a pass over shards is: in documents where shards say how many they have, else in shards.
+
+    Parameters
+    ----------
+    callback : callable or None
+        ``callback("documents of this pass", done, total)``, or "shards of this pass". By default what
+        :func:`discreet.show_progress` says.
+    shards : sequence of Piece
+    """
+
+    def __init__(self, callback: Callback | None, shards: Sequence[Piece]) -> None:
+        known = all(hasattr(shard, "n_documents") for shard in shards)
+        self._size: Callable[[Any], int] = attrgetter("n_documents") if known else lambda _: 1
+        self._callback, self._stage = callback, f"{'documents' if known else 'shards'} of this pass"
+        self._total, self._done = sum(map(self._size, shards)), 0
+        self._lock = Lock()
+        self._tell()
+
+    def add(self, shard: Piece) -> None:
+        """Say that a shard is done; several threads may say so at once."""
+        with self._lock:
+            self._done += self._size(shard)
+            self._tell()
+
+    def set(self, shards: Iterable[Piece]) -> None:
+        """Say which shards are done. A cluster that lost a worker may have fewer than before."""
+        self._done = max(self._done, sum(map(self._size, shards)))
+        self._tell()
+
+    def _tell(self) -> None:
+        tell(self._callback, self._stage, self._done, self._total)

@@ -97,6 +97,11 @@ class Shard(NamedTuple):
         """File and digest: what tells this shard from every other."""
         return f"{self.entry.file}:{self.entry.sha256}"
 
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return self.entry.n_documents
+
     def read(self) -> Rows:
         """Read and check the shard.
 
