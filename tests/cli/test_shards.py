@@ -138,6 +138,33 @@ def test_counts_become_shards_too(run, files):
     assert "900 documents" in done.output
 
 
+def test_counts_are_streamed_with_the_files_beside_them(run, files, monkeypatch):
+    assert run("convert", files / "one.jsonl", files / "docword.one.txt", "--author", "who").exit_code == 0
+    held = monkeypatch.setattr("discreet.corpus.read_corpus", None)  # it would hold all of it
+    done = run(
+        "convert",
+        files / "docword.one.txt",
+        files / "s",
+        "--shard-documents",
+        "100",
+        "--vocabulary-is-public",
+    )
+    assert done.exit_code == 2
+    assert "words were counted from the texts themselves" in done.output
+    assert not (files / "s").exists()
+    public = ("--vocabulary", files / "vocab.one.txt", "--vocabulary-is-public")
+    done = run("convert", files / "docword.one.txt", files / "s", "--shard-documents", "100", *public)
+    assert (done.exit_code, held) == (0, None), done.output
+    shards = ShardedCorpus(files / "s")
+    assert (shards.unit, len(shards)) == ("author", 900)
+    assert shards.word_origin.declared_by == "--vocabulary-is-public of discreet convert"
+    (files / "vocab.one.txt").write_text("".join(f"other{i}\n" for i in range(shards.n_words)))
+    done = run("convert", files / "docword.one.txt", files / "t", "--shard-documents", "100")
+    assert done.exit_code == 2
+    assert "Write the corpus again" in done.output
+    assert not (files / "t").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -64,7 +64,7 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
             rate = rates.told(stage, done)
             now, before = (stage, done, total), last
             last = now
-            if (done == total or total <= 20) and now != before:  # a reader may say twice that it is done
+            if (done == total or 0 < total <= 20) and now != before:  # a reader may say twice that it is done
                 lines.print(f"{stage} {done}/{total}{rate}", markup=False)
 
         yield say

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["open_shards", "write_as_shards"]
 
-#: Options that mean something where raw text is streamed.
+#: Options that mean something where counts, or raw text, are streamed.
+_OF_COUNTS = ("vocabulary", "owners", "labels", "encoding")
 _STREAMED = (
     "vocabulary",
     "text",
@@ -46,38 +47,60 @@ def write_as_shards(
     known: str,
     shard_documents: int,
     options: Mapping[str, Any],
-    load_counts: Callable[[], Any],
-    declared: bool,
+    read_counts: Callable[..., Any],
+    declare: Callable[[Any], Any] | None,
     callback: Callback,
 ) -> "ShardedCorpus":
-    """Write files of one format as one folder of shards: raw text as a stream, counts by way of memory.
+    """Write files of one format as one folder of shards: a stream of texts or counts, other counts by way of memory.
 
-    ``load_counts`` reads counts, and says of them what was declared.
+    ``read_counts(read)`` reads counts, by ``read`` where that is given, and ``declare`` says that words are public.
     """
-    from discreet.corpus import ShardedCorpus, read_into_shards, write_shards
-    from discreet.corpus.shards.manifest import read_manifest, write_manifest
-    from discreet.corpus.words.origin import FROM_TEXT, refuse_public
+    from discreet.corpus import read_into_shards, write_shards
+    from discreet.corpus.shards.counts import STREAMED_COUNTS
 
     given = {name: value for name, value in options.items() if value is not None}
     row = FORMATS.get(known)
+    how: dict[str, Any] = {"shard_documents": shard_documents, "callback": callback}
+    streamed: dict[str, Any] = how | {"words_are_public": declare is not None}
     if row is None or row.holds == "counts":
         if len(sources) > 1:
             raise CorpusError(
                 "several files can become one corpus only if they hold raw text; convert counts one by one."
             )
-        return write_shards(load_counts(), out, shard_documents=shard_documents, callback=callback)
+        if known in STREAMED_COUNTS and set(given) <= set(_OF_COUNTS):
+
+            def read(path: Path, name: str, **told: Any) -> Any:
+                if declare is not None and "vocabulary" not in given and "vocabulary" in told:
+                    _refuse_words_beside(path, told["vocabulary"])
+                return read_into_shards(path, out, name, **told, **streamed)
+
+            return _declared(read_counts(read))
+        corpus = read_counts()
+        return write_shards(corpus if declare is None else declare(corpus), out, **how)
     wrong = sorted(set(given) - set(_STREAMED))
     if wrong:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in wrong)
         raise ParameterError(f"{flags} cannot be used where raw text is written as shards.")
-    if declared:  # before anything is read
-        refuse_public(FROM_TEXT, listed="vocabulary" in given)
-    shards = read_into_shards(
-        sources, out, known, shard_documents=shard_documents, callback=callback, **given
-    )
-    if not declared:
+    return _declared(read_into_shards(sources, out, known, **streamed, **given))
+
+
+def _refuse_words_beside(source: Path, vocabulary: Path) -> None:
+    """Refuse to call words public that lie beside counts, where it is known that they are not."""
+    from discreet.corpus import load_vocabulary
+    from discreet.corpus.words.origin import UNKNOWN, refuse_public
+    from discreet.corpus.write import read_word_origin
+
+    refuse_public(read_word_origin(source, load_vocabulary(vocabulary)) or UNKNOWN)
+
+
+def _declared(shards: "ShardedCorpus") -> "ShardedCorpus":
+    """Name the command where it was the command that said that words are public."""
+    from discreet.corpus import ShardedCorpus
+    from discreet.corpus.shards.manifest import write_manifest
+
+    manifest = shards.manifest
+    if not manifest.origin.declared_by.endswith("in read_into_shards"):
         return shards
-    manifest = read_manifest(out)
     origin = manifest.origin.public_by("--vocabulary-is-public of discreet convert")
-    write_manifest(out, manifest._replace(origin=origin))
-    return ShardedCorpus(out)
+    write_manifest(shards.folder, manifest._replace(origin=origin))
+    return ShardedCorpus(shards.folder)

@@ -16,7 +16,7 @@ from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
 from discreet.corpus.formats.counts.counted import Counted, CountReading
-from discreet.corpus.formats.table import find_format, reader_of
+from discreet.corpus.formats.table import Format, find_format, reader_of
 from discreet.corpus.formats.text.records import Fields, Reading
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
@@ -24,7 +24,7 @@ from discreet.corpus.words.vocabulary import WordList, load_vocabulary
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
-__all__ = ["read_corpus"]
+__all__ = ["as_numbers", "declared", "name_columns", "one_a_line", "read_corpus", "refuse_options"]
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -163,8 +163,8 @@ def _read(
     if labels is not None and label is not None:
         raise ParameterError("give label= or labels=, not both.")
     by_row = {
-        "owners": None if owners is None else _one_a_line(owners, encoding),
-        "labels": None if labels is None else _as_numbers(_one_a_line(labels, encoding)),
+        "owners": None if owners is None else one_a_line(owners, encoding),
+        "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
     }
     if skip_empty and any(values is not None for values in by_row.values()):
         raise ParameterError(
@@ -182,44 +182,76 @@ def _read(
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
-        origin = _declared(origin, words_are_public, listed is not None)
+        origin = declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
     fields = {"text": text, "author": author, "label": label}
-    _refuse(row.name, fields, "owners and labels of counts come from lists of their own, one a line")
-    _refuse(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
-    _refuse(row.name, tokenizing, "it holds counts of words already")
+    refuse_options(row.name, fields, "owners and labels of counts come from lists of their own, one a line")
+    refuse_options(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
+    refuse_options(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
     counted: Counted = row.load().read(path, told)
-    counts, words, origin = counted.counts, counted.vocabulary, counted.word_origin
-    refuse_emptiness(os.fspath(path), "documents", counts.shape[0], counts.nnz)
+    counts = counted.counts
+    words, origin = name_columns(
+        path, row, counts.shape, counts.nnz, (counted.vocabulary, counted.word_origin), listed
+    )
+    parts = {"owners": counted.owners, "labels": counted.labels}
+    corpus = _assemble(path, counts, words, parts | given)
+    return corpus.with_word_origin(declared(origin, words_are_public, listed is not None)).read_as(
+        cut=counted.cut
+    )
+
+
+def name_columns(
+    path: PathLike,
+    row: Format,
+    shape: tuple[int, int],
+    n_entries: int,
+    held: tuple[Sequence[str] | None, WordOrigin],
+    listed: tuple[str, ...] | None,
+) -> tuple[tuple[str, ...], WordOrigin]:
+    """Return the word of each column of a file of counts, and where the words come from.
+
+    Parameters
+    ----------
+    path : path
+    row : Format
+    shape : tuple of int
+        Documents and columns.
+    n_entries : int
+    held : tuple of (sequence of str or None, WordOrigin)
+        The words that the file itself holds, if any, and where they come from.
+    listed : tuple of str, optional
+        The words that were given.
+    """
+    words, origin = held
+    refuse_emptiness(os.fspath(path), "documents", shape[0], n_entries)
     if listed is not None:
-        if counts.shape[1] != len(listed):
+        if shape[1] != len(listed):
             raise CorpusError(
-                f"{os.fspath(path)} has {counts.shape[1]} columns, but the vocabulary "
+                f"{os.fspath(path)} has {shape[1]} columns, but the vocabulary "
                 f"has {len(listed)} words; give the vocabulary that belongs to it."
             )
         origin = origin if words is not None and listed == tuple(words) else UNKNOWN.after(origin.choices)
         words = listed
     if words is None:
-        refuse_emptiness(os.fspath(path), "words", counts.shape[1], counts.nnz)
-        words, origin = column_words(counts.shape[1]), NUMBERED
+        refuse_emptiness(os.fspath(path), "words", shape[1], n_entries)
+        words, origin = column_words(shape[1]), NUMBERED
     beside = None if row.whole else read_word_origin(Path(path), tuple(words), other_words=True)
     if beside is not None:
         origin = (origin if beside.kind == "unknown" else beside).after(beside.choices)
-    if counts.shape[0] == 0:
+    if shape[0] == 0:
         raise CorpusError(f"{os.fspath(path)} is empty: expected at least one document.")
-    parts = {"owners": counted.owners, "labels": counted.labels}
-    corpus = _assemble(path, counts, words, parts | given)
-    return corpus.with_word_origin(_declared(origin, words_are_public, listed is not None)).read_as(
-        cut=counted.cut
-    )
+    return tuple(words), origin
 
 
-def _declared(origin: WordOrigin, words_are_public: bool, listed: bool) -> WordOrigin:
+def declared(
+    origin: WordOrigin, words_are_public: bool, listed: bool, where: str = "read_corpus"
+) -> WordOrigin:
+    """Return where words come from after what the caller says of them."""
     if not words_are_public or origin.is_public:
         return origin
     refuse_public(origin, listed=listed)
-    return origin.public_by("words_are_public=True in read_corpus")
+    return origin.public_by(f"words_are_public=True in {where}")
 
 
 def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dict[str, Any]) -> Corpus:
@@ -229,14 +261,16 @@ def _assemble(path: PathLike, counts: Csr, vocabulary: Sequence[str], parts: dic
         raise CorpusError(f"{os.fspath(path)}: {error}") from None
 
 
-def _refuse(name: str, options: dict[str, Any], why: str) -> None:
+def refuse_options(name: str, options: dict[str, Any], why: str) -> None:
+    """Refuse options that mean nothing for a format."""
     given = [option for option, value in options.items() if value is not None]
     if given:
         named: list[Part] = [part for option in given for part in (", ", Proposal(option))]
         raise ParameterError(*named[1:], f' cannot be used with format "{name}": {why}.')
 
 
-def _one_a_line(values: Any, encoding: str) -> Any:
+def one_a_line(values: Any, encoding: str) -> Any:
+    """Return the lines of a file, one for each document; what is no path as it is."""
     if not isinstance(values, str | os.PathLike):
         return values
     lines = [line.rstrip("\r\n") for line in read_lines(values, encoding)]
@@ -248,7 +282,7 @@ def _one_a_line(values: Any, encoding: str) -> Any:
     return lines
 
 
-def _as_numbers(labels: Any) -> Any:
+def as_numbers(labels: Any) -> Any:
     """Turn labels from a file into numbers where all of them are."""
     if isinstance(labels, list) and all(isinstance(x, str) and _NUMBER.fullmatch(x) for x in labels):
         return [int(label) for label in labels]

@@ -2,6 +2,7 @@
 
 import filecmp
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +56,8 @@ def convert(
     shard_documents: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Write a folder of shards with this many documents each; raw text is streamed."
+            min=1,
+            help="Write a folder of shards with this many documents each; texts, UCI and Matrix Market are streamed.",
         ),
     ] = None,
     force: Force = False,
@@ -91,18 +93,27 @@ def convert(
         **how.options(known, stop_words=None),
     }
 
-    def counts() -> Any:
+    def counts(read: Callable[..., Any] | None = None) -> Any:
         from discreet.corpus import ShardedCorpus
 
-        read: Any = ShardedCorpus(source) if known == "shards" else load(source, known, **options)[0]
-        return (
-            declare_public(read, "convert", listed=vocabulary is not None) if vocabulary_is_public else read
-        )
+        if known == "shards":
+            return ShardedCorpus(source)
+        return load(source, known, read=read, **options)[0]
+
+    def declare(corpus: Any) -> Any:
+        return declare_public(corpus, "convert", listed=vocabulary is not None)
 
     if shard_documents is not None:
         with progress(quiet=quiet) as callback:
             shards = write_as_shards(
-                sources, out, known, shard_documents, options, counts, vocabulary_is_public, callback
+                sources,
+                out,
+                known,
+                shard_documents,
+                options,
+                counts,
+                declare if vocabulary_is_public else None,
+                callback,
             )
         say.print(f"wrote {out}", markup=False)
         say.print(repr(shards), markup=False)
@@ -119,8 +130,12 @@ def convert(
     say.print(repr(corpus), markup=False)
 
 
-def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]":
+def load(
+    source: Path, known: str, *, read: Callable[..., Any] | None = None, **options: Any
+) -> "tuple[Corpus, list[Path]]":
     """Read a corpus, with the files beside it that ``write_corpus`` would write.
+
+    ``read`` does it, by default ``read_corpus``.
 
     Words are public only where a file beside them says by whom that was said, and is about the same words.
 
@@ -130,7 +145,7 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
     beside : list of pathlib.Path
         The files found beside it.
     """
-    from discreet.corpus import read_corpus
+    from discreet.corpus import load_vocabulary, read_corpus
     from discreet.corpus.write import read_word_origin, side_file
 
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -141,9 +156,10 @@ def load(source: Path, known: str, **options: Any) -> "tuple[Corpus, list[Path]]
             file = side_file(source, side)
             if option not in given and file.is_file():
                 beside[option] = file
-    corpus = read_corpus(source, known, **(given | beside))
     if "vocabulary" in beside:  # which must not have been exchanged
-        read_word_origin(source, corpus.vocabulary)
+        words = load_vocabulary(beside["vocabulary"], encoding=given.get("encoding", "utf-8"))
+        read_word_origin(source, words)
+    corpus = (read or read_corpus)(source, known, **(given | beside))
     return corpus, list(beside.values())
 
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
 from discreet.corpus.formats.text.records import Fields, Reading
+from discreet.corpus.read import refuse_options
+from discreet.corpus.shards.counts import STREAMED_COUNTS, read_counts_into_shards
 from discreet.corpus.shards.cut import NewFolder, ShardCutter
 from discreet.corpus.shards.manifest import Manifest, write_manifest
 from discreet.corpus.shards.shard_file import Rows
@@ -52,6 +55,8 @@ def read_into_shards(
     author: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
+    owners: PathLike | ArrayLike | None = None,
+    labels: PathLike | Sequence[Any] | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
     lowercase: bool | None = None,
@@ -64,7 +69,7 @@ def read_into_shards(
     words_are_public: bool = False,
     callback: Callback | None = None,
 ) -> ShardedCorpus:
-    """Read raw text, from one file or many, into a new folder of shards.
+    """Read raw text, from one file or many, or a file of counts, into a new folder of shards.
 
     Parameters
     ----------
@@ -73,11 +78,14 @@ def read_into_shards(
     folder : path
         As for :func:`write_shards`. Until the end it holds spill files of about the size of the shards.
     format : str, optional
-        A format of raw text, as for :func:`read_corpus`.
+        A format of raw text, as for :func:`read_corpus`; or "uci" or "mtx", of which one file is streamed where its
+        documents come in order, and read into memory where they do not.
     shard_documents : int, default 100000
     text, author, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
     phrases
         As for :func:`read_corpus`; labels become texts.
+    owners, labels
+        Of counts, as for :func:`read_corpus`.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
     callback : callable, optional
@@ -106,10 +114,35 @@ def read_into_shards(
     if not files:
         raise CorpusError("there is nothing to read: expected at least one file.")
     names = {format or find_format(path) for path in files}
+    name = next(iter(names))
+    if len(files) == 1 and name in STREAMED_COUNTS:
+        of_text = {"author": author, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
+        of_text |= {
+            "lowercase": lowercase,
+            "stop_words": stop_words,
+            "ngram_range": ngram_range,
+            "phrases": phrases,
+        }
+        of_text |= {"text": None if text == "text" else text, "skip_empty": skip_empty or None}
+        refuse_options(name, of_text, "it holds counts of words already")
+        return read_counts_into_shards(
+            files[0],
+            folder,
+            name,
+            shard_documents=shard_documents,
+            vocabulary=vocabulary,
+            owners=owners,
+            labels=labels,
+            encoding=encoding,
+            words_are_public=words_are_public,
+            callback=callback,
+        )
     if len(names) > 1 or not names <= set(TEXT_FORMATS):
         raise ParameterError(
-            "files must all be of one format of raw text; counts are read by read_corpus and written by write_shards."
+            "files must all be of one format of raw text, or one of UCI or Matrix Market counts; other counts are read "
+            "by read_corpus and written by write_shards."
         )
+    refuse_options(name, {"owners": owners, "labels": labels}, "its fields say both: author=, label=")
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
@@ -121,7 +154,7 @@ def read_into_shards(
         ngram_range=ngram_range,
         phrases=phrases,
     )
-    reader = reader_of(names.pop()).load()
+    reader = reader_of(name).load()
     new = NewFolder(folder)
     with new.filling():
         spill = Spill(new.path, author is not None)

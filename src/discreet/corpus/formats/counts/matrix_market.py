@@ -4,38 +4,47 @@ Format: https://math.nist.gov/MatrixMarket/formats.html
 """
 
 import os
-from typing import IO
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._progress import Callback
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, open_source
 from discreet.corpus.formats.counts.counted import Counted, CountReading, write_rows
-from discreet.corpus.formats.counts.number_triples import Shape, read_triples, show_triples
+from discreet.corpus.formats.counts.number_triples import Shape, read_blocks, read_triples, show_triples
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["read", "write"]
+__all__ = ["opened", "read", "write"]
 
 _FIELDS = ("integer", "unsigned-integer", "real", "double", "pattern")
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
     """Read a matrix: ``coordinate``, ``general``, and integer, real (whole values) or pattern (all 1)."""
+    with opened(path, told.callback) as (shape, blocks):
+        return Counted(read_triples(blocks, shape))
+
+
+@contextmanager
+def opened(path: PathLike, callback: Callback | None) -> Generator[tuple[Shape, Iterator[NDArray[np.int64]]]]:
+    """Open a file: what its header promises, and its lines, as :func:`read_blocks` yields them."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source:
         field = _banner(source.raw, problems.name)
         shape, line = _sizes(source.raw, problems.name)
-        counts = read_triples(
-            source.raw,
-            shape,
-            line + 1,
-            problems,
-            allow_real=field in ("real", "double"),
-            n_fields=2 if field == "pattern" else 3,
-            least=0,
-            comment=b"%",
-            callback=told.callback,
-            progress=source.progress,
-        )
-    return Counted(counts)
+        how: dict[str, Any] = {
+            "allow_real": field in ("real", "double"),
+            "n_fields": 2 if field == "pattern" else 3,
+            "least": 0,
+            "comment": b"%",
+            "callback": callback,
+            "progress": source.progress,
+        }
+        yield shape, read_blocks(source.raw, shape, line + 1, problems, **how)
 
 
 def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:

@@ -20,10 +20,11 @@ from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.files import Problems
 from discreet.errors import CorpusError
 
-__all__ = ["Shape", "read_triples", "show_triples"]
+__all__ = ["OutOfOrder", "Shape", "read_blocks", "read_triples", "show_triples", "stream_rows"]
 
 _BLOCK_BYTES = 1 << 22
 _LONGEST_LINE = 1 << 22
+_HELD_ENTRIES = 1 << 22
 _NOT_USUAL = b"0123456789 \n"
 _MOST_DIGITS = 10
 _LARGEST = 2**31 - 1
@@ -39,7 +40,7 @@ class Shape(NamedTuple):
     n_entries: int
 
 
-def read_triples(
+def read_blocks(
     raw: IO[bytes],
     shape: Shape,
     first_line: int,
@@ -51,8 +52,8 @@ def read_triples(
     comment: bytes | None = None,
     callback: Callback | None = None,
     progress: Callable[[], tuple[int, int]] | None = None,
-) -> Csr:
-    """Read ``row column count`` lines, both numbers from 1, to the end of the file.
+) -> Iterator[NDArray[np.int64]]:
+    """Yield some lines ``row column count`` at a time, to the end of the file: numbers from 1 there, from 0 here.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def read_triples(
     first_line : int
         Number of that line, for errors.
     problems : Problems
-        Takes what is wrong; raised at the end.
+        Takes what is wrong; raised at the end. After something is wrong nothing is yielded.
     allow_real : bool
         Whether a count may be written as ``2.0``.
     n_fields : int
@@ -75,48 +76,114 @@ def read_triples(
     callback, progress
         Display of progress.
 
-    Returns
-    -------
-    scipy.sparse.csr_matrix of shape (n_rows, n_columns)
-        Repeated places are not summed yet.
+    Yields
+    ------
+    int64 array of shape (n, 3)
+        None of them empty.
     """
     if max(shape.n_rows, shape.n_columns) > _LARGEST:
         raise CorpusError(
             f"{problems.name}: more than {_LARGEST} rows or columns are promised; that is out of range."
         )
     refuse_emptiness(problems.name, "documents", shape.n_rows, shape.n_entries)
-    rows, columns, counts = Int32Buffer(), Int32Buffer(), Int32Buffer()
-    per_row = np.zeros(shape.n_rows, np.int64)
-    in_order, last, n_read, line = True, 0, 0, first_line
+    how = (allow_real, n_fields, comment)
+    triples = _checked_blocks(raw, shape, first_line, problems, least, how)
+    return triples if progress is None else _watched(triples, callback, progress)
+
+
+def _watched(
+    triples: Iterator[NDArray[np.int64]], callback: Callback | None, progress: Callable[[], tuple[int, int]]
+) -> Iterator[NDArray[np.int64]]:
+    for some in triples:
+        tell(callback, "reading", *progress())
+        yield some
+
+
+def _checked_blocks(
+    raw: IO[bytes],
+    shape: Shape,
+    first_line: int,
+    problems: Problems,
+    least: int,
+    how: tuple[bool, int, bytes | None],
+) -> Iterator[NDArray[np.int64]]:
+    n_read, line = 0, first_line
     for block in _blocks(raw):
-        triples = _usual(block) if n_fields == 3 else None
+        triples = _usual(block) if how[1] == 3 else None
         if triples is None:
-            triples, numbers = _line_by_line(block, line, problems, allow_real, n_fields, comment)
+            triples, numbers = _line_by_line(block, line, problems, *how)
         else:
             numbers = None
         if not _in_range(triples, shape, least):
             _note_range(triples, numbers, line, shape, least, problems)
         line += block.count(b"\n")
         n_read += len(triples)
-        if progress is not None:
-            tell(callback, "reading", *progress())
-        if problems.found or not len(triples):
-            continue
-        row = triples[:, 0] - 1
-        in_order = in_order and int(row[0]) >= last and bool((row[1:] >= row[:-1]).all())
-        last = int(row[-1])
-        low = int(row.min())
-        seen = np.bincount(row - low)
-        per_row[low : low + len(seen)] += seen
-        rows.append(row)
-        columns.append(triples[:, 1] - 1)
-        counts.append(triples[:, 2])
+        if len(triples) and not problems.found:
+            triples[:, :2] -= 1
+            yield triples
     if n_read != shape.n_entries:
         problems.add(
             f"line {line}", f"the file ends after {n_read} entries, its header promises {shape.n_entries}"
         )
     problems.check()
+
+
+def read_triples(blocks: Iterator[NDArray[np.int64]], shape: Shape) -> Csr:
+    """Return what :func:`read_blocks` yields, of shape (n_rows, n_columns). Repeated places are not summed yet."""
+    rows, columns, counts = Int32Buffer(), Int32Buffer(), Int32Buffer()
+    per_row = np.zeros(shape.n_rows, np.int64)
+    in_order, last = True, 0
+    for triples in blocks:
+        row = triples[:, 0]
+        in_order = in_order and _ascends(row, last)
+        last = int(row[-1])
+        low = int(row.min())
+        seen = np.bincount(row - low)
+        per_row[low : low + len(seen)] += seen
+        rows.append(row)
+        columns.append(triples[:, 1])
+        counts.append(triples[:, 2])
     return _matrix(rows, columns, counts, per_row, in_order, shape)
+
+
+class OutOfOrder(Exception):  # noqa: N818  (nothing is wrong with the file)
+    """Lines of a document do not all stand together, or not in the order of documents: it cannot be streamed."""
+
+
+def stream_rows(blocks: Iterator[NDArray[np.int64]], shape: Shape) -> Iterator[Csr]:
+    """Yield some rows at a time, of some million entries, of a file whose rows ascend.
+
+    Raises
+    ------
+    OutOfOrder
+        Where they do not.
+    """
+    held: list[NDArray[np.int64]] = []
+    first = last = n_held = 0
+    for triples in blocks:
+        if not _ascends(triples[:, 0], last):
+            raise OutOfOrder
+        last = int(triples[-1, 0])
+        held.append(triples)
+        n_held += len(triples)
+        if n_held < _HELD_ENTRIES or last == first:
+            continue
+        whole = np.concatenate(held)
+        cut = int(np.searchsorted(whole[:, 0], last))  # of the last row more may come
+        yield _rows(whole[:cut], first, last, shape.n_columns)
+        first, held, n_held = last, [whole[cut:].copy()], len(whole) - cut
+    yield _rows(np.concatenate(held or [np.zeros((0, 3), np.int64)]), first, shape.n_rows, shape.n_columns)
+
+
+def _ascends(row: NDArray[np.int64], last: int) -> bool:
+    return int(row[0]) >= last and bool((row[1:] >= row[:-1]).all())
+
+
+def _rows(triples: NDArray[np.int64], first: int, end: int, n_columns: int) -> Csr:
+    row, column, count = triples.T
+    sizes = np.bincount(row - first, minlength=end - first)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return sp.csr_matrix((count, column, indptr), shape=(end - first, n_columns))
 
 
 def show_triples(row: int, words: list[int], counts: list[int]) -> str:

@@ -4,27 +4,39 @@ The words are in a file of their own, one a line. Format: https://archive.ics.uc
 """
 
 import os
-from typing import IO
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._progress import Callback
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, open_source
 from discreet.corpus.formats.counts.counted import Counted, CountReading, write_rows
-from discreet.corpus.formats.counts.number_triples import Shape, read_triples, show_triples
+from discreet.corpus.formats.counts.number_triples import Shape, read_blocks, read_triples, show_triples
 from discreet.errors import CorpusError, Proposal
 
-__all__ = ["read", "write"]
+__all__ = ["opened", "read", "write"]
 
 _LONGEST_HEADER = 64
 
 
 def read(path: PathLike, told: CountReading) -> Counted:
     """Read a ``docword`` file, in blocks: memory is 12 bytes an entry and a few megabytes."""
+    with opened(path, told.callback) as (shape, blocks):
+        return Counted(read_triples(blocks, shape))
+
+
+@contextmanager
+def opened(path: PathLike, callback: Callback | None) -> Generator[tuple[Shape, Iterator[NDArray[np.int64]]]]:
+    """Open a file: what its header promises, and its lines, as :func:`read_blocks` yields them."""
     problems = Problems(os.fspath(path))
     with open_source(path) as source:
         shape = Shape(*(_header(source.raw, number, problems.name) for number in (1, 2, 3)))
-        return Counted(
-            read_triples(source.raw, shape, 4, problems, callback=told.callback, progress=source.progress)
-        )
+        how: dict[str, Any] = {"callback": callback, "progress": source.progress}
+        yield shape, read_blocks(source.raw, shape, 4, problems, **how)
 
 
 def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
