@@ -2,8 +2,9 @@
 
 import pytest
 
-from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _progress, audit, fit_topics
-from discreet._progress import Rates, steps, telling, watched
+from discreet import PrivateCountVectorizer, PrivateFit, PrivateLDA, _bars, audit, fit_topics
+from discreet._bars import Rates
+from discreet._progress import steps, telling, watched
 from discreet.cli import display
 from discreet.errors import ParameterError
 
@@ -82,7 +83,7 @@ def clock(monkeypatch):
             return self.now
 
     clock = Clock()
-    monkeypatch.setattr(_progress, "time", clock)
+    monkeypatch.setattr(_bars, "time", clock)
     return clock
 
 

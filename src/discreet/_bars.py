@@ -10,9 +10,7 @@ import sys
 import time
 from typing import Any
 
-from discreet._progress import Rates
-
-__all__ = ["Bars"]
+__all__ = ["Bars", "Rates"]
 
 _QUIET, _EVERY = 1.0, 0.1
 _WIDTH = 24
@@ -40,6 +38,24 @@ class Bars:
         sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if over else ""))
         sys.stderr.flush()
         self._width = 0 if over else len(line)
+
+
+class Rates:
+    """Says how many documents a second a stage goes through, where it counts documents."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, tuple[float, int, int]] = {}
+
+    def told(self, stage: str, done: int, now: float | None = None) -> str:
+        """Return ", 1,234 documents a second", or nothing where that is not known yet."""
+        now = time.monotonic() if now is None else now
+        began, first, last = self._began.get(stage, (now, done, done))
+        if done < last:  # another pass
+            began, first = now, done
+        self._began[stage] = began, first, done
+        if not stage.startswith("documents") or done == first or now == began:
+            return ""
+        return f", {(done - first) / (now - began):,.0f} documents a second"
 
 
 def bar(done: int, total: int) -> str:

@@ -5,12 +5,11 @@ Where nobody gives a callback, a bar is drawn in a notebook or at an interactive
 """
 
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["Callback", "Rates", "show_progress", "steps", "tell", "telling", "watched"]
+__all__ = ["Callback", "show_progress", "steps", "tell", "telling", "watched"]
 
 Item = TypeVar("Item")
 _EVERY = 1000
@@ -87,24 +86,6 @@ def watched(callback: Callback | None, stage: str, items: Iterable[Item]) -> Ite
         if done % _EVERY == 0:
             tell(callback, stage, done, total)
     tell(callback, stage, done, done)
-
-
-class Rates:
-    """Says how many documents a second a stage goes through, where it counts documents."""
-
-    def __init__(self) -> None:
-        self._began: dict[str, tuple[float, int, int]] = {}
-
-    def told(self, stage: str, done: int, now: float | None = None) -> str:
-        """Return ", 1,234 documents a second", or nothing where that is not known yet."""
-        now = time.monotonic() if now is None else now
-        began, first, last = self._began.get(stage, (now, done, done))
-        if done < last:  # another pass
-            began, first = now, done
-        self._began[stage] = began, first, done
-        if not stage.startswith("documents") or done == first or now == began:
-            return ""
-        return f", {(done - first) / (now - began):,.0f} documents a second"
 
 
 def _is_interactive() -> bool:

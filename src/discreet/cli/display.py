@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet._progress import Callback, Rates
+from discreet._bars import Rates
+from discreet._progress import Callback
 from discreet.release import Release
 from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
