@@ -4,14 +4,16 @@
     python benchmarks/scale_growth.py --small      the same with a hundredth of the documents
     python benchmarks/scale_growth.py --report results/scale_growth.csv --picture docs/assets/scale-growth.svg
 
-Every fit is a process of its own, over shards that another process drew; the three series take turns. Seconds are CPU
-seconds of the fit, memory is the peak of its process, libraries and all. Each straight line goes through the first and
-the last point.
+Every fit is a process of its own, over shards that another process drew; the three series take turns. Beyond a million
+documents the first million come again, in shards of their own. Seconds are CPU seconds of the fit, memory is the peak
+of its process, libraries and all. Each straight line goes through the first and the last point.
 """
 
 import argparse
 import csv
 import json
+import os
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -22,29 +24,48 @@ from scale_tools import Clock, in_own_process, svg
 
 DOCUMENTS = [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 TOPICS = [20, 50, 100, 200, 500]
+SHARD, DISTINCT = 100_000, 1_000_000
 WORDS = [2_000, 5_000, 10_000, 20_000, 50_000]
-BASE = {"documents": 300_000, "topics": 20, "words": 10_000}
+BASE = {"documents": 100_000, "topics": 20, "words": 10_000}
 SERIES = {"documents": DOCUMENTS, "topics": TOPICS, "words": WORDS}
 FIELDS = ("series", "documents", "topics", "words", "cpu", "wall", "peak_gib", "threads")
 
 
-def draw_shards(folder, documents, words):
+def draw_shards(folder, documents, words, shard):
     from discreet.corpus import write_shards
 
     for name, n_documents in {"warm": 500, "shards": documents}.items():
         write_shards(
             pieces(n_documents, planted(n_words=words)),
             folder / name,
+            shard_documents=shard,
             vocabulary=vocabulary(words),
             words_are_public=True,
         )
     print(json.dumps({"drawn": documents}))
 
 
+def take(folder, n_documents):
+    """Return so many of the documents that were drawn, again and again: links to their shards, and a manifest."""
+    from discreet.corpus import ShardedCorpus
+    from discreet.corpus.shards.manifest import write_manifest
+
+    drawn = ShardedCorpus(folder / "shards").manifest
+    target, chosen = folder / str(n_documents), []
+    target.mkdir()
+    for number in range(n_documents // drawn.entries[0].n_documents):
+        entry = drawn.entries[number % len(drawn.entries)]
+        chosen.append(entry._replace(file=f"shard-{number:05d}.safetensors"))
+        os.link(folder / "shards" / entry.file, target / chosen[-1].file)
+    write_manifest(target, drawn._replace(entries=tuple(chosen)))
+    return ShardedCorpus(target)
+
+
 def fit(folder, documents, topics, words, threads):
     from discreet import PrivateLDA
     from discreet.corpus import ShardedCorpus
 
+    shards = take(folder, documents)
     how = {"epsilon": 1.0, "delta": DELTA, "n_rounds": 5, "random_state": 0}
     how |= {"n_jobs": threads, "allow_unlearnable": True}
     clock = Clock()
@@ -52,23 +73,30 @@ def fit(folder, documents, topics, words, threads):
         warnings.simplefilter("ignore")
         PrivateLDA(topics, **how).fit(ShardedCorpus(folder / "warm"))  # compiles
         with clock:
-            PrivateLDA(topics, **how).fit(ShardedCorpus(folder / "shards"))
+            PrivateLDA(topics, **how).fit(shards)
     found = {"documents": documents, "topics": topics, "words": words, "threads": threads}
     print(json.dumps(found | {"cpu": clock.cpu, "wall": clock.wall, "peak_gib": peak()}))
 
 
 def run(threads, shrink, out):
-    with out.open("w", newline="") as file:
+    def draw(room, documents, words):
+        at = {"documents": documents // shrink, "words": words, "shard": SHARD // shrink}
+        in_own_process(__file__, "--draw", json.dumps(at), "--folder", room)
+
+    with out.open("w", newline="") as file, tempfile.TemporaryDirectory() as base:
+        draw(base, DISTINCT, BASE["words"])
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
         for turn in range(5):
             for series, values in SERIES.items():
-                at = {**BASE, series: values[turn]}
+                at = {**BASE, series: values[turn], "threads": threads}
                 at["documents"] //= shrink
                 with tempfile.TemporaryDirectory() as room:
-                    in_own_process(__file__, "--draw", json.dumps(at), "--folder", room)
-                    at["threads"] = threads
-                    found = in_own_process(__file__, "--fit", json.dumps(at), "--folder", room)
+                    if series == "words":
+                        draw(room, BASE["documents"], at["words"])
+                    folder = Path(room if series == "words" else base)
+                    found = in_own_process(__file__, "--fit", json.dumps(at), "--folder", folder)
+                shutil.rmtree(folder / str(at["documents"]), ignore_errors=True)
                 writer.writerow({"series": series, **found})
                 file.flush()
                 print(series, json.dumps(found), flush=True)
@@ -128,7 +156,7 @@ def main():
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
     if given.draw is not None:
-        draw_shards(given.folder, given.draw["documents"], given.draw["words"])
+        draw_shards(given.folder, **given.draw)
     elif given.fit is not None:
         fit(given.folder, **given.fit)
     elif given.report is not None:

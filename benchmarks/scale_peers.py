@@ -58,7 +58,7 @@ def fit_ours(counts, epsilon, threads):
     yield clock, counts.shape[0], model.components_
 
 
-def fit_scikit_learn(counts, batch, threads):
+def fit_scikit_learn(counts, batch, threads, _):
     from sklearn.decomposition import LatentDirichletAllocation
 
     model = LatentDirichletAllocation(
@@ -81,7 +81,7 @@ def fit_scikit_learn(counts, batch, threads):
         yield clock, seen, model.components_
 
 
-def fit_gensim(counts, batch, threads):
+def fit_gensim(counts, batch, threads, _):
     import gensim
 
     kind = gensim.models.LdaMulticore if threads > 1 else gensim.models.LdaModel
@@ -111,7 +111,7 @@ def fit_gensim(counts, batch, threads):
         yield clock, seen, model.get_topics().astype(float)
 
 
-def spark_frame(counts, threads):
+def spark_frame(counts, threads, room):
     from pyspark.ml.linalg import Vectors
     from pyspark.sql import SparkSession
 
@@ -119,21 +119,19 @@ def spark_frame(counts, threads):
     session = SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
     spark = session.config("spark.driver.memory", "6g").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    frame = None
-    for first in range(0, counts.shape[0], 50_000):  # Python's own copy of all of them would be large
+    for first in range(0, counts.shape[0], 50_000):  # by way of a file: neither side holds all of it twice
         piece = counts[first : first + 50_000]
         rows = [
             (Vectors.sparse(WORDS, piece.indices[a:b].tolist(), piece.data[a:b].astype(float).tolist()),)
             for a, b in pairwise(piece.indptr)
         ]
-        part = spark.createDataFrame(rows, ["features"])
-        frame = part if frame is None else frame.union(part)
-    frame = frame.coalesce(4 * threads).cache()
+        spark.createDataFrame(rows, ["features"]).write.mode("append").parquet(str(room / "spark.parquet"))
+    frame = spark.read.parquet(str(room / "spark.parquet")).coalesce(4 * threads).cache()
     frame.count()
     return frame
 
 
-def fit_spark(counts, batch, threads):
+def fit_spark(counts, batch, threads, room):
     from pyspark.ml.clustering import LDA
 
     def fit(iterations):
@@ -145,7 +143,7 @@ def fit_spark(counts, batch, threads):
         how |= {"optimizer": "online", "subsamplingRate": share, "seed": 0}
         return LDA(k=TOPICS, maxIter=iterations, **how).fit(frame)
 
-    frame, share = spark_frame(counts, threads), min(1.0, batch / counts.shape[0])
+    frame, share = spark_frame(counts, threads, room), min(1.0, batch / counts.shape[0])
     fit(1)  # compiles
     lowest, iterations, highest = 0, max(1, round(1 / share / ASKED_A_PASS)), None
     while highest is None or iterations not in (lowest, highest):
@@ -173,7 +171,11 @@ def one(name, data, batch, threads, line, cap):
     from discreet.evaluate import completion_perplexity
 
     counts, held_out = sp.load_npz(data / "train.npz"), sp.load_npz(data / "held_out.npz")
-    steps = fit_ours(counts, OURS[name], threads) if name in OURS else PEERS[name][1](counts, batch, threads)
+    steps = (
+        fit_ours(counts, OURS[name], threads)
+        if name in OURS
+        else PEERS[name][1](counts, batch, threads, data)
+    )
     found, answer = [], None
     while True:
         try:
@@ -184,6 +186,7 @@ def one(name, data, batch, threads, line, cap):
         topics /= topics.sum(1, keepdims=True)
         perplexity = float(completion_perplexity(topics, held_out, doc_topic_prior=ALPHA))
         found.append({"documents": seen, "wall": clock.wall, "cpu": clock.cpu, "perplexity": perplexity})
+        print(name, json.dumps(found[-1]), file=sys.stderr, flush=True)
         answer = line is not None and perplexity <= line
         if (answer and name != "spark") or clock.wall > cap:
             break
@@ -204,8 +207,10 @@ def told(line, runs, cap):
     return "; ".join(parts)
 
 
-def run(n_documents, n_held_out, rounds, batch, threads, cap):
-    peers = [name for name, (package, _) in PEERS.items() if importlib.util.find_spec(package)]
+def run(n_documents, n_held_out, rounds, batch, threads, cap, wanted):
+    peers = [
+        name for name, (package, _) in PEERS.items() if importlib.util.find_spec(package) and name in wanted
+    ]
     names = [*OURS, *peers]
     print(
         json.dumps({"documents": n_documents, "threads": threads, "batch": batch, "sides": names}), flush=True
@@ -245,6 +250,7 @@ def main():
     parser.add_argument("--batch", type=int, default=4096, help="documents a step of the peers")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--cap", type=float, default=900.0, help="seconds after which a peer is stopped")
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
     parser.add_argument("--line", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
@@ -252,7 +258,7 @@ def main():
     if given.one is not None:
         one(given.one, given.data, given.batch, given.threads, given.line, given.cap)
     else:
-        run(given.documents, given.held_out, given.rounds, given.batch, given.threads, given.cap)
+        run(given.documents, given.held_out, given.rounds, given.batch, given.threads, given.cap, given.peers)
 
 
 if __name__ == "__main__":

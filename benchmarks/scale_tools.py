@@ -40,11 +40,9 @@ def cpu_seconds():
 
 
 def in_own_process(file, *options):
-    """Run ``python FILE OPTIONS`` and return the JSON of its last line."""
+    """Run ``python FILE OPTIONS`` and return the JSON of its last line; what it says of itself is shown."""
     line = [sys.executable, file, *map(str, options)]
-    done = subprocess.run(line, check=False, capture_output=True, text=True, cwd=Path(file).parent)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(line)} failed:\n{done.stderr[-2000:]}")
+    done = subprocess.run(line, check=True, stdout=subprocess.PIPE, text=True, cwd=Path(file).parent)
     return json.loads(done.stdout.splitlines()[-1])
 
 
