@@ -7,8 +7,8 @@ Guarantee
 ---------
 *Unit, neighbours*: one token of a document, its word replaced by any other; the document's other words and all
 other documents are the same. *Released*: all reports. *Loss*: at most epsilon, pure: a replaced word changes two
-bits at most, once each way (:class:`~discreet.privacy.bit_channel.BitChannel`). A whole document of L different words
-loses at most L epsilon. How many documents a silo has is told.
+bits at most, once each way (:class:`~discreet.privacy.bit_channel.BitChannel`). A document exchanged for
+another loses at most L epsilon, where neither has more than L different words. How many documents a silo has is told.
 """
 
 import math
