@@ -17,6 +17,30 @@ def p_value(right, guesses, epsilon, delta, canaries):
     return min(1.0, beta + 2 * canaries * delta * worst)
 
 
+def largest_tail(right, guesses, canaries, least_false, n_tangents=400):
+    """Return the largest Pr[W >= right] that the inequalities of arXiv:2410.22235 allow, by linear programming.
+
+    Variables are the probabilities p_0, p_1, ... of each number of right guesses. For every i,
+    sum_{l >= i-1} (guesses - l) p_l / m >= g(sum_{l >= i} l p_l / m), g being convex: it is above all its tangents.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    counts = np.arange(guesses + 1)
+    rows, sides = [], []
+    at = guesses / canaries * (np.arange(n_tangents) + 0.5) / n_tangents
+    slopes = (least_false(at + 1e-6) - least_false(at - 1e-6)) / 2e-6
+    for i in range(1, guesses + 1):
+        true = np.where(counts >= i, counts, 0) / canaries
+        false = np.where(counts >= i - 1, guesses - counts, 0) / canaries
+        for value, slope, a in zip(least_false(at), slopes, at, strict=True):
+            rows.append(slope * true - false)
+            sides.append(slope * a - value)
+    tail = -(counts >= right).astype(float)
+    found = linprog(tail, np.array(rows), np.array(sides), np.ones((1, guesses + 1)), [1.0])
+    return -found.fun
+
+
 def rates(scores, members):
     """All (false, true) positive rates, threshold by threshold."""
     pairs = list(zip(scores, members, strict=True))
@@ -55,6 +79,27 @@ def offline(statistic, shadow_statistics, shadow_members):
     mean = sum(outside) / len(outside)
     spread = math.sqrt(sum((v - mean) ** 2 for v in outside) / (len(outside) - 1))
     return 0.5 * (1 + math.erf((statistic - mean) / spread / math.sqrt(2)))
+
+
+def relative(document, statistics, shadow_statistics, shadow_members, online, gamma):
+    """RMIA of one document from the definition: probabilities of 40 digits, every other document in turn."""
+    import mpmath
+
+    mpmath.mp.dps = 40
+
+    def ratio(d):
+        sides = []
+        for side in (False, True) if online else (False,):
+            seen = [
+                mpmath.exp(z)
+                for z, m in zip(shadow_statistics[:, d], shadow_members[:, d], strict=True)
+                if m == side
+            ]
+            sides.append(mpmath.fsum(seen) / len(seen))
+        return mpmath.exp(statistics[d]) / (mpmath.fsum(sides) / len(sides))
+
+    own, others = ratio(document), [ratio(d) for d in range(len(statistics)) if d != document]
+    return sum(own / other >= gamma for other in others) / len(others)
 
 
 def digamma(x):

@@ -5,11 +5,29 @@ would say "not broken" of anything. Nothing here is private or promises anything
 """
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
-from discreet._validate import Rule, check, number, optional, whole
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_confidence", "check_promise", "check_seed", "check_train", "check_whole"]
+from discreet._numbers import as_array, as_numbers
+from discreet._validate import Rule, check, choice, number, optional, whole
+from discreet.errors import ParameterError
+
+__all__ = [
+    "Noise",
+    "check_confidence",
+    "check_noise",
+    "check_promise",
+    "check_seed",
+    "check_statistics",
+    "check_train",
+    "check_whole",
+]
+
+
+#: What is known of the noise behind a promise: nothing, or that all of it is Gaussian and nobody is sampled.
+Noise = Literal["any", "gaussian"]
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
@@ -32,6 +50,15 @@ def check_promise(epsilon: Any, delta: Any) -> None:
     )
 
 
+def check_noise(noise: Any, delta: Any) -> None:
+    """Raise a ParameterError unless noise is of a known kind, and has the delta that Gaussian noise needs."""
+    check(noise=(noise, choice(*get_args(Noise))))
+    if noise == "gaussian" and not delta:
+        raise ParameterError(
+            'noise="gaussian" proves an epsilon at a delta: pass the delta that was promised, such as 1e-6.'
+        )
+
+
 def check_seed(random_state: Any) -> int | None:
     """Return a whole number of at least 0 or None, or raise a ParameterError."""
     check(random_state=(random_state, optional(whole(0))))
@@ -41,3 +68,32 @@ def check_seed(random_state: Any) -> int | None:
 def check_train(train: Any) -> None:
     """Raise a ParameterError unless this can be called."""
     check(train=(train, Rule("a function of counts and seed that returns topics", callable)))
+
+
+def check_statistics(
+    statistics: Any, shadow_statistics: Any, shadow_members: Any, *, least: int, online: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return statistics of targets and shadows as arrays, or raise a ParameterError.
+
+    Every document must be out of at least ``least`` shadows and, ``online``, in at least as many.
+    """
+    statistics = as_numbers(statistics, "statistics", "")
+    shadow_statistics = as_numbers(shadow_statistics, "shadow_statistics", "")
+    shadow_members = as_array(shadow_members, "shadow_members")
+    shape, documents = np.shape(shadow_statistics), np.shape(statistics)[-1:]
+    if len(shape) != 2 or np.shape(shadow_members) != shape or documents != shape[1:]:
+        raise ParameterError(
+            "shadow_statistics and shadow_members must have one shape, (n_shadows, n_documents), and statistics "
+            f"n_documents columns, but they have {shape}, {np.shape(shadow_members)} and {np.shape(statistics)}."
+        )
+    if not (np.isfinite(statistics).all() and np.isfinite(shadow_statistics).all()):
+        raise ParameterError("statistics must be finite numbers, but some are not.")
+    if shadow_members.dtype != np.bool_:
+        raise ParameterError(f"shadow_members must be booleans, but got {shadow_members.dtype}.")
+    inside = shadow_members.sum(axis=0)
+    outside = len(shadow_members) - inside
+    if min(outside.min(initial=least), inside.min(initial=least) if online else least) < least:
+        raise ParameterError(
+            f"each document needs {least} shadows that saw it and {least} that did not: train more shadows (n_shadows)."
+        )
+    return statistics, shadow_statistics, shadow_members

@@ -6,6 +6,8 @@ document added or removed) lets no test get past
 .. math:: \mathrm{TPR} \le \min\{1,\; e^\epsilon \mathrm{FPR} + \delta,\;
           1 - e^{-\epsilon}(1 - \delta - \mathrm{FPR})\}.
 
+Gaussian noise allows less: :math:`\Phi(\Phi^{-1}(\mathrm{FPR}) + \mu)`.
+
 Rates come with Clopper and Pearson's exact intervals, areas with DeLong's. Both take documents as independent
 draws, which documents that share one model are only roughly: they describe, they prove nothing. What is proved
 is :meth:`AuditReport.epsilon_lower_bound`, by :mod:`discreet.audit.one_run`.
@@ -31,9 +33,11 @@ from scipy.stats import beta, norm, rankdata
 
 from discreet._numbers import as_array, as_numbers
 from discreet._validate import check, choice, number
-from discreet.audit.arguments import check_confidence, check_promise, check_whole
+from discreet.audit.arguments import Noise, check_confidence, check_noise, check_promise, check_whole
 from discreet.audit.one_run import one_run_bound
+from discreet.audit.one_run_gaussian import epsilon_of_mu, one_run_mu_bound
 from discreet.errors import CorpusError, ParameterError
+from discreet.privacy.accounting.gdp import gdp_mu
 
 __all__ = ["AuditReport"]
 
@@ -61,6 +65,9 @@ class AuditReport:
         each other's shadows; or unknown.
     meta : dict
         Anything else of JSON values: number of shadows, trainer, seed.
+    noise : {"any", "gaussian"}
+        "gaussian" where the promise rests on Gaussian noise alone, with everybody in every round, as that of
+        :class:`~discreet.PrivateLDA` on public words: more is proved then, and less allowed. It needs ``delta``.
 
     Raises
     ------
@@ -76,6 +83,7 @@ class AuditReport:
     delta: float | None = None
     coins: Coins = "unknown"
     meta: dict[str, Any] = field(default_factory=dict)
+    noise: Noise = "any"
 
     def __post_init__(self) -> None:
         try:
@@ -96,6 +104,7 @@ class AuditReport:
             raise ParameterError("an attack is judged on members and others, but there is only one kind.")
         check(coins=(self.coins, choice(*get_args(Coins))))
         check_promise(self.epsilon, self.delta)
+        check_noise(self.noise, self.delta)
         if not isinstance(self.attack, str) or not isinstance(self.meta, dict):
             raise ParameterError("attack must be a text and meta a dict.")
         for name, value in (("scores", scores), ("members", members)):
@@ -156,6 +165,9 @@ class AuditReport:
         fpr = np.asarray(fpr, dtype=np.float64)
         if self.epsilon is None:
             return np.ones_like(fpr)[()]
+        if self.noise == "gaussian":
+            mu = gdp_mu(self.epsilon, self.delta or 0.0) if self.epsilon < math.inf else math.inf
+            return norm.cdf(norm.ppf(fpr) + mu)[()] if mu < math.inf else np.ones_like(fpr)[()]
         epsilon, delta = min(self.epsilon, 700.0), self.delta or 0.0
         steep = math.exp(epsilon) * fpr + delta
         return np.minimum(np.minimum(1.0, steep), 1.0 - math.exp(-epsilon) * (1.0 - delta - fpr))[()]
@@ -174,7 +186,8 @@ class AuditReport:
         Returns
         -------
         float
-            At least 0. Above the true epsilon in at most 1 - confidence of all audits, whatever the attack.
+            At least 0. Above the true epsilon in at most 1 - confidence of all audits, whatever the attack. With
+            Gaussian noise what :meth:`mu_lower_bound` amounts to at delta.
 
         Raises
         ------
@@ -189,6 +202,26 @@ class AuditReport:
         and one other are kept, and guesses are about which it is; that proves about half as much. With "shared
         halves" only the first target counts, for the others' runs depend on its members.
         """
+        if self.noise == "gaussian":
+            return epsilon_of_mu(self.mu_lower_bound(confidence), self.delta)
+        right, each, n_coins = self._guesses(confidence)
+        bounds = [
+            one_run_bound(n, r, each, self.delta or 0.0, n_coins, replaced=self.coins != "independent")
+            for n, r in right
+        ]
+        return max(bounds, default=0.0)
+
+    def mu_lower_bound(self, confidence: float = 0.95) -> float:
+        """Return the mu of Gaussian differential privacy that the attack proves, in the same way.
+
+        It means something only where the target's noise is Gaussian (:mod:`discreet.audit.one_run_gaussian`).
+        """
+        right, each, n_coins = self._guesses(confidence)
+        replaced = self.coins != "independent"
+        return max((one_run_mu_bound(n, r, each, n_coins, replaced=replaced) for n, r in right), default=0.0)
+
+    def _guesses(self, confidence: float) -> tuple[list[tuple[int, int]], float, int]:
+        """Return (right, guesses) for all numbers of guesses, the confidence of each, and how many coins there were."""
         check_confidence(confidence)
         if self.coins == "unknown":
             raise ParameterError(
@@ -209,11 +242,7 @@ class AuditReport:
             right = [int(hits[r - 1]) for r in _list(n_coins)]
         tried = _list(n_coins)
         each = 1 - (1 - confidence) / max(1, len(tried))
-        bounds = [
-            one_run_bound(n, r, each, self.delta or 0.0, n_coins, replaced=self.coins != "independent")
-            for n, r in zip(right, tried, strict=True)
-        ]
-        return max(bounds, default=0.0)
+        return list(zip(right, tried, strict=True)), each, n_coins
 
     def exceeds_promise(self, confidence: float = 0.95) -> bool:
         """Whether the attack proves more than was promised."""
@@ -240,7 +269,8 @@ class AuditReport:
                 line += f", at most {self.ceiling(fpr):.2%} if the promise holds"
             lines.append(line)
         if self.coins != "unknown":
-            lines.append(f"epsilon     at least {self.epsilon_lower_bound():.2f} (95 % confidence)")
+            mu = f"; mu {self.mu_lower_bound():.3f}, if noise is Gaussian" if self.noise == "gaussian" else ""
+            lines.append(f"epsilon     at least {self.epsilon_lower_bound():.2f} (95 % confidence{mu})")
         if self.epsilon is not None:
             lines.append(f"promised    epsilon {self.epsilon:g}, delta {self.delta or 0.0:g}")
         return "\n".join(lines)
@@ -261,6 +291,7 @@ class AuditReport:
             "epsilon": "inf" if self.epsilon == math.inf else self.epsilon,
             "delta": self.delta,
             "coins": self.coins,
+            "noise": self.noise,
             "meta": self.meta,
             "found": {
                 "tpr": {f"{fpr:g}": self.tpr_at(fpr) for fpr in rates},
@@ -286,7 +317,7 @@ class AuditReport:
         try:
             members = np.array(values["members"]) == 1
             names = ("attack", "epsilon", "delta", "coins", "meta")
-            read = {name: values[name] for name in names}
+            read = {name: values[name] for name in names} | {"noise": values.get("noise", "any")}
             read["epsilon"] = math.inf if read["epsilon"] == "inf" else read["epsilon"]
             return cls(np.array(values["scores"], dtype=float), members, **read)
         except (KeyError, TypeError, ValueError) as error:

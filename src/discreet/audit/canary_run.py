@@ -15,12 +15,16 @@ stochastically dominated as :mod:`discreet.audit.one_run` states. Nothing is ass
 scores, or of how training works, only that none of them saw the coins in any other way. How many guesses are
 made is fixed before the run; where several numbers are tried, each has an equal share of what is missing to 1.
 
+Where all of the promised noise is Gaussian and everybody is in every round (``PrivateLDA``), the same guesses prove
+more (:mod:`discreet.audit.one_run_gaussian`): ``noise="gaussian"``.
+
 A low bound proves nothing: one run of a good model is a weak attack, and by construction no audit of r guesses
 can prove more than :math:`-\ln((1-c)^{-1/r} - 1)` or so: 3.49 for a hundred guesses.
 
-Reference
----------
-Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846.
+References
+----------
+Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846. Mahloujifar, Melis, Chaudhuri,
+"Auditing f-differential privacy in one run", arXiv:2410.22235.
 """
 
 from __future__ import annotations
@@ -34,15 +38,24 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
-from discreet.audit.arguments import check_confidence, check_promise, check_seed, check_train, check_whole
+from discreet.audit.arguments import (
+    Noise,
+    check_confidence,
+    check_noise,
+    check_promise,
+    check_seed,
+    check_train,
+    check_whole,
+)
 from discreet.audit.attack_report import AuditReport
 from discreet.audit.canaries import Kind, make_canaries
 from discreet.audit.one_run import one_run_bound
+from discreet.audit.one_run_gaussian import epsilon_of_mu, one_run_mu_bound
 from discreet.audit.shadows import Train, statistic
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
-__all__ = ["OneRunReport", "one_run_audit", "score_canaries"]
+__all__ = ["OneRunReport", "check_audit", "judge_guesses", "one_run_audit", "score_canaries"]
 
 _TRIED = (10, 30, 100, 300, 1000, 3000, 10000)
 
@@ -68,6 +81,10 @@ class OneRunReport:
     scores : array of shape (n_canaries,)
         Larger means in.
     members : array of shape (n_canaries,), bool
+    noise : {"any", "gaussian"}
+        What was taken as known of the promise.
+    mu_lower_bound : float or None
+        Where that is Gaussian noise: mu is at least this; epsilon is what it amounts to at delta.
     """
 
     epsilon_lower_bound: float
@@ -82,6 +99,8 @@ class OneRunReport:
     epsilon: float | None
     scores: NDArray[np.float64] = field(repr=False)
     members: NDArray[np.bool_] = field(repr=False)
+    noise: Noise = "any"
+    mu_lower_bound: float | None = None
 
     def exceeds_promise(self) -> bool:
         """Whether the run proves more than was promised."""
@@ -90,7 +109,8 @@ class OneRunReport:
     def attack_report(self) -> AuditReport:
         """Return scores and truth as a report with rates, area and curve."""
         name = f"one run, {self.kind} canaries"
-        return AuditReport(self.scores, self.members, name, self.epsilon, self.delta, "independent")
+        promise = (self.epsilon, self.delta)
+        return AuditReport(self.scores, self.members, name, *promise, "independent", noise=self.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as values that ``json.dumps`` takes, without scores."""
@@ -104,6 +124,8 @@ class OneRunReport:
             "confidence",
             "delta",
             "epsilon",
+            "noise",
+            "mu_lower_bound",
         ]
         return {
             **{name: getattr(self, name) for name in names},
@@ -127,6 +149,7 @@ def one_run_audit(
     delta: float = 0.0,
     confidence: float = 0.95,
     random_state: int | None = None,
+    noise: Noise = "any",
 ) -> OneRunReport:
     """Bound epsilon from below by one training run with canaries in it.
 
@@ -154,6 +177,9 @@ def one_run_audit(
     confidence : float, default 0.95
     random_state : int, optional
         Seed of canaries, coins and training.
+    noise : {"any", "gaussian"}, default "any"
+        "gaussian" proves more, of training whose promise rests on Gaussian noise alone, with everybody in every round:
+        :class:`~discreet.PrivateLDA` on public words. It needs ``delta``.
 
     Returns
     -------
@@ -172,9 +198,7 @@ def one_run_audit(
     """
     check_train(train)
     counts = check_counts(corpus)
-    tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
-    check_confidence(confidence)
-    check_promise(epsilon, delta)
+    tried = check_audit(n_guesses, n_canaries, epsilon, delta, confidence, noise)
     source = np.random.SeedSequence(check_seed(random_state))
     for_canaries, for_coins, for_training, for_ties = source.spawn(4)
     canaries = make_canaries(counts, n_canaries, kind, length=length, random_state=for_canaries)
@@ -187,17 +211,54 @@ def one_run_audit(
     if scores.shape != (n_canaries,) or not np.isfinite(scores).all():
         what = f"have shape {scores.shape}" if scores.shape != (n_canaries,) else "some are not finite"
         raise ParameterError(f"scores must be {n_canaries} finite numbers, one per canary, but {what}.")
+    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "confidence": confidence, "noise": noise}
+    return judge_guesses(scores, members, tried, np.random.default_rng(for_ties), kind=kind, **promise)
+
+
+def judge_guesses(
+    scores: NDArray[np.float64],
+    members: NDArray[np.bool_],
+    tried: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    kind: str,
+    epsilon: float | None,
+    delta: float,
+    confidence: float,
+    noise: Noise,
+) -> OneRunReport:
+    """Guess "in" of the highest scores and "out" of the lowest, for all numbers tried, and say what that proves.
+
+    Parameters
+    ----------
+    scores : array of shape (n_canaries,)
+    members : array of shape (n_canaries,), bool
+        As fair coins fell.
+    tried : sequence of int
+        Numbers of guesses, fixed before the run.
+    rng : Generator
+        Breaks ties; independent of the coins.
+    kind, epsilon, delta, confidence, noise
+        As for :class:`OneRunReport`.
+    """
+    n_canaries = len(members)
     # Ties are broken at random: in the order of canaries would do, but then all ties would be guessed alike.
-    order = np.lexsort((np.random.default_rng(for_ties).random(n_canaries), scores))
+    order = np.lexsort((rng.random(n_canaries), scores))
     results = []
     for number in tried:
         low, high = order[: number // 2], order[n_canaries - (number - number // 2) :]
         results.append((number, int((~members[low]).sum() + members[high].sum())))
     each = 1 - (1 - confidence) / len(tried)
-    bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
-    best = int(np.argmax(bounds))
+    mu = None
+    if noise == "gaussian":
+        mus = [one_run_mu_bound(right, of, each, n_canaries) for of, right in results]
+        best, mu = int(np.argmax(mus)), max(mus)
+        bound = epsilon_of_mu(mu, delta)
+    else:
+        bounds = [one_run_bound(right, of, each, delta, n_canaries) for of, right in results]
+        best, bound = int(np.argmax(bounds)), max(bounds)
     return OneRunReport(
-        epsilon_lower_bound=bounds[best],
+        epsilon_lower_bound=bound,
         n_guesses=results[best][0],
         n_correct=results[best][1],
         tried=tuple(results),
@@ -209,6 +270,8 @@ def one_run_audit(
         epsilon=epsilon,
         scores=scores,
         members=members,
+        noise=noise,
+        mu_lower_bound=mu,
     )
 
 
@@ -230,6 +293,22 @@ def score_canaries(topic_word: ArrayLike, canaries: Any, corpus: Any) -> NDArray
     expected = canaries @ np.log(frequencies / frequencies.sum())
     lengths = np.asarray(canaries.sum(axis=1), dtype=np.float64).ravel()
     return (statistic(topic_word, canaries) - expected) / np.maximum(lengths, 1.0)
+
+
+def check_audit(
+    n_guesses: int | Sequence[int] | None,
+    n_canaries: int,
+    epsilon: float | None,
+    delta: float,
+    confidence: float,
+    noise: Noise,
+) -> list[int]:
+    """Return the numbers of guesses to try; raise a ParameterError where a parameter of an audit is out of range."""
+    tried = _numbers(n_guesses, check_whole("n_canaries", n_canaries, 1))
+    check_confidence(confidence)
+    check_promise(epsilon, delta)
+    check_noise(noise, delta)
+    return tried
 
 
 def _numbers(n_guesses: int | Sequence[int] | None, n_canaries: int) -> list[int]:

@@ -28,11 +28,20 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet._numbers import as_array, as_numbers
+from discreet._numbers import as_array
 from discreet._progress import Callback
 from discreet._validate import check, choice, formerly
-from discreet.audit.arguments import check_promise, check_seed, check_train, check_whole
+from discreet.audit.arguments import (
+    Noise,
+    check_noise,
+    check_promise,
+    check_seed,
+    check_statistics,
+    check_train,
+    check_whole,
+)
 from discreet.audit.attack_report import AuditReport, Coins
+from discreet.audit.relative_likelihood import relative_likelihood_scores
 from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
 from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
@@ -44,6 +53,7 @@ __all__ = ["likelihood_ratio_scores", "lira"]
 _ROUNDING = 1e-9
 
 Spread = Literal["own", "shrunk"]
+Attack = Literal["lira", "rmia"]
 
 
 def likelihood_ratio_scores(
@@ -78,19 +88,9 @@ def likelihood_ratio_scores(
         If shapes do not fit, a statistic is not finite, or a document has fewer than 2 shadows on a side needed.
     """
     check(spread=(spread, choice(*get_args(Spread))))
-    statistics = as_numbers(statistics, "statistics", "")
-    shadow_statistics = as_numbers(shadow_statistics, "shadow_statistics", "")
-    shadow_members = as_array(shadow_members, "shadow_members")
-    shape, documents = np.shape(shadow_statistics), np.shape(statistics)[-1:]
-    if len(shape) != 2 or np.shape(shadow_members) != shape or documents != shape[1:]:
-        raise ParameterError(
-            "shadow_statistics and shadow_members must have one shape, (n_shadows, n_documents), and statistics "
-            f"n_documents columns, but they have {shape}, {np.shape(shadow_members)} and {np.shape(statistics)}."
-        )
-    if not (np.isfinite(statistics).all() and np.isfinite(shadow_statistics).all()):
-        raise ParameterError("statistics must be finite numbers, but some are not.")
-    if shadow_members.dtype != np.bool_:
-        raise ParameterError(f"shadow_members must be booleans, but got {shadow_members.dtype}.")
+    statistics, shadow_statistics, shadow_members = check_statistics(
+        statistics, shadow_statistics, shadow_members, least=2, online=online
+    )
     mean_out, spread_out = _normal(shadow_statistics, ~shadow_members, spread)
     away = (statistics - mean_out) / spread_out
     if not online:
@@ -105,10 +105,6 @@ def _normal(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and standard deviation of each column over the chosen rows."""
     n = chosen.sum(axis=0)
-    if n.min() < 2:
-        raise ParameterError(
-            "each document needs 2 shadows that saw it and 2 that did not: train more shadows (n_shadows)."
-        )
     mean = np.where(chosen, values, 0.0).sum(axis=0) / n
     variance = np.where(chosen, (values - mean) ** 2, 0.0).sum(axis=0) / (n - 1)
     variance = np.maximum(variance, (_ROUNDING * np.maximum(1.0, np.abs(mean))) ** 2)
@@ -132,6 +128,8 @@ def lira(
     folder: str | Path | None = None,
     settings: str | None = None,
     callback: Callback | None = None,
+    noise: Noise = "any",
+    attack: Attack = "lira",
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
 
@@ -160,6 +158,12 @@ def lira(
         Keep finished models there, see :func:`discreet.audit.shadows.train_statistics`; needs ``random_state``.
     callback : callable, optional
         ``callback(stage, done, total)``, stages "shadows" and "targets".
+    noise : {"any", "gaussian"}, default "any"
+        "gaussian" where the promise rests on Gaussian noise alone, with everybody in every round, as that of
+        :class:`~discreet.PrivateLDA` on public words: the same guesses prove more then. It needs ``delta``.
+    attack : {"lira", "rmia"}, default "lira"
+        How documents are scored by the shadows: :func:`likelihood_ratio_scores`, or against all other documents,
+        :func:`relative_likelihood_scores`, which has no ``spread``.
 
     Returns
     -------
@@ -174,6 +178,7 @@ def lira(
     check_train(train)
     n_shadows, n_targets = check_whole("n_shadows", n_shadows, 4), check_whole("n_targets", n_targets, 1)
     check_promise(epsilon, delta)
+    check_noise(noise, delta)
     check_seed(random_state)
     counts = check_counts(corpus)
     if folder is not None and random_state is None:
@@ -187,8 +192,9 @@ def lira(
     given = None if target is None or isinstance(target, str) else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    check(spread=(spread, choice(*get_args(Spread))))
-    how: dict[str, Any] = {"online": online, "spread": spread}
+    check(spread=(spread, choice(*get_args(Spread))), attack=(attack, choice(*get_args(Attack))))
+    score = relative_likelihood_scores if attack == "rmia" else likelihood_ratio_scores
+    how: dict[str, Any] = {"online": online} | ({"spread": spread} if attack == "lira" else {})
     source = np.random.SeedSequence(random_state)
     halves, coins, shadow_seeds, target_seeds = source.spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
@@ -208,24 +214,21 @@ def lira(
     drawn_by: Coins = "independent"
     if given is not None:
         statistics, members, drawn_by = given[0], given[1], "unknown"
-        scores = likelihood_ratio_scores(statistics, values, inside, **how)
+        scores = score(statistics, values, inside, **how)
     elif pooled:
         members, drawn_by = inside[:n_targets], "half" if n_targets == 1 else "shared halves"
         # The complement goes too: it would tell who is in, and leave each document in unequally many.
         others = [np.arange(n_shadows) // 2 != row // 2 for row in range(n_targets)]
         scores = np.array(
-            [
-                likelihood_ratio_scores(values[row], values[rest], inside[rest], **how)
-                for row, rest in enumerate(others)
-            ]
+            [score(values[row], values[rest], inside[rest], **how) for row, rest in enumerate(others)]
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
         statistics = run(members, target_seeds, "targets")
-        scores = likelihood_ratio_scores(statistics, values, inside, **how)
+        scores = score(statistics, values, inside, **how)
     meta = {"n_shadows": n_shadows, "seed": random_state, "settings": settings, "spread": spread}
-    name = f"LiRA, {'online' if online else 'offline'}"
-    return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta)
+    name = f"{'RMIA' if attack == 'rmia' else 'LiRA'}, {'online' if online else 'offline'}"
+    return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 
 
 def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -30,7 +30,7 @@ from scipy.stats import binom
 from discreet.audit.arguments import check_confidence, check_promise
 from discreet.errors import ParameterError
 
-__all__ = ["one_run_bound", "one_run_p_value"]
+__all__ = ["check_guesses", "one_run_bound", "one_run_p_value"]
 
 _LARGEST = 60.0
 _HALVINGS = 60
@@ -61,7 +61,7 @@ def one_run_p_value(
         If guesses are not from ``n_correct`` to ``n_canaries``, epsilon is not finite and from 0, or delta is below 0.
     """
     canaries = n_guesses if n_canaries is None else n_canaries
-    _check_guesses(n_correct, n_guesses, canaries)
+    check_guesses(n_correct, n_guesses, canaries)
     if not 0.0 <= epsilon < math.inf or not delta >= 0.0:
         raise ParameterError(
             f"epsilon and delta must be finite and at least 0, but got {epsilon} and {delta}."
@@ -114,7 +114,7 @@ def one_run_bound(
     1.63
     """
     canaries = n_guesses if n_canaries is None else n_canaries
-    _check_guesses(n_correct, n_guesses, canaries)
+    check_guesses(n_correct, n_guesses, canaries)
     check_confidence(confidence)
     check_promise(None, delta)
 
@@ -138,7 +138,8 @@ def one_run_bound(
     return low
 
 
-def _check_guesses(n_correct: int, n_guesses: int, canaries: int) -> None:
+def check_guesses(n_correct: int, n_guesses: int, canaries: int) -> None:
+    """Raise a ParameterError unless there are at most as many right guesses as guesses, and as canaries."""
     if not 0 <= n_correct <= n_guesses <= canaries:
         raise ParameterError(
             "guesses must be from n_correct to n_canaries, "

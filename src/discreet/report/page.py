@@ -286,6 +286,9 @@ def _audit(audit: "AuditReport", curve: str, release: Release) -> dict[str, Any]
             for own in (release.promise.epsilon, release.ledger.epsilon)
         ),
         "bound": None if audit.coins == "unknown" else f"{audit.epsilon_lower_bound():.2f}",
+        "mu": f"{audit.mu_lower_bound():.3f}"
+        if audit.coins != "unknown" and audit.noise == "gaussian"
+        else None,
         "broken": audit.coins != "unknown" and audit.exceeds_promise(),
         "auc": f"{audit.auc:.3f} ({low:.3f} to {high:.3f})",
         "rows": rows,

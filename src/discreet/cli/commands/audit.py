@@ -38,6 +38,9 @@ _DEFAULTS: dict[str, Any] = {
     "delta": 1e-6,
     "offline": False,
     "spread": "own",
+    "noise": "any",
+    "attack": "lira",
+    "bootstrap": None,
     "jobs": -1,
     "folder": None,
     "seed": None,
@@ -49,6 +52,7 @@ _DEFAULTS: dict[str, Any] = {
 _KINDS = {
     "shadows": int,
     "targets": int,
+    "bootstrap": int,
     "topics": int,
     "jobs": int,
     "seed": int,
@@ -83,6 +87,23 @@ def audit(
         str | None,
         typer.Option(help="own (the default), or shrunk: steadier where shadows are few, 16 or less."),
     ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="any (the default), or gaussian: proves more where the promise rests on Gaussian noise alone, as that "
+            "of the trainer private does."
+        ),
+    ] = None,
+    attack: Annotated[
+        str | None,
+        typer.Option(help="lira (the default), or rmia: against other documents, for few shadows."),
+    ] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            min=100, help="Draw documents anew so many times, for intervals with the threshold in them."
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Models trained at once; -1 (the default): all cores.")
     ] = None,
@@ -99,7 +120,7 @@ def audit(
 ) -> None:
     """Guess who was in the training text. Exit code 3: more is proved than was promised."""
     from discreet._files import write_whole
-    from discreet.audit import lira
+    from discreet.audit import bootstrap_intervals, lira
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console, progress
     from discreet.cli.trainers import find_trainer, trainer_version
@@ -107,8 +128,9 @@ def audit(
 
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
-        "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "jobs": jobs, "folder": folder,
-        "seed": seed, "json": json_out, "text": how.text, "format": how.file_format,
+        "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "noise": noise, "attack": attack,
+        "bootstrap": bootstrap, "jobs": jobs,
+        "folder": folder, "seed": seed, "json": json_out, "text": how.text, "format": how.file_format,
         **{name: getattr(how, name) or None for name in _OF_TEXTS},
     }  # fmt: skip
     chosen = _merge(recipe, given)
@@ -122,7 +144,7 @@ def audit(
     if out is not None:
         check_output_file(out, option="--json", force=force)
     # Without a promise there is nothing for delta to belong to.
-    promised = chosen["delta"] if chosen["epsilon"] is not None else None
+    promised = chosen["delta"] if chosen["epsilon"] is not None or chosen["noise"] == "gaussian" else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
     known_as = trainer_version(chosen["trainer"])
     source = Path(chosen["corpus"])
@@ -144,6 +166,8 @@ def audit(
             n_targets=chosen["targets"],
             online=not chosen["offline"],
             spread=chosen["spread"],
+            noise=chosen["noise"],
+            attack=chosen["attack"],
             epsilon=chosen["epsilon"],
             delta=promised,
             random_state=chosen["seed"],
@@ -154,10 +178,16 @@ def audit(
             ),
             callback=callback,
         )
+    drawn = {}
+    if chosen["bootstrap"] is not None:
+        drawn = bootstrap_intervals(report, n_resamples=chosen["bootstrap"], random_state=chosen["seed"])
+        report.meta["bootstrap"] = {name: list(ends) for name, ends in drawn.items()}
     if out is not None:
         write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
         say.print(f"wrote {out}; it tells who was in, so keep it to yourself", markup=False)
     typer.echo(report.in_words())
+    for name, (low, high) in drawn.items():
+        typer.echo(f"bootstrap   {name if name == 'auc' else f'{float(name):.1%}':<6}{low:.2%} to {high:.2%}")
     if report.exceeds_promise():
         typer.echo("BROKEN      more is proved than was promised")
         raise typer.Exit(BROKEN)

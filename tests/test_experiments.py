@@ -1,0 +1,415 @@
+"""Every CSV of experiments/ is what its command writes today: its cheapest telling row is made anew, by its own script.
+
+Corpora are those of ../shared/data; without them all of this is skipped. Columns that measure time are not compared,
+and columns and rows that come to a file later change nothing here.
+"""
+
+import csv
+import importlib
+import math
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+#: Measured anew on each machine.
+TIMES = {"cpu", "cpu_seconds"}
+CHECKS = {}
+
+
+def makes(name, **key):
+    """Enter a function as what makes the rows of a CSV that have this key."""
+
+    def enter(function):
+        CHECKS[name] = (key, function)
+        return function
+
+    return enter
+
+
+def rows_of(path, key):
+    with path.open(newline="") as file:
+        return [
+            row
+            for row in csv.DictReader(file)
+            if all(same(row[column], value) for column, value in key.items())
+        ]
+
+
+def same(one, other):
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return one == str(other)
+
+
+def close(found, stood):
+    """Whether two cells say the same: equal text, or numbers but for another processor's rounding."""
+    try:
+        one, other = float(found), float(stood)
+    except ValueError:
+        return str(found) == stood
+    return math.isclose(one, other, rel_tol=5e-3, abs_tol=2e-3) or (math.isnan(one) and math.isnan(other))
+
+
+class Bench:
+    """The scripts of one folder, and a copy of its CSV without some rows, for a script to fill in again."""
+
+    def __init__(self, name, key, folder, monkeypatch):
+        self.csv, self.key, self.folder, self.patch = EXPERIMENTS / name, key, folder, monkeypatch
+        self.copy = folder / self.csv.name
+
+    def script(self, name="run"):
+        home = self.csv.parent
+        for module in [path.stem for path in home.glob("*.py")]:
+            self.patch.delitem(sys.modules, module, raising=False)
+        self.patch.syspath_prepend(home)
+        script = importlib.import_module(name)
+        for module in (script, *(sys.modules.get(path.stem) for path in home.glob("*.py"))):
+            if getattr(module, "HERE", None) is not None:
+                self.patch.setattr(module, "HERE", self.folder)
+        return script
+
+    def without_rows(self):
+        """Copy the CSV without the rows of the key."""
+        with self.csv.open(newline="") as file:
+            reader = csv.DictReader(file)
+            rows = [row for row in reader if not all(same(row[c], value) for c, value in self.key.items())]
+            fields = reader.fieldnames
+        with self.copy.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fields)
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def table(self, script, *arguments):
+        self.without_rows()
+        return script.Table(*(arguments or (self.copy,)))
+
+
+# ---- audits and choices
+
+
+@makes("audit/audit.csv", audit="one run", trainer="private", variant="one_topic", promise="1")
+def audit(bench):
+    return [bench.script().one_run(1.0, "one_topic")]
+
+
+@makes("choose_topics/private.csv", epsilon="1.0", documents="150")
+def choose_topics(bench):
+    script = bench.script("private")
+    bench.patch.setattr(script, "__file__", str(bench.folder / "private.py"))
+    script.main([150], [1.0], 16)
+
+
+# ---- federated
+
+
+@makes("federated/kos.csv", line="aggregate", epsilon="1", split="0")
+def federated_kos(bench):
+    bench.without_rows()
+    bench.script().table_kos()
+
+
+@makes("federated/poster.csv", corpus="enron-spam", line="aggregate", epsilon="7.5")
+def federated_poster(bench):
+    bench.without_rows()
+    bench.script().table_poster()
+
+
+@makes("federated/sweeps.csv", part="share", epsilon="7.5", reports_per_token="4")
+def federated_sweeps(bench):
+    bench.without_rows()
+    bench.script().sweeps()
+
+
+# ---- local
+
+
+def local_row(bench, corpus, n_test, line, epsilon, **how):
+    script = bench.script()
+    table, data = bench.table(script), script.corpus(corpus, 0, n_test=n_test)
+    table.add(data, line, epsilon, script.local(data, epsilon, 20, **{"refine": False, **how}))
+
+
+@makes("local/kos.csv", line="moments, K 20", epsilon="1", split="0")
+def local_kos(bench):
+    local_row(bench, "kos", 430, "moments, K 20", 1)
+
+
+@makes("local/figure6.csv", corpus="kos", line="moments, K 20", epsilon="0.5")
+def local_figure6(bench):
+    local_row(bench, "kos", 430, "moments, K 20", 0.5)
+
+
+@makes("local/imdb.csv", line="unigram")
+def local_imdb(bench):
+    script = bench.script()
+    table, data = bench.table(script), script.corpus("imdb", 0, n_test=2000)
+    bench.patch.setattr(table, "add", lambda *row, add=table.add: add(*row) if row[1] == "unigram" else None)
+    script.without_privacy(table, data)
+
+
+@makes("local/stream.csv", line="exact stream, D_0 = 500, 16 batches", split="0")
+def local_stream(bench):
+    script = bench.script()
+    script.streams(bench.table(script), script.corpus("kos", 0, n_test=430), 500, (3,), (999,))
+
+
+@makes("local/figure8.csv", corpus="kos", line="exact stream, D_0 = 500, 1 batches", epsilon="1")
+def local_figure8(bench):
+    script = bench.script()
+    script.streams(bench.table(script), script.corpus("kos", 0, n_test=430), 500, (1,), (1,))
+
+
+@makes("local/stream_sizes.csv", corpus="kos", line="exact stream, D_0 = 200, batches of 160", epsilon="1")
+def local_sizes(bench):
+    script = bench.script()
+    data = script.corpus("kos", 0, n_test=430)
+    script.streams(bench.table(script), data, 200, (1,), (999_999,), size=160, name=script.SIZES_NAME)
+
+
+@makes("local/cdp_lda.csv", corpus="kos", line="discrete noise, once", epsilon="1", split="0")
+def local_cdp_lda(bench):
+    pytest.importorskip("numba")
+    bench.without_rows()
+    bench.script("cdp_lda").table_cdp_lda()
+
+
+@makes("local/curator.csv", line="PrivateMomentLDA", epsilon="1")
+def local_curator(bench):
+    bench.without_rows()
+    bench.script().table_curator()
+
+
+@makes("local/shuffle.csv", reports="100000", epsilon_of_a_report="2")
+def local_shuffle(bench):
+    found = bench.script().amplify_by_shuffling(2, 100_000, 1e-6)
+    return [{"central_epsilon": found}]
+
+
+@makes("local/corpora.csv")
+def local_corpora(bench):
+    bench.script().table_corpora()
+
+
+@makes("local/whole_document.csv", epsilon_of_a_report="4", words_kept="20")
+def local_whole_document(bench):
+    script = bench.script()
+    channel = script.for_document(4, 20)
+    return [{"p": f"{channel.p:.4g}", "q": f"{channel.q:.4g}"}]
+
+
+@makes("local/poisoning.csv", epsilon="1.0", attack="none")
+def local_poisoning(bench):
+    script = bench.script("poisoning")
+    rng = np.random.default_rng(3)  # as in main
+    present, topics = script.documents(rng)
+    channel = script.BitChannel.symmetric(1.0)
+    bits = rng.random(present.shape) < np.where(present, float(channel.p), float(channel.q))
+    return [script.measure(bits.astype(np.uint8), topics, channel)]
+
+
+# ---- membership
+
+
+def membership(bench, name="run"):
+    script = bench.script(name)
+    bench.patch.setattr(sys.modules["common"], "CACHE", bench.folder / "cache")
+    return script
+
+
+@makes("membership/coherence.csv", eps1="0.5", eps2="5.0")
+def membership_coherence(bench):
+    bench.without_rows()
+    membership(bench, "pipeline").coherence()
+
+
+@makes("membership/private.csv", eps1="1.0", eps2="5.0")
+def membership_private(bench):
+    bench.without_rows()
+    script = membership(bench, "pipeline")
+    bench.patch.setattr(script, "ATTACKS", [(1.0, 5.0)])
+    script.attack(1.0)
+
+
+@makes("membership/simple.csv", corpus="tweetrumors")
+def membership_simple(bench):
+    bench.without_rows()
+    membership(bench, "simple").run(1.0)
+
+
+@makes("membership/spread.csv", corpus="tweetrumors", n="4")
+def membership_spread(bench):
+    bench.without_rows()
+    membership(bench, "spread").run(1.0)
+
+
+@makes("membership/table1.csv", corpus="tweetrumors")
+def membership_table1(bench):
+    bench.without_rows()
+    script = membership(bench, "tables")
+    bench.patch.setattr(script.common, "TABLE1", script.common.TABLE1[:1])
+    bench.patch.setattr(script.common, "ALL_WORDS", "tweetrumors")
+    script.table1(1.0)
+
+
+@makes("membership/table2.csv", corpus="tweetrumors", n="4")
+def membership_table2(bench):
+    bench.without_rows()
+    membership(bench, "tables").table2(1.0)
+
+
+@makes("membership/figure7.csv", line="no privacy", classifier="linear", seed="0")
+def membership_figure7(bench):
+    script = membership(bench, "figure7")
+    stood = rows_of(bench.csv, bench.key)
+    bench.key |= {name: stood[0][name] for name in ("documents", "topics", "alpha") if name in stood[0]}
+    bench.without_rows()
+    bench.patch.setattr(script, "draw", lambda table: None)
+    bench.patch.setattr(script, "EPSILONS", ())
+    command = ["figure7.py", "--seeds", "1"]
+    for name in {"documents", "topics", "alpha"} & set(bench.key):
+        command += [f"--{name}", bench.key[name]]
+    bench.patch.setattr(sys, "argv", command)
+    script.main()
+
+
+# ---- shares
+
+
+def prevalence(bench):
+    script = bench.script()
+    bench.patch.setattr(script, "EPSILONS", (0.1,))
+    bench.patch.setattr(script, "draw_decades", lambda *a: None)
+    if "DATA" in vars(script):
+        bench.patch.setattr(script, "DATA", data_folder())
+    script.main(bench.csv.stem, int(rows_of(bench.csv, bench.key)[0]["runs"]))
+
+
+for corpus in ("sotu", "newsgroups", "enron"):
+    makes(f"prevalence/{corpus}.csv", epsilon="0.1")(prevalence)
+
+
+# ---- word by word
+
+
+@makes("word_level/attack.csv", corpus="kos", method="non-private")
+def word_level_attack(bench):
+    script = bench.script()
+    bench.without_rows()
+    script.attack(bench.copy)
+
+
+@makes("word_level/perplexity.csv", corpus="kos", method="non-private")
+def word_level_perplexity(bench):
+    script = bench.script()
+    bench.without_rows()
+    script.perplexity(bench.copy)
+
+
+@makes("word_level/total.csv", corpus="kos", method="PrivateLDA (whole documents)", epsilon="1.0")
+def word_level_total(bench):
+    script = bench.script()
+    bench.without_rows()
+    script.against_total(bench.copy)
+
+
+@makes("word_level/news.csv", method="unigram")
+def word_level_news(bench):
+    script = bench.script()
+    bench.without_rows()
+    script.news(bench.copy)
+
+
+@makes("word_level/monitor.csv")
+def word_level_monitor(bench):
+    bench.script().monitor(bench.copy)
+
+
+# ---- word vectors
+
+
+def with_vectors(bench, epsilon, algorithm):
+    script = bench.script()
+    split = script.load(bench.key["corpus"], 2000)
+    topics = script.fit(split, epsilon, 0, None).components_
+    script.Lines(bench.copy, split, bench.key["corpus"]).add(epsilon, algorithm, 0, topics)
+
+
+@makes("word_vectors/results.csv", corpus="pheme", epsilon="0.5", algorithm="PrivateLDA", seed="0")
+def word_vectors_results(bench):
+    with_vectors(bench, 0.5, "PrivateLDA")
+
+
+@makes("word_vectors/wrong.csv", corpus="kos", epsilon="1.0", algorithm="none", seed="0")
+def word_vectors_wrong(bench):
+    with_vectors(bench, 1.0, "none")
+
+
+# ---- Park et al.: one fit is minutes, so what is made anew is how much noise each accountant asks for
+
+
+def park(bench):
+    script = bench.script()
+    plans = rows_of(bench.csv, bench.key)
+    found = []
+    for row in plans:
+        how = {"rate": float(row["sampling_rate"]), "rounds": int(row["rounds"])} if "rounds" in row else {}
+        settings = script.SETTINGS[row["algorithm"].removeprefix("DP-SVI ")]
+        _, noise, today = script.dpsvi(float(row["epsilon"]), row["accountant"], 0, settings, **how)
+        found.append({"noise_multiplier": noise, "epsilon_today": today})
+    return found
+
+
+for accountant, name in (("pld", "results"), ("moments2016", "batches")):
+    makes(f"park2016/{name}.csv", accountant=accountant)(park)
+
+
+def data_folder():
+    return Path(os.environ.get("DISCREET_DATA", EXPERIMENTS.parents[1] / "shared" / "data"))
+
+
+#: Made of models that take minutes each; the rows of results.csv beside them are theirs, too.
+NOT_REMADE = {"park2016/topics.csv"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_cheapest_row_is_what_its_command_writes(name, shared_data, tmp_path, monkeypatch):
+    import matplotlib.figure
+
+    key, make = CHECKS[name]
+    if not (EXPERIMENTS / name).exists():
+        pytest.skip(f"{name} is not made yet")
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda *a, **how: None)
+    monkeypatch.setenv("DISCREET_DATA", str(shared_data))
+    (tmp_path / "out").mkdir()
+    bench = Bench(name, dict(key), tmp_path / "out", monkeypatch)
+    made = make(bench)
+    if made is None:
+        made = rows_of(bench.copy, bench.key)
+    stood = rows_of(EXPERIMENTS / name, bench.key)
+    assert len(made) == len(stood) > 0
+    compared = 0
+    for new, old in zip(made, stood, strict=True):
+        wrong = {
+            c: (new[c], old[c]) for c in new if c in old and c not in TIMES and not close(new[c], old[c])
+        }
+        assert not wrong
+        compared += len((new.keys() & old.keys()) - TIMES - set(key))
+    assert compared > 0
+
+
+def test_every_csv_is_looked_at():
+    there = {str(path.relative_to(EXPERIMENTS)) for path in EXPERIMENTS.glob("*/*.csv")}
+    assert there <= set(CHECKS) | NOT_REMADE
+
+
+def test_a_changed_figure_is_seen():
+    assert close("5.004", "5.0")
+    assert not close("5.1", "5.0")
+    assert not close("0.010", "0.0")
+    assert not close("a", "b")
