@@ -384,6 +384,23 @@ def test_shuffled_reports():
     check(cells)
 
 
+def test_invented_reports():
+    results, cells = csv("local/poisoning"), []
+    names = {
+        "one report again and again, as many ones as usual": "the same report, as many ones as usual",
+        "40 rare words always 1, honest noise elsewhere": "target words, the rest honest noise",
+    }
+    columns = ("likeness", "likeness_refusing", "likeness_refusing_told", "likeness_setting_aside")
+    attack = ""
+    for name, epsilon, *shown in table("research/collector", "`python experiments/local/poisoning.py`")[1:]:
+        attack = name or attack
+        for column, cell in zip(columns, shown, strict=True):
+            where = {"attack": names.get(attack, attack), "epsilon": float(epsilon)}
+            both = tuple(one(results, column, invented=invented, **where) for invented in (100, 400))
+            cells.append((f"{attack}, {epsilon}, {column}", cell, both))
+    check(cells)
+
+
 def test_moments_with_a_curator():
     results, cells = csv("local/curator"), []
     head, *rows = table("local", "*Secure aggregation, or a curator.*")
@@ -503,16 +520,23 @@ def test_how_well_it_works():
     check(cells)
 
 
-def test_words_chosen():
-    results, cells = csv("vocabulary", "benchmarks/results"), []
+@pytest.mark.parametrize(
+    ("after", "name", "varied"),
+    [
+        ("`python benchmarks/vocabulary.py`:", "vocabulary", "epsilon"),
+        ("`python benchmarks/vocabulary.py --caps`", "vocabulary_caps", "max_words_per_unit"),
+    ],
+)
+def test_words_chosen(after, name, varied):
+    results, cells = csv(name, "benchmarks/results"), []
     for also, corpus in enumerate(("tweetrumors", "sotu")):
-        head, *rows = table("research/words", "`python benchmarks/vocabulary.py`:", also)
+        head, *rows = table("research/words", after, also)
         for method, *shown in rows:
-            for epsilon, cell in zip(head[1:], shown, strict=True):
-                where = {"corpus": corpus, "method": method, "epsilon": float(epsilon)}
+            for value, cell in zip(head[1:], shown, strict=True):
+                where = {"corpus": corpus, "method": method, varied: float(value)}
                 values = (one(results, "words", **where), percent(results, "share", **where))
-                cells.append((f"{corpus}, {method}, {epsilon}", cell, values))
-    assert len(cells) == 80
+                cells.append((f"{corpus}, {method}, {value}", cell, values))
+    assert len(cells) == 2 * 5 * (len(head) - 1)
     check(cells)
 
 
