@@ -356,6 +356,20 @@ def test_local_reports(after, corpus, columns):
     check(cells)
 
 
+def test_word_vectors_for_reports():
+    results, cells = csv("local/vectors"), []
+    head, *rows = table("research/local", "`vectors.csv`")
+    for corpus, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {"corpus": corpus.strip("`"), "epsilon": float(epsilon)}
+            values = tuple(
+                one(results, "perplexity", vectors=kind, **where) for kind in ("none", "right", "half")
+            )
+            cells.append((f"{corpus}, {epsilon}", cell, values))
+    check(cells)
+    assert not results[results.vectors.isin(["shuffled", "random"])].used.any()
+
+
 def test_local_streams():
     results, cells = csv("local/stream"), []
     names = {
