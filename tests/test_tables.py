@@ -93,6 +93,32 @@ def test_perplexity_of_dp_svi():
     check(cells)
 
 
+def test_dp_svi_by_the_size_of_batches():
+    batches, results = csv("park2016/batches"), csv("park2016/results")
+    results = results[results.epsilon == 2.44]
+    names = {
+        "strong composition": "strong",
+        "moments accountant": "moments2016",
+        "privacy loss distributions": "pld",
+        "no noise": "none",
+    }
+    head, *rows = table("park2016", "`batches.csv`")
+    cells = []
+    for line, *shown in rows:
+        algorithm, _, accountant = line.partition(", ")
+        where = {"algorithm": algorithm, "accountant": names[accountant]}
+        for title, cell in zip(head[1:], shown, strict=True):
+            rate = float(numbers(title)[0]) / 100
+            if rate == 0.05 and accountant != "no noise":
+                wanted = one(results, "perplexity", **where)
+            elif cell:
+                wanted = one(batches, "perplexity", sampling_rate=rate, **where)
+            if cell:
+                cells.append((f"{line}, {title}", cell, (wanted,)))
+    assert len(cells) == 23
+    check(cells)
+
+
 # Membership -------------------------------------------------------------------------------------------------------
 
 
@@ -187,10 +213,13 @@ def test_membership_private_pipeline():
     check(cells)
 
 
-def test_membership_figure7():
+@pytest.mark.parametrize(
+    ("after", "documents"), [("bands in the picture", 8000), ("**At the paper's sizes.**", 5400)]
+)
+def test_membership_figure7(after, documents):
     results = csv("membership/figure7")
-    results = results[results.documents == 8000]
-    head, *rows = table("membership", "bands in the picture")
+    results = results[results.documents == documents]
+    head, *rows = table("membership", after)
     names = {
         "LP-LDA, topics only": "LP-LDA topics",
         "LP-LDA, topics and classifier": "LP-LDA topics and classifier",
@@ -206,7 +235,7 @@ def test_membership_figure7():
         for epsilon, cell in zip(head[2:], shown, strict=True):
             asked = {"line": names.get(line, line), "epsilon": float(numbers(epsilon)[0]), **where}
             cells.append((f"{line}, {epsilon}", cell, (one(results, column, **asked),)))
-    assert len(cells) == 3 + 3 * 3 * 6
+    assert len(cells) == 3 + 3 * 3 * (len(head) - 2)
     check(cells)
 
 

@@ -3,7 +3,7 @@
     python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
     python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
     python experiments/membership/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1 \\
-        --epsilons 8 4 2 .5    # the paper's sizes
+        --epsilons 8 4    # the paper's sizes
 
 The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
 LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in

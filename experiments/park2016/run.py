@@ -64,8 +64,12 @@ def full_batch(epsilon, seed):
     return model.set_params(allow_unlearnable=True)
 
 
+def fit(model, split):
+    return model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True).release_
+
+
 def measure(model, split):
-    topics = model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True).components_
+    topics = fit(model, split).topic_word
     perplexity = completion_perplexity(topics, split.test, doc_topic_prior=PRIOR, n_jobs=-1)
     return perplexity, coherence_npmi(topics, split.train), model.release_
 
@@ -99,7 +103,7 @@ def main():
         print(f"noise multiplier 1.24 by {name}: epsilon = {found:.3f}")
     rows = rows_of("results.csv", FIELDS)
     topics = HERE / "topics.csv"
-    shown = {} if topics.exists() else {"non-private twin": measure(full_batch(np.inf, 0), split)[2]}
+    shown = {} if topics.exists() else {"non-private twin": fit(full_batch(np.inf, 0), split)}
     for epsilon in sorted(EPSILONS, key=lambda epsilon: epsilon != SHOWN):
         for seed in range(options.seeds):
             jobs = {("full batch", "closed form"): (full_batch(epsilon, seed), np.nan, epsilon)}
@@ -109,16 +113,16 @@ def main():
             for (algorithm, accountant), (model, noise, today) in jobs.items():
                 wanted = epsilon == SHOWN and seed == 0 and not topics.exists()
                 known = [algorithm, accountant, epsilon, seed] in [[*row[:3], row[5]] for row in rows]
-                if known and not wanted:
-                    continue
-                perplexity, npmi, release = measure(model, split)
-                figures = [epsilon, today, noise, seed, round(perplexity, 1), round(npmi, 4)]
-                print(algorithm, accountant, *figures, flush=True)
-                if not known:
+                if known and wanted:
+                    shown[f"{algorithm}, {accountant}"] = fit(model, split)
+                elif not known:
+                    perplexity, npmi, release = measure(model, split)
+                    if wanted:
+                        shown[f"{algorithm}, {accountant}"] = release
+                    figures = [epsilon, today, noise, seed, round(perplexity, 1), round(npmi, 4)]
+                    print(algorithm, accountant, *figures, flush=True)
                     rows = sorted([*rows, [algorithm, accountant, *figures]], key=lambda row: row[2])
                     write("results.csv", FIELDS, rows)
-                if wanted:
-                    shown[f"{algorithm}, {accountant}"] = release
         if shown and not topics.exists():
             write_topics(shown)
     draw(rows, *lines(split))
@@ -169,12 +173,16 @@ def write_topics(shown):
 
 
 def by_batches(split):
-    """The second axis of their figure: smaller batches, more of them, at one epsilon; and without noise."""
+    """The second axis of their figure: smaller batches, more of them, at one epsilon; and without noise.
+
+    The lines with noise at their own rate are those of results.csv.
+    """
     rows = rows_of("batches.csv", BATCH_FIELDS)
+    main_rate = [row for row in rows_of("results.csv", FIELDS) if row[2] == SHOWN and row[5] == 0]
     for rate in RATES:
         rounds = round(1 / rate)
         for kind, settings in SETTINGS.items():
-            for accountant in ("none", *ACCOUNTANTS):
+            for accountant in ("none", *ACCOUNTANTS) if rate != RATE else ("none",):
                 epsilon = np.inf if accountant == "none" else SHOWN
                 algorithm = f"DP-SVI {kind}"
                 if [rate, algorithm, accountant] in [[row[0], row[2], row[3]] for row in rows]:
@@ -185,7 +193,7 @@ def by_batches(split):
                 rows.append([*row, round(perplexity, 1), round(npmi, 4)])
                 print(*rows[-1], flush=True)
                 write("batches.csv", BATCH_FIELDS, rows)
-    draw_batches(rows, *lines(split))
+    draw_batches([*rows, *([RATE, ROUNDS, *row] for row in main_rate)], *lines(split))
 
 
 def draw_batches(rows, line, base):
@@ -194,9 +202,10 @@ def draw_batches(rows, line, base):
     styles["none"] = ("v", "0.4")
     for panel, kind in zip(panels, SETTINGS, strict=True):
         for accountant, (marker, colour) in styles.items():
-            points = [row[-2] for row in rows if row[2] == f"DP-SVI {kind}" and row[3] == accountant]
+            wanted = (f"DP-SVI {kind}", accountant)
+            points = sorted((row[0], row[-2]) for row in rows if tuple(row[2:4]) == wanted)
             label = "DP-SVI, " + ACCOUNTANTS.get(accountant, "no noise")
-            panel.plot(RATES, points, label=label, marker=marker, color=colour)
+            panel.plot(*np.transpose(points), label=label, marker=marker, color=colour)
         panel.axhline(line, color="0.5", linestyle=":", label="unigram")
         panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
         panel.set(xscale="log", title=f"DP-SVI settings {kind}, epsilon = {SHOWN:g}")
