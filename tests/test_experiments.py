@@ -171,11 +171,22 @@ def local_sizes(bench):
     script.streams(bench.table(script), data, 200, (1,), (999_999,), size=160, name=script.SIZES_NAME)
 
 
-@makes("local/cdp_lda.csv", corpus="kos", line="discrete noise, once", epsilon="1", split="0")
+@makes("local/cdp_lda.csv", corpus="kos", line="no privacy", split="0")
 def local_cdp_lda(bench):
-    pytest.importorskip("numba")
-    bench.without_rows()
-    bench.script("cdp_lda").table_cdp_lda()
+    script = bench.script("cdp_lda")
+    data = script.corpus("kos", 0, n_test=430)
+    bench.table(script).add(data, "no privacy", "inf", lambda: script.chain(data.train, np.inf, 0))
+
+
+@makes("local/vectors.csv", corpus="kos", epsilon="0.5", vectors="right")
+def local_vectors(bench):
+    script = bench.script("vectors")
+    data, channel = script.corpus("kos", 0, n_test=script.CORPORA["kos"]), script.symmetric(0.5)
+    found = script.match_vectors(script.DATA / "word-vectors" / "glove100.npz", data.words).vectors
+    moments = script.Moments(script.N_WORDS, channel=channel)
+    moments.add_batch(script.randomised(data.train, channel, 0), packed=True)
+    names = ("agreement", "used", "learnable", "perplexity")
+    return [dict(zip(names, script.fitted(data, moments, channel, found), strict=True))]
 
 
 @makes("local/curator.csv", line="PrivateMomentLDA", epsilon="1")

@@ -41,6 +41,25 @@ def coin_delta(pure: float, times: int, epsilon: float) -> float:
     return float(np.sum(np.maximum(-np.expm1(epsilon - loss), 0) * binom.pmf(k, times, up)))
 
 
+def coins_epsilon(coins, delta: float) -> float:
+    """Return epsilon at ``delta`` of (loss, times) lists of randomised responses: every outcome, by binomial sums."""
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
+    losses, weights = np.zeros(1), np.ones(1)
+    for pure, times in coins:
+        k = np.arange(times + 1)
+        up = 1 / (1 + np.exp(-pure))
+        losses = (losses[:, None] + pure * (2 * k - times)).ravel()
+        weights = (weights[:, None] * binom.pmf(k, times, up)).ravel()
+
+    def over(epsilon):
+        above = losses > epsilon
+        return float(np.sum(-np.expm1(epsilon - losses[above]) * weights[above])) - delta
+
+    return 0.0 if over(0.0) <= 0 else float(brentq(over, 0.0, losses.max(), xtol=1e-13, rtol=1e-13))
+
+
 def discrete_laplace_delta(event, epsilon: np.ndarray) -> np.ndarray:
     """Return delta(epsilon) of discrete Laplace noise: sum over outcomes of max(0, P - e^epsilon Q)."""
     a, shift = event.noise_parameter, event.sensitivity

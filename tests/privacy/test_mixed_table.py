@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.naive import hockey_stick
 from tests.naive import losses as naive
 
 from discreet.privacy.accounting import curves, events, pld
@@ -91,6 +92,26 @@ def test_mixed_lists_lie_between_independent_bounds(row, delta, step):
     found = composed_epsilon(events_of(row), delta).epsilon
     assert low <= high <= low * (1 + 2e-3)  # or the bounds say nothing
     assert low * (1 - 1e-7) <= found <= high * (1 + 1e-3)
+
+
+COINS = [
+    *((row, delta) for row, delta, _ in TABLE if len(row) <= 2 and all(part[0] == COIN for part in row)),
+    ([(COIN, 0.000581, 6_108)], 1e-8),
+    ([(COIN, 0.00287, 8_793)], 1e-7),
+    ([(COIN, 0.0134, 12_439)], 1e-7),
+    ([(COIN, 2.7, 3)], 1e-4),
+    ([(COIN, 0.7, 20), (COIN, 0.31, 40)], 1e-6),
+    ([(COIN, 0.011, 900), (COIN, 0.017, 700)], 1e-6),
+]
+
+
+@pytest.mark.parametrize(("row", "delta"), COINS, ids=range(len(COINS)))
+def test_coins_cost_what_every_outcome_counted_says(row, delta):
+    if math.prod(times for *_, times in row) > 3e7:
+        row = [(kind, loss, times // 20) for kind, loss, times in row]
+    exact = hockey_stick.coins_epsilon([(loss, times) for _, loss, times in row], delta)
+    found = composed_epsilon(events_of(row), delta).epsilon
+    assert exact * (1 - 1e-9) <= found <= exact * (1 + 5e-4)
 
 
 def test_repeated_coins_cost_what_the_binomial_sum_says():
