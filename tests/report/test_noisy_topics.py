@@ -9,6 +9,7 @@ from rich.console import Console
 from tests.report.report_cases import release
 from tests.report.test_report import data_of, text_of
 
+from discreet import PrivateLDA
 from discreet.cli.display import print_topics, whole_words
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
@@ -21,7 +22,7 @@ WORDS = tuple(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(80))
 
 
 def with_noise_topics(n_noisy=3, n_real=4, sigma=0.004, **changes):
-    """Real topics that favour words of their own; the others are the overall frequencies and what noise did to them."""
+    """Real topics that favour words of their own; others are overall frequencies and denoised noise."""
     rng = np.random.default_rng(1)
     base = rng.dirichlet(np.full(80, 2))
     rows, noise = [], []
@@ -30,8 +31,9 @@ def with_noise_topics(n_noisy=3, n_real=4, sigma=0.004, **changes):
         own[topic * 8 : topic * 8 + 8] = 1 / 8
         rows.append(0.5 * own + 0.5 * base)
         noise.append(np.full(80, sigma / 5))
+    everything = np.mean(rows, axis=0) if rows else base
     for _ in range(n_noisy):
-        row = np.maximum(base + rng.normal(0, sigma, 80), 0)
+        row = np.maximum(everything + rng.normal(0, 0.7 * sigma, 80), 0)
         rows.append(row / row.sum())
         noise.append(np.full(80, sigma))
     order = rng.permutation(len(rows))
@@ -55,14 +57,65 @@ def test_topics_of_noise_are_told_from_others():
     assert told(with_noise_topics(n_noisy=0)[0]) is None
 
 
-def test_the_share_is_the_expected_difference_of_noise_over_the_one_there_is():
+def test_the_share_is_the_noise_of_twenty_words_over_what_sets_them_apart():
     made, _ = with_noise_topics()
-    apart = [
-        sum(max(p - q, 0) for p, q in zip(row, made.word_weight, strict=True)) for row in made.topic_word
-    ]
+    for topic, share in enumerate(noise_share(made)):
+        words = zip(made.topic_word[topic], made.word_weight, made.topic_word_noise[topic], strict=True)
+        most = sorted(((p - q, s) for p, q, s in words), reverse=True)[:20]
+        expected = sum(s for _, s in most) / sum(max(apart, 0) for apart, _ in most)
+        assert share == pytest.approx(expected)
+
+
+def test_words_far_down_the_list_make_no_topic_noise():
+    """A thousand more words, each with as much noise as the first and no excess, change nothing."""
+    made, truth = with_noise_topics(sigma=0.002)
+    few = noise_share(made)
+    n_topics = len(made.topic_word)
+    rest = np.full((n_topics, 1000), 1e-9)
+    topic_word = np.hstack([made.topic_word, rest])
+    topic_word /= topic_word.sum(1, keepdims=True)
+    noise = np.hstack([made.topic_word_noise, np.full((n_topics, 1000), 0.004)])
+    words = (*WORDS, *(f"rest{number}" for number in range(1000)))
+    weight = made.topic_weight
+    wide = Release(
+        topic_word,
+        words,
+        made.ledger,
+        topic_weight=weight,
+        word_weight=weight @ topic_word,
+        topic_word_noise=noise,
+    )
+    np.testing.assert_allclose(noise_share(wide), few, rtol=1e-3)
+    assert mostly_noise(wide).tolist() == truth
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"), [({"estimator": "HybridGibbsLDA"}, True), ({"denoise": "zero"}, True), ({}, False)]
+)
+def test_noise_that_nobody_denoised_is_judged_over_all_words(settings, found):
+    """Among two thousand words of plain noise the first twenty stand far out; the sum over all of them does not."""
     rng = np.random.default_rng(0)
-    drawn = np.maximum(rng.normal(0, made.topic_word_noise, (4000, *made.topic_word.shape)), 0).sum(2).mean(0)
-    np.testing.assert_allclose(noise_share(made), drawn / apart, rtol=0.02)
+    base = rng.dirichlet(np.full(2000, 20))
+    rows = np.maximum(base + rng.normal(0, 1e-4, (4, 2000)), 0)
+    rows /= rows.sum(1, keepdims=True)
+    made = Release(rows, [f"w{i}" for i in range(2000)], Ledger(1.0, 1e-6), settings, word_weight=base,
+                   topic_word_noise=np.full((4, 2000), 1e-4))  # fmt: skip
+    assert mostly_noise(made).all() == found
+    assert mostly_noise(made).any() == found
+
+
+def test_a_fit_of_well_separated_topics_is_not_called_noise():
+    """Eight planted topics at epsilon 1, found by the fit; an earlier rule called all of them noise."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(400, 0.02), 8)
+    shares = rng.dirichlet(np.full(8, 0.05), 3000)
+    counts = rng.multinomial(40, shares @ topics)
+    made = PrivateLDA(8, epsilon=1.0, random_state=0, allow_unlearnable=True).fit(counts).release_
+    close = np.minimum(made.topic_word[:, None], topics[None]).sum(2).max(1)
+    assert close.min() > 0.6
+    assert not mostly_noise(made).any()
+    many = PrivateLDA(8, epsilon=0.02, random_state=0, allow_unlearnable=True).fit(counts).release_
+    assert mostly_noise(many).sum() >= 7
 
 
 def test_where_noise_is_not_told_nothing_is_said_of_it():

@@ -26,7 +26,7 @@ from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg
 from discreet.report.listing import Listing, list_words
-from discreet.report.noisy_topics import forecast_told
+from discreet.report.noisy_topics import because, forecast_told
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.pages import content_hash, part, template
 from discreet.report.plain_words import questions
@@ -95,6 +95,7 @@ def report(
         topics_a_word=listing.topics_a_word,
         topics=topics,
         n_noisy=int(listing.noisy.sum()),
+        noisy_because=because(release),
         noisy=noise_told(release),
         verdict=forecast_told(release),
         questions=questions(release, fit, attacked=audit is not None),

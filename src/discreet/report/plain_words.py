@@ -138,7 +138,10 @@ def _reliable(release: Release) -> str:
         return "The release does not say how large its noise is; small figures may be noise alone."
     noisy = noise_told(release)
     if noisy is None:
-        return "No topic is mostly noise. Within topics, hollow bars may be noise alone."
+        return (
+            "In every topic the words that set it apart stand clear of its noise. Noise that training followed from "
+            "its start on can look like that, too: read whether the words belong together. Hollow bars may be noise."
+        )
     return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
 
 

@@ -3,17 +3,16 @@ r"""Two releases side by side: which topics are the same, what grew, what vanish
 Topics are held against each other by what sets them apart: the excess of their words over the words of all topics
 together, :math:`e_{kw} \propto (p(w|k) - p(w))_+`, over the words that both releases have. Two topics agree by
 :math:`\sum_w \min(e_{kw}, e'_{jw})`; pairs are chosen to agree most in sum (Kuhn, Munkres). A pair is one topic where
-the agreement is at least a half, less what noise alone takes away (half of
-:func:`~discreet.report.noisy_topics.noise_share` of each). Topics that are mostly noise are left out.
+the agreement is at least a half, less what noise alone takes away: on average :math:`1 / \sqrt{2 \pi}` of
+:func:`~discreet.report.noisy_topics.noise_share`, half of it from each. Topics that are mostly noise are left out.
 
 A topic's share is a sum of noisy cells, so its noise has standard deviation :math:`\pi_k \sqrt{\sum_w s_{kw}^2}`.
 That is the noise of the last round alone: training amplifies what came before, and two fits of one text differ by
 more. So a change is called clear only where it exceeds that noise (for all shares together, and again for all
-words, with an error of 2.5 %) and also what two fits of one text were seen to differ by: in 236 pairs of topics
-from 21 pairs of fits (made-up notes, epsilon .5 to 4, 12 to 20 topics) the shares of topics that agree by .9 or
-more never differed by more than a factor of 1.15, and no word by more than 3 points of the topic; below .9, by a
-factor of 3.1, and 6 points. Topics of one release alone are no sign of a change: with more topics than the text
-has, such a pair of fits had up to five each. What another sample of texts would have changed is not in any of this.
+words, with an error of 2.5 %) and also an allowance for training, which is a judgement: a share must move by a factor
+of 1.23, and a word by 4 points of the topic, where the topics agree by .9 or more; below, by a factor of 4 and by
+8 points. Topics of one release alone are no sign of a change: with more topics than the text has, two fits of one
+text find different ones. What another sample of texts would have changed is not in any of this.
 
 *Guarantee*: post-processing of both releases. Whoever sees both has the cost of both.
 
@@ -22,6 +21,7 @@ References
 Kuhn, "The Hungarian method for the assignment problem", Naval Research Logistics Quarterly 2 (1955), 83-97.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 _SAME = 0.5
 #: For all shares together, and again for all words.
 _ERROR = 0.025
-#: Beyond what fits of one text were seen to differ by: the binary logarithm of a share, and a word's part of a topic.
+#: What training may make of one text: the binary logarithm of a share, and a word's part of a topic.
 _CLOSE, _CLOSE_MOVES, _OTHER_MOVES = 0.9, (0.3, 0.04), (2.0, 0.08)
 #: Shares are comparable up to this part of a text in words of one release alone.
 _APART = 0.05
@@ -239,7 +239,8 @@ def compare(a: Release, b: Release) -> Comparison:
     ]
     found = [(int(real_a[i]), int(real_b[j]), float(agreement[i, j])) for i, j in same]
     apart = max(1 - overall(one)[columns].sum() for one, columns in ((a, columns_a), (b, columns_b)))
-    pairs = [_pair(a, b, one, columns_a, columns_b, shared, len(found)) for one in found]
+    both = _Both(a, b, columns_a, columns_b, shared, len(found))
+    pairs = [_pair(both, one) for one in found]
     if apart > _APART:
         pairs = [pair._replace(clear=False) for pair in pairs]
     pairs.sort(key=lambda pair: (not pair.clear, -abs((pair.after or 0) - (pair.before or 0)), pair.first))
@@ -272,9 +273,11 @@ def _agreement(first: Floats, second: Floats) -> Floats:
 
 
 def _lost(release: Release) -> Floats:
-    """Return how much of the agreement noise alone takes from each topic."""
+    """Return how much of the agreement noise alone takes from each topic: E[(-s Z)_+] a word, over the excess."""
     share = noise_share(release)
-    return np.zeros(len(release.topic_word)) if share is None else np.minimum(share, _SAME)
+    if share is None:
+        return np.zeros(len(release.topic_word))
+    return np.minimum(share / math.sqrt(2 * math.pi), _SAME)
 
 
 def _share(release: Release, topic: int) -> float | None:
@@ -287,25 +290,28 @@ def _share_noise(release: Release, topic: int) -> float:
     return float(release.topic_weight[topic] * np.sqrt((release.topic_word_noise[topic] ** 2).sum()))
 
 
-def _pair(
-    a: Release,
-    b: Release,
-    found: tuple[int, int, float],
-    columns_a: list[int],
-    columns_b: list[int],
-    shared: list[str],
-    n_pairs: int,
-) -> Pair:
+class _Both(NamedTuple):
+    """Both releases, the columns of their shared words in each, these words, and how many topics both have."""
+
+    a: Release
+    b: Release
+    columns_a: list[int]
+    columns_b: list[int]
+    shared: list[str]
+    n_pairs: int
+
+
+def _pair(both: _Both, found: tuple[int, int, float]) -> Pair:
     first, second, agreement = found
-    before, after = _share(a, first), _share(b, second)
-    deviation = float(np.hypot(_share_noise(a, first), _share_noise(b, second)))
+    before, after = _share(both.a, first), _share(both.b, second)
+    deviation = float(np.hypot(_share_noise(both.a, first), _share_noise(both.b, second)))
     noise = deviation if np.isfinite(deviation) else None
-    reach = float(ndtri(1 - _ERROR / 2 / n_pairs))
+    reach = float(ndtri(1 - _ERROR / 2 / both.n_pairs))
     clear = False
     if before is not None and after is not None and noise is not None and abs(after - before) > reach * noise:
         moved = abs(np.log2(max(after, 1e-12) / max(before, 1e-12)))
         clear = bool(moved > (_CLOSE_MOVES if agreement >= _CLOSE else _OTHER_MOVES)[0])
-    grew, fell = _moved(a, b, found, columns_a, columns_b, shared, n_pairs)
+    grew, fell = _moved(both, found)
     return Pair(
         first,
         second,
@@ -319,17 +325,10 @@ def _pair(
     )
 
 
-def _moved(
-    a: Release,
-    b: Release,
-    found: tuple[int, int, float],
-    columns_a: list[int],
-    columns_b: list[int],
-    shared: list[str],
-    n_pairs: int,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _moved(both: _Both, found: tuple[int, int, float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a matched topic that clearly moved; none where the noise is not told."""
     first, second, agreement = found
+    a, b, columns_a, columns_b, shared, n_pairs = both
     if a.topic_word_noise is None or b.topic_word_noise is None:
         return (), ()
     of_a, of_b = a.topic_word[first, columns_a], b.topic_word[second, columns_b]
