@@ -4,7 +4,8 @@
     python benchmarks/scale_growth.py --small      the same with a hundredth of the documents
     python benchmarks/scale_growth.py --report results/scale_growth.csv --picture docs/assets/scale-growth.svg
 
-Every fit is a process of its own, over shards that another process drew; the three series take turns. Beyond a million
+A run that was ended goes on where it stopped: points that the results have already are not fitted again. Every fit is
+a process of its own, over shards that another process drew; the three series take turns. Beyond a million
 documents the first million come again, in shards of their own. Seconds are CPU seconds of the fit, memory is the peak
 of its process, libraries and all. Each straight line goes through the first and the last point.
 """
@@ -27,7 +28,7 @@ TOPICS = [20, 50, 100, 200, 500]
 SHARD, DISTINCT = 100_000, 1_000_000
 WORDS = [2_000, 5_000, 10_000, 20_000, 50_000]
 BASE = {"documents": 100_000, "topics": 20, "words": 10_000}
-SERIES = {"documents": DOCUMENTS, "topics": TOPICS, "words": WORDS}
+SERIES = {"topics": TOPICS, "words": WORDS, "documents": DOCUMENTS}
 FIELDS = ("series", "documents", "topics", "words", "cpu", "wall", "peak_gib", "threads")
 
 
@@ -83,14 +84,20 @@ def run(threads, shrink, out):
         at = {"documents": documents // shrink, "words": words, "shard": SHARD // shrink}
         in_own_process(__file__, "--draw", json.dumps(at), "--folder", room)
 
+    done = list(csv.DictReader(out.open())) if out.exists() else []
+    known = {(row["series"], int(row[row["series"]])) for row in done}
     with out.open("w", newline="") as file, tempfile.TemporaryDirectory() as base:
         draw(base, DISTINCT, BASE["words"])
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
+        writer.writerows(done)
+        file.flush()
         for turn in range(5):
             for series, values in SERIES.items():
                 at = {**BASE, series: values[turn], "threads": threads}
                 at["documents"] //= shrink
+                if (series, at[series]) in known:
+                    continue
                 with tempfile.TemporaryDirectory() as room:
                     if series == "words":
                         draw(room, BASE["documents"], at["words"])
