@@ -29,7 +29,8 @@ from discreet.central.rounds import em_round, statistics
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.corpus import write_shards
 from discreet.corpus.words.origin import WordOrigin
-from discreet.engines import DaskEngine, ProcessEngine
+from discreet.engines import DaskEngine, ProcessEngine, beside
+from discreet.errors import EngineError
 from discreet.privacy.shared_gaussian import BITS
 
 N, V, K = 2100, 40, 3
@@ -185,6 +186,41 @@ def test_a_shard_that_fails_ends_the_fit_and_the_cost_stays_booked(tmp_path, fau
     model = PrivateLDA(K, epsilon=4.0, ledger=ledger, n_jobs=2)
     with pytest.raises(CorpusError, match=r"shard-00002.safetensors (cannot be read|is not the file)"):
         model.fit(shards)
+    assert len(ledger.entries) == 1
+    assert not hasattr(model, "release_")
+
+
+def test_a_full_scratch_disk_ends_the_fit_and_the_cost_stays_booked(tmp_path, monkeypatch):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
+    ledger = Ledger(4.0, 1e-6)
+    model = PrivateLDA(K, epsilon=4.0, ledger=ledger, engine=ProcessEngine(2, memory=0))
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(beside.tempfile, "TemporaryFile", full)
+    with pytest.raises(EngineError, match=r"scratch disk .*: No space left on device; give"):
+        model.fit(shards)
+    assert len(ledger.entries) == 1
+    assert not hasattr(model, "release_")
+
+
+def test_a_cluster_of_another_version_ends_the_fit_and_the_cost_stays_booked(tmp_path, monkeypatch):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=500)
+    ledger = Ledger(4.0, 1e-6)
+    with local_cluster(1) as client:
+        told = client.get_versions
+
+        def other(*given, **how):
+            found = told(*given, **how)
+            for worker in found["workers"].values():
+                worker["packages"]["discreet"] = None
+            return found
+
+        monkeypatch.setattr(client, "get_versions", other)
+        model = PrivateLDA(K, epsilon=4.0, ledger=ledger, engine=DaskEngine(client))
+        with pytest.raises(EngineError, match=r"has discreet \(none\), not .* Install discreet"):
+            model.fit(shards)
     assert len(ledger.entries) == 1
     assert not hasattr(model, "release_")
 

@@ -1,5 +1,6 @@
 """Folders of shards: round trips, what is refused, and that nobody is in two."""
 
+import errno
 import json
 import shutil
 import stat
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet import Corpus, CorpusError, ParameterError, PrivacyError
+from discreet import Corpus, CorpusError, ParameterError, PrivacyError, _files
 from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.formats.counts import number_triples
 from discreet.corpus.formats.text import records
@@ -349,6 +350,47 @@ def test_shards_carry_the_choices_that_their_columns_went_through(tmp_path):
             assert told == [set(wanted.get(way, (first,)))] * 5, way
     with pytest.raises(CorpusError, match="these columns have words"):
         back.with_word_origin(NUMBERED)
+
+
+def full_disk(monkeypatch, target, name, at):
+    """Have the disk be full at the so-manieth call of a function; return how often it was called."""
+    real, calls = getattr(target, name), []
+
+    def call(*given, **how):
+        calls.append(given)
+        if len(calls) - 1 == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*given, **how)
+
+    monkeypatch.setattr(target, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("owned", [False, True])
+def test_a_disk_that_is_full_at_any_moment_leaves_nothing(tmp_path, monkeypatch, owned):
+    monkeypatch.setattr(spill, "_HELD_ENTRIES", 300)
+    pieces = [(counts(40, i), people(40, i)) if owned else counts(40, i) for i in range(3)]
+
+    def write():
+        return write_shards(pieces, tmp_path / "s", vocabulary=WORDS, shard_documents=50)
+
+    with monkeypatch.context() as patched:
+        flushed = full_disk(patched, _files.os, "fsync", None)
+        spilled = full_disk(patched, spill.np, "save", None)
+        write()
+    shutil.rmtree(tmp_path / "s")
+    assert len(flushed) >= 5  # shards, words, manifest
+    assert bool(spilled) == owned
+    moments = [(_files.os, "fsync", at) for at in range(len(flushed))]
+    moments += [(spill.np, "save", at) for at in range(0, len(spilled), 50)]
+    for moment in moments:
+        with monkeypatch.context() as patched:
+            full_disk(patched, *moment)
+            with pytest.raises(
+                CorpusError, match=r"cannot be written: No space left on device\. Nothing is left"
+            ):
+                write()
+        assert not (tmp_path / "s").exists()
 
 
 def a_file_of_counts(folder, form, rows, order=None):
