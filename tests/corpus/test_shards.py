@@ -469,3 +469,89 @@ def test_options_of_texts_mean_nothing_for_counts_nor_the_other_way_round(tmp_pa
     with pytest.raises(PrivacyError, match="the counts have none"):
         read_into_shards(path, tmp_path / "s", words_are_public=True)
     assert not (tmp_path / "s").exists()
+
+
+def frames_of(rows, n_pieces=4):
+    """Yield the same rows in every way in which a library gives them piece by piece."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pa, dataset = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.dataset")
+    size = -(-len(rows) // n_pieces)
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    table = pa.Table.from_pylist(rows)
+    yield pandas.DataFrame(rows)
+    yield (pandas.DataFrame(part) for part in parts)
+    yield [polars.DataFrame(part) for part in parts]
+    yield polars.DataFrame(rows).lazy()
+    yield table
+    yield dataset.dataset([pa.Table.from_pylist(part) for part in parts])
+    yield pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=size))
+
+
+@pytest.mark.parametrize("which", range(7))
+@pytest.mark.parametrize("owned", [False, True])
+def test_frames_are_streamed_into_shards(tmp_path, which, owned):
+    rows = lines(300)
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = {"author": "who" if owned else None, "stop_words": ["word3"]}
+    shards = read_into_shards(list(frames_of(rows))[which], tmp_path / "s", shard_documents=70, **how)
+    whole, back = read_corpus(tmp_path / "all.jsonl", **how), shards.to_corpus()
+    assert (back.vocabulary, back.word_origin, back.cut) == (whole.vocabulary, whole.word_origin, whole.cut)
+    assert len(shards.shards) >= 4
+    if owned:
+        assert by_person(back.counts, back.owners) == by_person(whole.counts, whole.owners)
+    else:
+        assert same(back.counts, whole.counts)
+
+
+class Partitions:
+    """A frame of Dask, as far as it is looked at: its partitions are made one by one, and let go."""
+
+    npartitions = 5
+
+    def __init__(self, made, columns=("text", "who", "more")):
+        self.made, self.columns = made, columns
+
+    def __getitem__(self, columns):
+        return self if isinstance(columns, list) else Partition(columns, self.made)
+
+    partitions = property(lambda self: self)
+
+
+class Partition:
+    def __init__(self, number, made):
+        self.number, self.made = number, made
+
+    def compute(self):
+        self.made.append(self.number)
+        return pytest.importorskip("pandas").DataFrame(
+            {"text": [f"good day{self.number}"], "who": [self.number % 2]}
+        )
+
+
+def test_frames_of_dask_are_streamed(tmp_path):
+    pandas, dask = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rows = lines(300)
+    frame = dask.from_pandas(pandas.DataFrame(rows), npartitions=7)
+    shards = read_into_shards(frame, tmp_path / "s", shard_documents=70)
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert same(shards.counts, read_corpus(tmp_path / "all.jsonl").counts)
+
+
+def test_partitions_of_dask_are_computed_one_by_one(tmp_path):
+    made = []
+    shards = read_into_shards(Partitions(made), tmp_path / "s", author="who")
+    assert (made, len(shards), shards.n_units, shards.n_words) == ([0, 1, 2, 3, 4], 5, 2, 6)
+
+
+def test_frames_that_are_wrong_leave_nothing(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    good, bad = pandas.DataFrame({"text": ["a tree"]}), pandas.DataFrame({"text": ["b", None]})
+    with pytest.raises(CorpusError, match=r"the frame, row 2: field 'text' must be text"):
+        read_into_shards([good, bad], tmp_path / "s")
+    with pytest.raises(CorpusError, match=r"no field 'text'|has no .*text"):
+        read_into_shards([good, pandas.DataFrame({"note": ["b"]})], tmp_path / "s")
+    with pytest.raises(ParameterError, match="format= cannot"):
+        read_into_shards(good, tmp_path / "s", format="jsonl")
+    with pytest.raises(CorpusError, match="read_into_shards"):
+        write_shards(good, tmp_path / "s")
+    assert not (tmp_path / "s").exists()

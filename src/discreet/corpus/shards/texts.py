@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.files import PathLike
+from discreet.corpus.formats.frames import holds_frames, read_frames
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
 from discreet.corpus.formats.text.records import Fields, Reading
 from discreet.corpus.read import refuse_options
@@ -30,6 +31,8 @@ from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_into_shards"]
 
+_FRAMES = "data frames"
+
 
 class _SpillingSink:
     """Documents of one file after another, put into spill files."""
@@ -46,7 +49,7 @@ class _SpillingSink:
 
 
 def read_into_shards(
-    paths: PathLike | Sequence[PathLike],
+    paths: PathLike | Sequence[PathLike] | Any,
     folder: PathLike,
     format: str | None = None,  # noqa: A002  (as of read_corpus)
     *,
@@ -69,12 +72,14 @@ def read_into_shards(
     words_are_public: bool = False,
     callback: Callback | None = None,
 ) -> ShardedCorpus:
-    """Read raw text, from one file or many, or a file of counts, into a new folder of shards.
+    """Read raw text, from files or frames, or a file of counts, into a new folder of shards.
 
     Parameters
     ----------
-    paths : path or sequence of paths
-        Files of one format; their documents are one corpus, and an author in two files is one person.
+    paths : path, sequence of paths, frame or iterable of frames
+        Files of one format; their documents are one corpus, and an author in two files is one person. Or a data frame
+        with a row a document, an iterable of such, a pyarrow ``Dataset``, a polars ``LazyFrame`` or a Dask data frame,
+        of which one piece is held at a time.
     folder : path
         As for :func:`write_shards`. Until the end it holds spill files of about the size of the shards.
     format : str, optional
@@ -110,10 +115,11 @@ def read_into_shards(
     authors the largest of 128 parts of the corpus.
     """
     check(shard_documents=(shard_documents, whole()))
-    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    framed = holds_frames(paths)
+    files: list[Any] = [paths] if framed or isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise CorpusError("there is nothing to read: expected at least one file.")
-    names = {format or find_format(path) for path in files}
+    names = {format or (_FRAMES if framed else find_format(path)) for path in files}
     name = next(iter(names))
     if len(files) == 1 and name in STREAMED_COUNTS:
         of_text = {"author": author, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
@@ -137,7 +143,9 @@ def read_into_shards(
             words_are_public=words_are_public,
             callback=callback,
         )
-    if len(names) > 1 or not names <= set(TEXT_FORMATS):
+    if framed:
+        refuse_options("of data frames", {"format": format, "delimiter": delimiter}, "it has columns")
+    elif len(names) > 1 or not names <= set(TEXT_FORMATS):
         raise ParameterError(
             "files must all be of one format of raw text, or one of UCI or Matrix Market counts; other counts are read "
             "by read_corpus and written by write_shards."
@@ -154,14 +162,14 @@ def read_into_shards(
         ngram_range=ngram_range,
         phrases=phrases,
     )
-    reader = reader_of(name).load()
+    read = read_frames if framed else reader_of(name).load().read
     new = NewFolder(folder)
     with new.filling():
         spill = Spill(new.path, author is not None)
         sink = _SpillingSink(spill)
         for path in files:
             fields = Fields(text, author, label)
-            reader.read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
+            read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
         assert sink.counter is not None  # a file without documents was refused
         words, columns = (listed, None) if listed is not None else sink.counter.columns()
         if not words:
