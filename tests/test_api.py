@@ -34,6 +34,7 @@ CLASSES = {
         discreet.StreamingLocalLDA,
         discreet.TopicPrevalence,
         discreet.VariationalLDA,
+        discreet.WholeDocumentLDA,
     )
 }
 TOPIC_MODELS = [name for name in CLASSES if name.endswith("LDA")]
@@ -46,6 +47,7 @@ NO_LEDGER = {
     "LocalLDA": "reports are randomised before they come",
     "StreamingLocalLDA": "reports are randomised before they come",
     "VariationalLDA": "promises nothing",
+    "WholeDocumentLDA": "as LocalLDA: each client has spent what its report costs",
 }
 ROOMS = [room for room in pkgutil.iter_modules(discreet.__path__) if room.ispkg and room.name != "cli"]
 ITERATIONS = {

@@ -18,6 +18,7 @@ from discreet import (
     Release,
     StreamingLocalLDA,
     TopicPrevalence,
+    WholeDocumentLDA,
 )
 from discreet.central import CountNoiseLDA, PrivateMomentLDA
 from discreet.federated.account import UNITS
@@ -191,6 +192,7 @@ CASES = {
 NOT_ASKED = {
     LocalLDA: "adds no noise and books nothing: reports come randomised, and all that follows is post-processing",
     StreamingLocalLDA: "as LocalLDA",
+    WholeDocumentLDA: "as LocalLDA; simulated clients randomise their reports before anything is summed",
 }
 
 

@@ -27,6 +27,7 @@ from discreet import (
     StreamingLocalLDA,
     TopicPrevalence,
     VariationalLDA,
+    WholeDocumentLDA,
 )
 from discreet.central import CountNoiseLDA, PrivateMomentLDA
 
@@ -110,6 +111,9 @@ WITHOUT_DATA = {
         tiny_release(), ["north", "south"]
     ): "takes counts of the words of one release, and groups",
     PrivateFit(tiny_release()): "takes counts of the words of one release",
+    WholeDocumentLDA(
+        epsilon=8.0, word_vectors=((1.0,), (2.0,))
+    ): "takes counts of the words it has vectors of",
 }
 #: Why a check cannot hold, by class and name of the check.
 _EMPTY = "a silo without documents is one, too: to refuse it would tell everyone that it has none"

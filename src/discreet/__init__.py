@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus, read_corpus
     from discreet.federated import FederatedLDA
     from discreet.lda import GibbsLDA, VariationalLDA
-    from discreet.local import LocalLDA, StreamingLocalLDA
+    from discreet.local import LocalLDA, StreamingLocalLDA, WholeDocumentLDA
     from discreet.privacy import Ledger
     from discreet.release import Release
     from discreet.report.compare.comparison import compare
@@ -68,7 +68,7 @@ _HOMES = {
     "discreet.corpus": ("Corpus", "read_corpus"),
     "discreet.federated": ("FederatedLDA",),
     "discreet.lda": ("GibbsLDA", "VariationalLDA"),
-    "discreet.local": ("LocalLDA", "StreamingLocalLDA"),
+    "discreet.local": ("LocalLDA", "StreamingLocalLDA", "WholeDocumentLDA"),
     "discreet.privacy": ("Ledger",),
     "discreet.release": ("Release",),
     "discreet.report.compare.comparison": ("compare",),
@@ -109,6 +109,7 @@ __all__ = [
     "StreamingLocalLDA",
     "TopicPrevalence",
     "VariationalLDA",
+    "WholeDocumentLDA",
     "__version__",
     "audit",
     "central",

@@ -37,7 +37,7 @@ from discreet._kernels import kernel
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.thread_sums import sum_over_pieces
 from discreet.central.rounds.units import Units
-from discreet.central.start.denoise import posterior_mean
+from discreet.lda.denoise import posterior_mean
 from discreet.lda.variational.digamma import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger.ledger import Reservation

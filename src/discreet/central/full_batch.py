@@ -31,10 +31,10 @@ from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.rounds.units import Units
-from discreet.central.start.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.central.start.factorize import factorize
-from discreet.central.start.vector_prior import VectorPrior, expected_topics, follow
+from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.word_space.directions import centred, directions
+from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 
 __all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from discreet.local.memo import ReportMemo
     from discreet.local.shuffling import amplify_by_shuffling
     from discreet.local.streaming_local_lda import StreamingLocalLDA
+    from discreet.local.whole_document.estimator import WholeDocumentLDA
+    from discreet.local.whole_document.questions import Question
+    from discreet.local.whole_document.wire import CodebookReport, read_codebook_reports
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
     from discreet.privacy.codebook_channel import CodebookChannel
@@ -25,6 +28,9 @@ _HOMES = {
     "discreet.local.memo": ("ReportMemo",),
     "discreet.local.shuffling": ("amplify_by_shuffling",),
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
+    "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
+    "discreet.local.whole_document.questions": ("Question",),
+    "discreet.local.whole_document.wire": ("CodebookReport", "read_codebook_reports"),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
     "discreet.privacy.bit_channel": ("BitChannel",),
     "discreet.privacy.codebook_channel": ("CodebookChannel",),
@@ -33,13 +39,17 @@ _HOMES = {
 __all__ = [
     "BitChannel",
     "CodebookChannel",
+    "CodebookReport",
     "LocalLDA",
     "Moments",
+    "Question",
     "Report",
     "ReportMemo",
     "StreamingLocalLDA",
+    "WholeDocumentLDA",
     "amplify_by_shuffling",
     "learnable",
+    "read_codebook_reports",
     "read_reports",
     "write_reports",
 ]

@@ -137,6 +137,146 @@
     };
   }
 
+  // --- Whole documents: one codeword of a public codebook; see discreet.privacy.codebook_channel for the proof. All
+  // scores are whole numbers below 2^53, so that they are exact here as they are in Python.
+  const WHOLE_MAGIC = [0x44, 0x53, 0x43, 0x57], PRIOR = 0.05, STEPS = 20;
+
+  async function sha(...parts) {
+    const bytes = parts.map((part) => (typeof part === "string" ? new TextEncoder().encode(part) : part));
+    const whole = new Uint8Array(bytes.reduce((n, part) => n + part.length, 0));
+    let at = 0;
+    for (const part of bytes) { whole.set(part, at); at += part.length; }
+    return new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
+  }
+
+  // The first n bytes of ChaCha20 under a key, counter and nonce from zero.
+  function keyStream(key, n) {
+    const words = new DataView(key.buffer, key.byteOffset, 32), out = new Uint8Array(Math.ceil(n / 64) * 64);
+    const view = new DataView(out.buffer), start = new Uint32Array(16), x = new Uint32Array(16);
+    start.set([0x61707865, 0x3320646e, 0x79622d32, 0x6b206574]);
+    for (let i = 0; i < 8; i++) start[4 + i] = words.getUint32(4 * i, true);
+    const quarter = (a, b, c, d) => {
+      for (const [p, q, r, by] of [[a, b, d, 16], [c, d, b, 12], [a, b, d, 8], [c, d, b, 7]]) {
+        x[p] += x[q];
+        const turned = x[r] ^ x[p];
+        x[r] = (turned << by) | (turned >>> (32 - by));
+      }
+    };
+    for (let block = 0; block < out.length / 64; block++) {
+      start[12] = block;
+      x.set(start);
+      for (let round = 0; round < 10; round++) {
+        for (let i = 0; i < 4; i++) quarter(i, 4 + i, 8 + i, 12 + i);
+        for (let i = 0; i < 4; i++) quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4);
+      }
+      for (let i = 0; i < 16; i++) view.setUint32(64 * block + 4 * i, x[i] + start[i], true);
+    }
+    return out.subarray(0, n);
+  }
+
+  function transform(values) {
+    for (let half = 1; half < values.length; half *= 2) {
+      for (let start = 0; start < values.length; start += 2 * half) {
+        for (let i = start; i < start + half; i++) {
+          const a = values[i], b = values[i + half];
+          values[i] = a + b;
+          values[i + half] = a - b;
+        }
+      }
+    }
+    return values;
+  }
+
+  const signOf = (bits, t) => 1 - 2 * ((bits[t >> 3] >> (t & 7)) & 1);
+
+  async function questionDigest(question) {
+    const width = question.table.length ? question.table[0].length : 0, numbers = [...question.table.flat(), ...question.weights];
+    const raw = new Uint8Array(8 * numbers.length), view = new DataView(raw.buffer);
+    numbers.forEach((number, i) => view.setBigInt64(8 * i, BigInt(number), true));
+    const head = `discreet question ${question.kind} ${question.place} ${width} ${PRIOR} ${STEPS}\n`;
+    return sha(head, await digest(question.vocabulary), raw);
+  }
+
+  // What a document says: whole numbers; for topics in the very order of sums that Python takes.
+  function answersOf(question, words) {
+    const {kind, table, weights} = question, own = Array.from(new Set(words)).sort((a, b) => a - b);
+    if (kind === "words") {
+      const out = new Float64Array(question.vocabulary.length);
+      for (const v of own) out[v] = 1;
+      return out;
+    }
+    const n = table[0].length;
+    if (kind === "squares") {
+      const out = new Float64Array(n);
+      for (const v of own) for (let k = 0; k < n; k++) out[k] += table[v][k];
+      return out;
+    }
+    const theta = new Float64Array(n).fill(PRIOR + own.length / n), gained = new Float64Array(n);
+    const totalOf = (v) => { let total = 0; for (let k = 0; k < n; k++) total += theta[k] * table[v][k]; return total; };
+    for (let step = 0; step < STEPS; step++) {
+      gained.fill(0);
+      for (const v of own) { const total = totalOf(v); for (let k = 0; k < n; k++) gained[k] += table[v][k] / total; }
+      for (let k = 0; k < n; k++) theta[k] = PRIOR + theta[k] * gained[k];
+    }
+    const out = new Float64Array(table.length * n);
+    for (const v of own) {
+      const total = totalOf(v);
+      for (let k = 0; k < n; k++) {
+        const share = theta[k] * table[v][k] / total;
+        out[v * n + k] = Math.floor(weights[v] * share + 0.5);
+      }
+    }
+    return out;
+  }
+
+  // The answer of one document: which codeword to send.
+  async function codewordOf(channel, question, words, number, numbers) {
+    const name = await questionDigest(question), vector = answersOf(question, words), m = channel.codewords;
+    let n = 1024;
+    while (n < vector.length || n < m) n *= 2;
+    const turn = keyStream(await sha("discreet codebook", name, "turn"), n / 8);
+    const signs = keyStream(await sha("discreet codebook", name, number), n / 8);
+    const turned = new Float64Array(n), scores = new Float64Array(m);
+    vector.forEach((value, t) => { turned[t] = value * signOf(turn, t); });
+    transform(turned).forEach((value, t) => { scores[t & (m - 1)] += value * signOf(signs, t); });
+    transform(scores);
+    const worth = channel.twoSided ? scores.map(Math.abs) : scores;
+    const order = Array.from(worth.keys()).sort((a, b) => worth[b] - worth[a] || a - b);
+    const total = channel.chosen * channel.member + (m - channel.chosen) * channel.other, all = 2 ** 53;
+    for (;;) {
+      const [high, low] = numbers(2), drawn = (high >>> 11) * ONE + low;
+      if (drawn >= all - (all % total)) continue;
+      const left = drawn % total, members = channel.chosen * channel.member;
+      return order[left < members ? Math.floor(left / channel.member) : channel.chosen + Math.floor((left - members) / channel.other)];
+    }
+  }
+
+  async function questionOf(number, ends) {
+    const place = new DataView((await sha("discreet question", number)).buffer).getUint32(0, true);
+    return ends.findIndex((end) => place < end);
+  }
+
+  async function packAnswer(channel, question, number, answer, reproducible = false) {
+    const raw = new Uint8Array(112), view = new DataView(raw.buffer);
+    raw.set([...WHOLE_MAGIC, 1, (reproducible ? 1 : 0) + (channel.twoSided ? 2 : 0)]);
+    [channel.codewords, channel.chosen].forEach((x, i) => view.setUint32(8 + 4 * i, x, true));
+    view.setBigUint64(16, BigInt(channel.member), true);
+    view.setUint32(24, channel.other, true);
+    view.setUint32(28, answer, true);
+    raw.set(await digest(question.vocabulary), 32);
+    raw.set(await questionDigest(question), 64);
+    raw.set(number, 96);
+    return raw;
+  }
+
+  function checkWhole(channel) {
+    const {codewords, chosen, member, other} = channel || {}, whole = (x) => Number.isInteger(x) && x > 0;
+    const good = [codewords, chosen, member, other].every(whole) && chosen < codewords && other < member;
+    const total = chosen * member + (codewords - chosen) * other;
+    if (!good || codewords > 65536 || (codewords & (codewords - 1)) || !(total < 2 ** 53)) fail("this is no channel of whole documents.");
+    return Math.log(member) - Math.log(other);
+  }
+
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
   // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
   // its first report, so that there is no second one. name: a text, what a document is called, whatever it says by now.
@@ -174,48 +314,76 @@
       return locks ? locks.request(prefix + "one at a time", work) : work();
     }
     async function reportOfWords(words, name) {
-      return alone(() => makeOrFind(words, name));
+      return alone(async () => {
+        const raw = () => {
+          const bits = randomise(checked, words, vocabulary.length, numbersFrom(randomBytes));
+          return pack(checked, identity, randomBytes(16), bits, reproducible);
+        };
+        return keep(await whose(words, name, [checked.p, checked.q, checked.limit, about]), loss, raw);
+      });
     }
-    async function makeOrFind(words, name) {
+    // asked: what WholeDocumentLDA.published() tells. Null where it is another client's question: send nothing.
+    async function answerOfWords(asked, words, name) {
+      const {question, channel: whole, ends} = asked, cost = checkWhole(whole);
+      if (hex(await digest(question.vocabulary)) !== about) fail("the question is about another vocabulary.");
+      return alone(async () => {
+        const named = hex(await questionDigest(question));
+        const numbersOf = [whole.codewords, whole.chosen, whole.member, whole.other, whole.twoSided ? 1 : 0];
+        const own = await whose(words, name, [...numbersOf, named, about]), at = own.account + ":number";
+        // Drawn once, before it is known which question it means, and without a look at the document.
+        if (!place.getItem(at)) place.setItem(at, hex(randomBytes(16)));
+        const number = Uint8Array.from(place.getItem(at).match(/../g), (x) => parseInt(x, 16));
+        if (await questionOf(number, ends) !== question.place) return null;
+        const sent = await codewordOf(whole, question, words, number, numbersFrom(randomBytes));
+        const raw = await packAnswer(whole, question, number, sent, reproducible);
+        return keep(own, cost, () => raw);
+      });
+    }
+    // Where a document's report about something is kept, and what it has spent.
+    async function whose(words, name, what) {
       if (name !== undefined && (typeof name !== "string" || !name)) fail("a document's name must be a text, not empty.");
       for (const word of words) {
         if (!Number.isInteger(word) || word < 0 || word >= vocabulary.length) fail("a word's number is off.");
       }
       const named = name !== undefined;
       const document = named ? name.normalize("NFC") : Array.from(new Set(words)).sort((a, b) => a - b);
-      const key = await keyOf(checked.p, checked.q, checked.limit, about, document);
+      const key = await keyOf(...what, document);
       const account = await keyOf("spent", named ? document : document.map((t) => vocabulary[t]).sort());
+      return {key, account, named};
+    }
+    // Nothing is waited for in here, so that no other call comes between; what cannot be kept is not handed out.
+    function keep({key, account, named}, cost, raw) {
       // Without a name nothing tells which documents reports about other words are of.
       const abouts = JSON.parse(place.getItem(prefix + "vocabularies") || "[]");
       if (!named && abouts.some((other) => other !== about)) {
         fail("this storage holds reports about another vocabulary: give each document its name.");
       }
-      // Nothing is waited for from here on, so that no other call comes between; what cannot be kept is not handed out.
       const spent = JSON.parse(place.getItem(account) || "{}");
       let kept = place.getItem(key);
       if (!kept) {
-        refuse(Object.values(spent));
-        const bits = randomise(checked, words, vocabulary.length, numbersFrom(randomBytes));
-        const raw = pack(checked, identity, randomBytes(16), bits, reproducible);
-        kept = btoa(Array.from(raw, (byte) => String.fromCharCode(byte)).join(""));
+        refuse(Object.values(spent), cost);
+        kept = btoa(Array.from(raw(), (byte) => String.fromCharCode(byte)).join(""));
         if (!abouts.includes(about)) place.setItem(prefix + "vocabularies", JSON.stringify([...abouts, about]));
         place.setItem(key, kept);
       }
-      if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: loss}));
+      if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: cost}));
       return Uint8Array.from(atob(kept), (c) => c.charCodeAt(0));
     }
-    function refuse(losses) {
-      const before = losses.reduce((a, b) => a + b, 0), most = budget === null ? (losses.length ? before : loss) : budget;
-      if (before + loss > most) {
+    function refuse(losses, cost) {
+      const before = losses.reduce((a, b) => a + b, 0), most = budget === null ? (losses.length ? before : cost) : budget;
+      if (before + cost > most) {
         fail("another report of this document would bring its loss from " + before.toPrecision(4) + " to " +
-          (before + loss).toPrecision(4) + ", above its budget of " + most.toPrecision(4) + ".");
+          (before + cost).toPrecision(4) + ", above its budget of " + most.toPrecision(4) + ".");
       }
     }
-    function report(text, name) {
-      return reportOfWords(tokens(text, lowercase).filter((t) => columns.has(t)).map((t) => columns.get(t)), name);
-    }
-    return {report, reportOfWords, unreachable: never, guarantees: () => told};
+    const found = (text) => tokens(text, lowercase).filter((t) => columns.has(t)).map((t) => columns.get(t));
+    const report = (text, name) => reportOfWords(found(text), name);
+    const answer = (asked, text, name) => answerOfWords(asked, found(text), name);
+    return {report, reportOfWords, answer, answerOfWords, unreachable: never, guarantees: () => told};
   }
 
-  return {create, randomise, tokens, unreachable, pack, digest, guarantees, numbersFrom};
+  return {
+    create, randomise, tokens, unreachable, pack, digest, guarantees, numbersFrom,
+    answersOf, codewordOf, packAnswer, questionDigest, questionOf,
+  };
 });

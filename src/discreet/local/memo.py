@@ -13,6 +13,10 @@ of its reports, by default what the first one loses. A document without a name i
 that has other words of it would make it another document: one that leaves out other words each day would read it out
 as well. So a memory that holds reports about one vocabulary makes reports about another one of named documents only.
 
+Reports of whole documents (:meth:`ReportMemo.answer`) have accounts in the same way. The public number of a document's
+client is drawn once, before any question is looked at, and kept: it alone decides which question the document
+answers.
+
 Two programs that use one file at the same time cannot both make the first report of a document: the second one to
 save is refused, and has nothing that it may send.
 """
@@ -24,39 +28,63 @@ import os
 import secrets
 import unicodedata
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from discreet._files import lock_beside, write_file
 from discreet._validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
+from discreet.local.whole_document.questions import Question, question_of, thresholds
+from discreet.local.whole_document.wire import MAGIC, CodebookReport
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
+from discreet.privacy.codebook import NONCE_BYTES
+from discreet.privacy.codebook_channel import CodebookChannel
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
 
-_SCHEMA, _WITHOUT_ACCOUNTS = "discreet.reports/2", "discreet.reports/1"
+_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS = (
+    "discreet.reports/3",
+    "discreet.reports/2",
+    "discreet.reports/1",
+)
 
 
 class _Form(NamedTuple):
     """What a report is about, but for its document."""
 
-    channel: BitChannel
+    channel: BitChannel | CodebookChannel
     vocabulary: bytes
-    n_words: int
+    #: Words of the vocabulary; of whole documents, the digest of the question.
+    about: int | bytes
 
     @classmethod
-    def of(cls, report: Report) -> "_Form":
-        return cls(report.channel, report.vocabulary, len(report.bits))
+    def of(cls, report: Report | CodebookReport) -> "_Form":
+        about = report.question if isinstance(report, CodebookReport) else len(report.bits)
+        return cls(report.channel, report.vocabulary, about)
 
     @property
     def loss(self) -> float:
-        return self.channel.guarantees(self.n_words).whole_report
+        if isinstance(self.channel, CodebookChannel):
+            return self.channel.epsilon
+        assert isinstance(self.about, int)
+        return self.channel.guarantees(self.about).whole_report
+
+    @property
+    def tag(self) -> list[Any]:
+        channel = self.channel
+        if isinstance(channel, BitChannel):
+            return [channel.p_threshold, channel.q_threshold, channel.limit, self.vocabulary.hex()]
+        assert isinstance(self.about, bytes)
+        return [channel.n_codewords, channel.n_chosen, channel.member_weight, channel.other_weight,
+                channel.two_sided, self.about.hex(), self.vocabulary.hex()]  # fmt: skip
 
 
 class ReportMemo:
@@ -81,6 +109,8 @@ class ReportMemo:
         # Of reports that no account has: those of a file from before there were any.
         self._forms = set[_Form]()
         self._vocabularies = set[bytes]()
+        # Of clients that answer about whole documents.
+        self._numbers = dict[str, str]()
         self._found: bytes | None = None
         if self.path is not None and self.path.exists():
             _refuse_second_name(self.path)
@@ -123,13 +153,89 @@ class ReportMemo:
             nobody could draw their coins again. Also for a document without a name, about another vocabulary than a
             report that is kept.
         """
+        form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
+
+        def make(columns: list[int], who: str) -> Report:
+            seen = replace(channel, reproducible=stream.reproducible)
+            bits = seen.report(columns, stream, n_words=len(vocabulary))
+            return Report(seen, form.vocabulary, stream.spawn("number").words(2).tobytes(), bits)
+
+        found = self._first(form, words, vocabulary, stream, name, make)
+        assert isinstance(found, Report)
+        return found
+
+    def answer(
+        self,
+        channel: CodebookChannel,
+        question: Question,
+        words: Sequence[int],
+        stream: SecureStream,
+        *,
+        shares: Sequence[float],
+        name: str | None = None,
+    ) -> CodebookReport | None:
+        """Return a document's answer to a question; the first one, whenever it was asked for before.
+
+        Parameters
+        ----------
+        channel : CodebookChannel
+            As ``WholeDocumentLDA.channel(question)`` is.
+        question : Question
+        words : sequence of int
+            Numbers of the document's words in the question's vocabulary.
+        stream : SecureStream
+            Source of randomness.
+        shares : sequence of float
+            Of the clients that get each question, as ``WholeDocumentLDA(shares=...)``; public.
+        name : str, optional
+            As for :meth:`report`.
+
+        Returns
+        -------
+        CodebookReport or None
+            None where it is not this document's question, by its number: there is nothing to send.
+
+        Raises
+        ------
+        BudgetExceeded, PrivacyError
+            As for :meth:`report`.
+        """
+        vocabulary = question.vocabulary
+        form = _Form(channel, vocabulary_digest(vocabulary), question.digest)
+        who = self._whose(form, words, vocabulary, stream, name)[2]
+        if who not in self._numbers:
+            self._numbers[who] = stream.spawn("number").words(2).tobytes().hex()
+        number = bytes.fromhex(self._numbers[who])
+        if question_of(number, thresholds(shares)) != question.place:
+            return None
+
+        def make(columns: list[int], who: str) -> CodebookReport:
+            seen = replace(channel, reproducible=stream.reproducible)
+            row = np.zeros((1, len(vocabulary)), np.int32)
+            row[0, columns] = 1
+            codebook = channel.codebook(question.dimension, question.digest)
+            sent = seen.report(question.answers(row)[0], number, codebook, stream)
+            return CodebookReport(seen, form.vocabulary, question.digest, number, sent)
+
+        found = self._first(form, words, vocabulary, stream, name, make)
+        assert isinstance(found, CodebookReport)
+        return found
+
+    def _whose(
+        self,
+        form: _Form,
+        words: Sequence[int],
+        vocabulary: Sequence[str],
+        stream: SecureStream,
+        name: str | None,
+    ) -> tuple[list[int], list[Any], str]:
+        """Return a document's columns, what a report of it is about, and its account."""
         if name is not None and (not isinstance(name, str) or not name):
             raise ParameterError(f"a document's name must be a text that is not empty, but is {shown(name)}.")
         if self.path is not None and stream.reproducible:
             raise PrivacyError(
                 f"reports made with a seed must not be kept in {self.path}: leave out the seed, or the memory."
             )
-        form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
         columns = sorted({int(word) for word in words})
         if columns and not 0 <= columns[0] <= columns[-1] < len(vocabulary):
             raise ParameterError(
@@ -142,36 +248,43 @@ class ReportMemo:
                 "they are of: one could be reported twice. Give each document its name, or keep a memory for each "
                 "collector's documents."
             )
-        mark = self._mark(form, about)
         who = about if name is not None else ["words", sorted(vocabulary[column] for column in columns)]
+        return columns, about, self._digest(["account", who])
+
+    def _first(
+        self,
+        form: _Form,
+        words: Sequence[int],
+        vocabulary: Sequence[str],
+        stream: SecureStream,
+        name: str | None,
+        make: Callable[[list[int], str], Report | CodebookReport],
+    ) -> Report | CodebookReport:
+        """Return the report that is kept, or else make one, if the document's budget has room for it."""
+        columns, about, who = self._whose(form, words, vocabulary, stream, name)
+        mark = self._mark(form, about)
         marks = self._account(form, about, who)
         if mark not in self._kept:
             self._refuse_more(form, marks)
-            channel = replace(channel, reproducible=stream.reproducible)
-            bits = channel.report(words, stream, n_words=len(vocabulary))
-            number = stream.spawn("number").words(2).tobytes()
-            made = Report(channel, form.vocabulary, number, bits)
-            self._kept[mark] = b64encode(made.to_bytes()).decode()
+            self._kept[mark] = b64encode(make(columns, who).to_bytes()).decode()
             self._vocabularies.add(form.vocabulary)
         if mark not in marks:
             marks.append(mark)
         return self._report(mark)
 
-    def _report(self, mark: str) -> Report:
-        return Report.from_bytes(b64decode(self._kept[mark], validate=True))
+    def _report(self, mark: str) -> Report | CodebookReport:
+        raw = b64decode(self._kept[mark], validate=True)
+        return (CodebookReport if raw.startswith(MAGIC) else Report).from_bytes(raw)
 
     def _digest(self, tag: list[Any]) -> str:
         return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
 
     def _mark(self, form: "_Form", about: list[Any]) -> str:
-        channel = form.channel
-        return self._digest(
-            [channel.p_threshold, channel.q_threshold, channel.limit, form.vocabulary.hex(), about]
-        )
+        return self._digest([*form.tag, about])
 
-    def _account(self, form: "_Form", about: list[Any], who: list[Any]) -> list[str]:
+    def _account(self, form: "_Form", about: list[Any], who: str) -> list[str]:
         """Return the marks of the reports that a document has, to be added to."""
-        marks = self._accounts.setdefault(self._digest(["account", who]), [])
+        marks = self._accounts.setdefault(who, [])
         for other in self._forms:
             mark = self._mark(other, about)
             known = about[0] == "name" or other.vocabulary == form.vocabulary
@@ -219,6 +332,7 @@ class ReportMemo:
             "key": self._key.hex(),
             "reports": self._kept,
             "accounts": {who: marks for who, marks in self._accounts.items() if marks},
+            "numbers": self._numbers,
         }
         write_file(path, lambda file: file.write(json.dumps(content).encode()))
 
@@ -229,13 +343,17 @@ class ReportMemo:
         try:
             raw = path.read_bytes()
             content: Any = json.loads(raw)
-            if content["schema"] not in (_SCHEMA, _WITHOUT_ACCOUNTS):
+            if content["schema"] not in (_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS):
                 raise refused
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
             forms = {mark: _Form.of(self._report(mark)) for mark in self._kept}
             self._vocabularies = {form.vocabulary for form in forms.values()}
-            accounts = content["accounts"] if content["schema"] == _SCHEMA else {}
+            accounts = {} if content["schema"] == _WITHOUT_ACCOUNTS else content["accounts"]
+            numbers = content["numbers"] if content["schema"] == _SCHEMA else {}
+            self._numbers = {str(who): bytes.fromhex(number).hex() for who, number in numbers.items()}
+            if any(len(number) != 2 * NONCE_BYTES for number in self._numbers.values()):
+                raise refused
             self._accounts = {str(who): [str(mark) for mark in marks] for who, marks in accounts.items()}
             known = {mark for marks in self._accounts.values() for mark in marks}
             if not known <= forms.keys():

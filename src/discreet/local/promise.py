@@ -12,7 +12,9 @@ from discreet.privacy.accounting import events
 from discreet.privacy.bit_guarantees import BitGuarantees, losses_of_bits
 from discreet.privacy.ledger.ledger import Ledger
 
-__all__ = ["closed_ledger", "losses", "settings_of"]
+__all__ = ["closed_ledger", "ledger_of_reports", "losses", "settings_of"]
+
+_SEEDED = ", reproducible, not for release"
 
 
 def losses(channel: Channel, n_words: int) -> BitGuarantees:
@@ -33,10 +35,13 @@ def settings_of(found: BitGuarantees) -> dict[str, float | int]:
 
 
 def closed_ledger(found: BitGuarantees, channel: Channel, *, simulated: bool) -> Ledger:
-    """Return a closed ledger that states the loss of a whole report."""
-    loss = found.whole_report
+    """Return a closed ledger that states the loss of a whole report of bits."""
+    what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}"
+    return ledger_of_reports(found.whole_report, f"{what}{_SEEDED if simulated else ''})", simulated=False)
+
+
+def ledger_of_reports(loss: float, what: str, *, simulated: bool) -> Ledger:
+    """Return a closed ledger that states the loss of one report."""
     ledger = Ledger(max(loss, 1e-9), events.PURE_DELTA, privacy_unit="report", neighboring="replace_one")
-    seeded = ", reproducible, not for release" if simulated else ""
-    what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}{seeded})"
-    ledger.reserve(events.pure(loss), what)
+    ledger.reserve(events.pure(loss), what + (_SEEDED if simulated else ""))
     return ledger.snapshot()

@@ -36,7 +36,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
 from discreet._validate import shown, whole
 from discreet.errors import ParameterError
 
@@ -79,6 +78,9 @@ class Codebook:
             )
         if not isinstance(question, bytes) or len(question) != QUESTION_BYTES:
             raise ParameterError(f"a question is named by {QUESTION_BYTES} bytes; give its digest.")
+        from discreet.privacy import hadamard  # numba, which a client that sends bits does without
+
+        self._hadamard: Any = hadamard
         self.dimension, self.n_codewords, self.question = dimension, n_codewords, question
         self.n_signs = max(_LEAST_SIGNS, n_codewords, 1 << (dimension - 1).bit_length())
         self._turn = np.unpackbits(self._expand(b"turn"), bitorder="little")[:dimension].astype(np.int64)
@@ -87,7 +89,7 @@ class Codebook:
     def scores(self, vector: Any, nonce: bytes) -> NDArray[np.int64]:
         """Return the M scores of one vector of D whole numbers."""
         rows = self._rows(np.asarray(vector)[None])
-        return _scores(self._turned(rows[0]), self._signs([nonce])[0], self.n_codewords)
+        return self._hadamard.scores(self._turned(rows[0]), self._signs([nonce])[0], self.n_codewords)
 
     def choose(
         self, vectors: Any, nonces: Sequence[bytes], ranks: NDArray[np.int64], *, two_sided: bool
@@ -108,8 +110,8 @@ class Codebook:
         for part in self._blocks(len(rows)):
             signs = self._signs(nonces[part])
             for i, (row, sign) in enumerate(zip(rows[part], signs, strict=True), part.start):
-                scores = _scores(self._turned(row), sign, self.n_codewords)
-                found[i] = _of_rank(np.abs(scores) if two_sided else scores, int(ranks[i]))
+                scores = self._hadamard.scores(self._turned(row), sign, self.n_codewords)
+                found[i] = self._hadamard.of_rank(np.abs(scores) if two_sided else scores, int(ranks[i]))
         return found
 
     def codewords(self, nonces: Sequence[bytes], indices: Any) -> NDArray[np.float64]:
@@ -119,7 +121,7 @@ class Codebook:
             words = np.zeros(self.n_signs, np.int64)
             for i, sign in enumerate(self._signs(nonces[part]), part.start):
                 words[:] = 0
-                _add(words, sign, int(indices[i]), self.n_codewords)
+                self._hadamard.add(words, sign, int(indices[i]), self.n_codewords)
                 out[i] = self._back(words)
         return out
 
@@ -128,18 +130,18 @@ class Codebook:
         words = np.zeros(self.n_signs, np.int64)
         for part in self._blocks(len(nonces)):
             for sign, index in zip(self._signs(nonces[part]), indices[part], strict=True):
-                _add(words, sign, int(index), self.n_codewords)
+                self._hadamard.add(words, sign, int(index), self.n_codewords)
         return self._back(words)
 
     def _turned(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
         out = np.zeros(self.n_signs, np.int64)
         out[: self.dimension] = row * self._turn
-        _transform(out)
+        self._hadamard.transform(out)
         return out
 
     def _back(self, words: NDArray[np.int64]) -> NDArray[np.float64]:
         out = words.copy()
-        _transform(out)
+        self._hadamard.transform(out)
         return out[: self.dimension] * self._turn / np.sqrt(self.n_signs)
 
     def _rows(self, vectors: Any) -> NDArray[np.int64]:
@@ -167,53 +169,3 @@ class Codebook:
         key = sha256(b"discreet codebook" + self.question + what).digest()
         raw = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(self.n_signs // 8))
         return np.frombuffer(raw, np.uint8)
-
-
-@kernel()
-def _transform(values: NDArray[np.int64]) -> None:
-    """Multiply by the Hadamard matrix, in place."""
-    half = 1
-    while half < len(values):
-        for start in range(0, len(values), 2 * half):
-            for i in range(start, start + half):
-                a, b = values[i], values[i + half]
-                values[i], values[i + half] = a + b, a - b
-        half *= 2
-
-
-@kernel()
-def _scores(turned: NDArray[np.int64], signs: NDArray[np.uint8], n_codewords: int) -> NDArray[np.int64]:
-    """Return <u_i, y>: row i of the matrix sees only the low digits of a place, so places fold first."""
-    out = np.zeros(n_codewords, np.int64)
-    for t in range(len(turned)):
-        sign = 1 - 2 * np.int64((signs[t >> 3] >> (t & 7)) & 1)
-        out[t & (n_codewords - 1)] += sign * turned[t]
-    _transform(out)
-    return out
-
-
-@kernel()
-def _of_rank(scores: NDArray[np.int64], rank: int) -> int:
-    """Return which score has that rank, 0 the highest; of equal ones the first comes first."""
-    value = np.partition(scores, len(scores) - 1 - rank)[len(scores) - 1 - rank]
-    left = rank
-    for i in range(len(scores)):
-        if scores[i] > value:
-            left -= 1
-    for i in range(len(scores)):
-        if scores[i] == value:
-            if left == 0:
-                return i
-            left -= 1
-    return -1
-
-
-@kernel()
-def _add(words: NDArray[np.int64], signs: NDArray[np.uint8], index: int, n_codewords: int) -> None:
-    """Add one codeword's signs."""
-    row = np.zeros(n_codewords, np.int64)
-    row[index] = 1
-    _transform(row)
-    for t in range(len(words)):
-        sign = 1 - 2 * np.int64((signs[t >> 3] >> (t & 7)) & 1)
-        words[t] += sign * row[t & (n_codewords - 1)]

@@ -29,7 +29,9 @@ _STARTS = 8
 _STEPS = 50
 
 
-def topics_of_vectors(vectors: Floats, unigram: Floats, n_topics: int, seed: int) -> Floats:
+def topics_of_vectors(
+    vectors: Floats, unigram: Floats, n_topics: int, seed: int, *, sharpness: float = _SHARPNESS
+) -> Floats:
     """Return topics of shape (n_words, n_topics); columns sum to 1.
 
     Parameters
@@ -41,13 +43,15 @@ def topics_of_vectors(vectors: Floats, unigram: Floats, n_topics: int, seed: int
     n_topics : int
     seed : int
         Of the starts; public.
+    sharpness : float, default 5
+        Beta.
     """
     with one_blas_thread():
         moved = centred(vectors, unigram)
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
         pointing = moved / np.maximum(lengths, 1e-12)
         centres = _best_centres(pointing, np.sqrt(unigram) * (lengths[:, 0] > 0), n_topics, seed)
-        topics = unigram[:, None] * np.exp(_SHARPNESS * (pointing @ centres.T - 1))
+        topics = unigram[:, None] * np.exp(sharpness * (pointing @ centres.T - 1))
         return topics / topics.sum(0)
 
 

@@ -3,17 +3,17 @@ r"""What public word vectors say about a topic before its noisy counts are read:
 With F the first d principal directions of the vectors (V words in rows, centred and of unit variance under the
 released unigram p), a topic is expected near
 
-.. math:: q_k = p\, e^{F a_k} / Z_k, \qquad a_{kj} \sim \mathcal N(0, \tau_j^2),
+.. math:: q_k = p\, e^{F a_k} / Z_k, \qquad a_{kj} \sim \mathcal N(\bar a_{kj}, \tau_j^2),
 
 and a cell of the noisy joint distribution of words and topics is read as
 
 .. math:: J_{vk} \sim \mathcal N\big(N_k q_{vk},\; \sigma_v^2 + c\,(N_k q_{vk})^2\big) .
 
-:math:`a_k` is the mode of its posterior (Gauss-Newton steps that never make it worse); :math:`\tau^2`, one for each
-block of five directions over all topics, follows from the evidence, so directions that explain nothing are switched
-off; c, how far words go their own ways around what the vectors say, from second moments. :math:`N_k q_{vk}` then takes
-the place of :math:`N_k p_v` as the base of :func:`~discreet.central.start.denoise.posterior_mean`, which lets every
-word depart from it again.
+:math:`\bar a` is 0, or where topics were expected before. :math:`a_k` is the mode of its posterior (Gauss-Newton steps
+that never make it worse); :math:`\tau^2`, one for each block of five directions over all topics, follows from the
+evidence, so directions that explain nothing are switched off; c, how far words go their own ways around what the
+vectors say, from second moments. :math:`N_k q_{vk}` then takes the place of :math:`N_k p_v` as the base of
+:func:`~discreet.lda.denoise.posterior_mean`, which lets every word depart from it again.
 
 Wrong vectors must do no harm. A few words stand far above anything a normal law expects, and directions without
 meaning would chase them: so a cell at z deviations counts as under Student's t with :math:`\nu` degrees of freedom
@@ -71,6 +71,8 @@ class VectorPrior(NamedTuple):
         c.
     fitted : bool
         False before the first round.
+    centre : array of shape (n_topics, d), or 0
+        Where the coordinates are expected: the mean of their law.
     """
 
     directions: Floats
@@ -78,6 +80,7 @@ class VectorPrior(NamedTuple):
     scales: Floats
     spread: float
     fitted: bool
+    centre: Floats | float = 0.0
 
     @classmethod
     def start(cls, directions: Floats, n_topics: int) -> "VectorPrior":
@@ -118,10 +121,8 @@ def follow(
             cells = variance[:, None] + spread * expected**2
             freedom = _freedom(scales)
             cells *= (freedom + (joint - expected) ** 2 / cells) / (freedom + 1)
-            coordinates, scales = _sweep(
-                prior.directions, coordinates, scales, joint, np.sqrt(cells), unigram, weight
-            )
-    return VectorPrior(prior.directions, coordinates, scales, spread, True)
+            coordinates, scales = _sweep(prior, coordinates, scales, joint, np.sqrt(cells), unigram, weight)
+    return VectorPrior(prior.directions, coordinates, scales, spread, True, prior.centre)
 
 
 def _freedom(scales: Floats) -> float:
@@ -140,7 +141,7 @@ def _spread(joint: Floats, variance: Floats, expected: Floats) -> float:
 
 
 def _sweep(
-    directions: Floats,
+    prior: VectorPrior,
     coordinates: Floats,
     scales: Floats,
     joint: Floats,
@@ -150,14 +151,16 @@ def _sweep(
 ) -> tuple[Floats, Floats]:
     """Fit every topic's coordinates, then the scales of the blocks by MacKay's step."""
     moved = coordinates.copy()
+    centre = np.zeros_like(coordinates) + prior.centre
     blocks = np.arange(len(scales)) // _BLOCK
     determined = np.zeros(len(scales))
     for topic in range(len(moved)):
+        cells = joint[:, topic], deviation[:, topic]
         moved[topic], curvature = _climb(
-            directions, moved[topic], scales, joint[:, topic], deviation[:, topic], unigram, weight[topic]
+            prior.directions, moved[topic], centre[topic], scales, cells, unigram, weight[topic]
         )
         determined += 1 - np.linalg.inv(curvature).diagonal() / scales
-    energy = np.bincount(blocks, (moved**2).sum(0))
+    energy = np.bincount(blocks, ((moved - centre) ** 2).sum(0))
     fresh = energy / np.maximum(np.bincount(blocks, determined), 1e-3)
     return moved, np.clip(fresh, _LEAST_SCALE, _LARGEST_SCALE)[blocks]
 
@@ -165,20 +168,21 @@ def _sweep(
 def _climb(
     directions: Floats,
     point: Floats,
+    centre: Floats,
     scales: Floats,
-    cells: Floats,
-    deviation: Floats,
+    noisy: tuple[Floats, Floats],
     unigram: Floats,
     weight: float,
 ) -> tuple[Floats, Floats]:
     """Take Gauss-Newton steps from ``point``; return where they lead and the last curvature, (d, d)."""
+    cells, deviation = noisy
 
     def topic_at(coordinates: Floats) -> Floats:
         return expected_topics(directions, coordinates[None], unigram)[:, 0]
 
     def loss(coordinates: Floats, topic: Floats) -> float:
         gaps = (cells - weight * topic) / deviation
-        return 0.5 * float((coordinates**2 / scales).sum() + gaps @ gaps)
+        return 0.5 * float(((coordinates - centre) ** 2 / scales).sum() + gaps @ gaps)
 
     topic = topic_at(point)
     value = loss(point, topic)
@@ -186,7 +190,7 @@ def _climb(
     for _ in range(_STEPS):
         slopes = (directions - topic @ directions) * (weight * topic / deviation)[:, None]
         curvature = slopes.T @ slopes + np.diag(1 / scales)
-        gradient = slopes.T @ ((cells - weight * topic) / deviation) - point / scales
+        gradient = slopes.T @ ((cells - weight * topic) / deviation) - (point - centre) / scales
         step = np.linalg.solve(curvature, gradient)
         length = min(1.0, _LONGEST / max(float(np.abs(directions @ step).max()), 1e-9))
         gain = 0.0

@@ -12,10 +12,10 @@ from discreet import PrivateLDA
 from discreet.central import full_batch
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
-from discreet.central.start import vector_prior
-from discreet.central.start.vector_prior import VectorPrior, expected_topics, follow
 from discreet.evaluate import completion_perplexity
+from discreet.lda.word_space import vector_prior
 from discreet.lda.word_space.directions import centred, directions
+from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
 from discreet.privacy.accounting import gdp_mu
 
 V, K, D = 120, 3, 12
@@ -75,7 +75,9 @@ def test_the_fit_is_a_mode_of_the_posterior(world):
     point = np.zeros(D)
     for _ in range(10):
         before = naive.loss(point, space, scales, joint[:, 0], deviation, unigram, weight[0])
-        point, _ = vector_prior._climb(space, point, scales, joint[:, 0], deviation, unigram, weight[0])
+        point, _ = vector_prior._climb(
+            space, point, np.zeros_like(point), scales, (joint[:, 0], deviation), unigram, weight[0]
+        )
         assert naive.loss(point, space, scales, joint[:, 0], deviation, unigram, weight[0]) <= before + 1e-9
     best = naive.loss(point, space, scales, joint[:, 0], deviation, unigram, weight[0])
     for axis in range(D):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.naive import central as naive
 
-from discreet.central.start.denoise import LIFTS, UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.denoise import LIFTS, UNIGRAM_LIFTS, posterior_mean
 
 
 def sample(n, seed, deviation=0.7):

@@ -1,0 +1,397 @@
+"""WholeDocumentLDA: topics from one report of each writer, purely private for the whole document.
+
+A shell over :mod:`discreet.local.whole_document.course`; the promise is the channel's
+(:mod:`discreet.privacy.codebook_channel`), whatever is computed and however often.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet._numbers import as_texts
+from discreet._progress import Callback, tell
+from discreet._validate import (
+    ANYTHING,
+    CALLBACK,
+    FLAG,
+    RANDOM,
+    THREADS,
+    Rule,
+    is_number,
+    number,
+    rules,
+    whole,
+)
+from discreet._word_order import column_words, in_order, known_words, names_of
+from discreet.corpus import check_counts
+from discreet.corpus.words.origin import WordOrigin, refuse_chosen_columns
+from discreet.corpus.words.vocabulary import check_words
+from discreet.corpus.words.word_vectors import WordVectors, match_vectors
+from discreet.errors import CorpusError, ParameterError, Proposal
+from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.local.promise import ledger_of_reports
+from discreet.local.whole_document.course import Answers, State, begin, kinds, step
+from discreet.local.whole_document.questions import Question, question_of, thresholds
+from discreet.local.whole_document.wire import CodebookReport
+from discreet.local.wire import vocabulary_digest
+from discreet.privacy.accounting import events
+from discreet.privacy.codebook import NONCE_BYTES
+from discreet.privacy.codebook_channel import CodebookChannel
+from discreet.privacy.noise.stream import SecureStream
+from discreet.release.private_estimator import PlannedEstimator
+from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
+from discreet.release.settings import public_settings
+
+__all__ = ["LEAST_STRENGTH", "WholeDocumentLDA"]
+
+#: Root of the number of clients over the deviation of a report, below which nothing was ever learned.
+LEAST_STRENGTH = 450.0
+_MOST_QUESTIONS = 8
+#: Clients simulated at once.
+_TOGETHER = 256
+_NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."
+
+
+def _are_shares(value: Any) -> bool:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= _MOST_QUESTIONS:
+        return False
+    shares: Sequence[Any] = value
+    return all(is_number(share) and 0 < share < math.inf for share in shares)
+
+
+class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
+    r"""Topics of texts that nobody but their writers ever saw, each text private as a whole.
+
+    Every client answers one of three questions about its document, once, with a report of 10 to 12 bits that is purely
+    ``epsilon``-differentially private for the whole document, however long it is. Public word vectors make that enough
+    where there are many clients: about :math:`10^5` at epsilon 8, or :math:`10^6` at epsilon 2 to 4.
+
+    Parameters
+    ----------
+    n_topics : int, default 20
+        Number of topics, K.
+    epsilon : float
+        Of one report: pure, for any document replaced by any other. Up to 20.
+    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array)
+        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`); they must not have been trained on
+        the private texts.
+    shares : sequence of float, default (0.4, 0.1, 0.2, 0.3)
+        Of the clients that are asked for their words, for the square of their embedding, and about topics, once or
+        several times. ``(1.0,)`` asks all for words: topics are then those of the vectors under the unigram found.
+    allow_unlearnable : bool, default False
+        Fit even where the clients are too few to learn more than that.
+    random_state : int, Generator or None
+        None takes secure coins. A seed makes ``fit``'s simulated clients reproducible, and their release is marked as
+        not for release.
+    n_jobs : int, optional
+        Threads of ``transform``.
+    callback : callable, optional
+        ``callback(stage, done, total)``.
+
+    Attributes
+    ----------
+    release_ : Release
+        Topics, with the promise of one report.
+    topic_word_, components_ : array of shape (n_topics, n_words)
+        ``release_.topic_word``: rows sum to 1.
+    unigram_ : array of shape (n_words,)
+        Share of each word; sums to 1.
+    question_ : Question or None
+        What is asked next; None once there is a release.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    *Guarantee*: pure ``epsilon``, unit "report", "replace_one", for each report, whatever the server does. Who answers
+    which question depends on public numbers alone; later questions are made of other clients' answers. A writer with
+    several documents pays for each. Proof: :mod:`discreet.privacy.codebook_channel`.
+
+    ``fit`` simulates the clients of a corpus. Real ones answer in turn::
+
+        question = model.begin(vocabulary)
+        while question is not None:
+            question = model.learn(reports_on(question))  # from clients with ReportMemo.answer
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> own = np.arange(12) // 4 == rng.integers(3, size=(3000, 1))
+    >>> texts = (rng.random((3000, 12)) < np.where(own, 0.6, 0.05)).astype(int)
+    >>> vectors = np.repeat(np.eye(3), 4, axis=0) + 0.1 * rng.normal(size=(12, 3))
+    >>> model = WholeDocumentLDA(3, epsilon=8, word_vectors=vectors, allow_unlearnable=True, random_state=0)
+    >>> model.fit(texts).components_.shape
+    (3, 12)
+    """
+
+    _constraints = rules(
+        n_topics=whole(),
+        epsilon=number(above=0, most=20),
+        word_vectors=ANYTHING,
+        shares=Rule(f"1 to {_MOST_QUESTIONS} positive numbers", _are_shares),
+        allow_unlearnable=FLAG,
+        random_state=RANDOM,
+        n_jobs=THREADS,
+        callback=CALLBACK,
+    )
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        epsilon: float,
+        word_vectors: Any,
+        shares: Sequence[float] = (0.4, 0.1, 0.2, 0.3),
+        allow_unlearnable: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.epsilon = epsilon
+        self.word_vectors = word_vectors
+        self.shares = shares
+        self.allow_unlearnable = allow_unlearnable
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def planned_event(self) -> events.Event:
+        """Return the event of one report, which the release will state.
+
+        Raises
+        ------
+        ParameterError
+            Naming all parameters that are out of range.
+        """
+        self._check_parameters()
+        return events.pure(self.channel().epsilon)
+
+    def channel(self, question: Question | None = None) -> CodebookChannel:
+        """Return the channel that clients answer a question through; by default the one-sided one."""
+        return CodebookChannel.for_document(
+            self.epsilon, two_sided=question is not None and question.two_sided
+        )
+
+    def learnable(self, n_documents: int) -> float:
+        r"""Return how strong so many clients are: :math:`s = \sqrt n / sd`, sd the deviation of one report.
+
+        Raises
+        ------
+        ParameterError
+            Where s is below about 450 (unless ``allow_unlearnable``, or where only words are asked for): then topics
+            of the vectors alone are better than anything that the other questions can find.
+        """
+        self._check_parameters()
+        channel = self.channel()
+        strength = math.sqrt(n_documents) / channel.deviation
+        if strength < LEAST_STRENGTH and len(self.shares) > 1 and not self.allow_unlearnable:
+            needed = math.ceil((LEAST_STRENGTH * channel.deviation) ** 2)
+            raise ParameterError(
+                f"{n_documents:,} whole documents at epsilon {channel.epsilon:.4g} are worth s = {strength:,.0f}, and "
+                f"below {LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are: ask about "
+                f"{needed:,} clients or more, promise less, or let a shuffler or secure aggregation stand between. ",
+                Proposal("shares", (1.0,)),
+                " asks for words alone, and ",
+                Proposal("allow_unlearnable", True),
+                " fits all the same.",
+            )
+        return strength
+
+    def begin(self, vocabulary: Sequence[str]) -> Question:
+        """Forget what was learned, and return the first question.
+
+        Parameters
+        ----------
+        vocabulary : sequence of str
+            The public words.
+        """
+        self._check_parameters()
+        words = check_words(as_texts(vocabulary, "the vocabulary"), "vocabulary: position")
+        self._vectors: WordVectors = match_vectors(self.word_vectors, words)
+        self._state: State = begin(words, self._vectors.vectors, self.n_topics)
+        self._n_reports, self._seeded = list[int](), False
+        self.question_, self.n_features_in_ = self._state.question, len(words)
+        assert self.question_ is not None
+        return self.question_
+
+    def published(self) -> str:
+        """Return ``question_`` with its channel and the rule whose turn it is, as JSON for clients in browsers."""
+        question = getattr(self, "question_", None)
+        if question is None:
+            raise CorpusError(_NOTHING_OPEN)
+        channel = self.channel(question)
+        asked = {
+            "question": json.loads(question.to_json()),
+            "channel": {
+                "codewords": channel.n_codewords,
+                "chosen": channel.n_chosen,
+                "member": channel.member_weight,
+                "other": channel.other_weight,
+                "twoSided": channel.two_sided,
+            },
+            "ends": thresholds(self.shares),
+        }
+        return json.dumps(asked, ensure_ascii=False)
+
+    def learn(self, reports: Iterable[CodebookReport]) -> Question | None:
+        """Learn from the reports on ``question_``; return the next question, or None where ``release_`` is made.
+
+        Parameters
+        ----------
+        reports : iterable of CodebookReport
+            All that were collected; repeated ones count once.
+
+        Raises
+        ------
+        CorpusError
+            Where a report is of another channel, vocabulary or question, of a client whose turn it is not, or where a
+            client answered twice.
+        ParameterError
+            Where there are too few clients to learn from.
+        """
+        question = getattr(self, "question_", None)
+        if question is None:
+            raise CorpusError(_NOTHING_OPEN)
+        channel, ends = self.channel(question), thresholds(self.shares)
+        known, seen = vocabulary_digest(question.vocabulary), dict[bytes, int]()
+        seeded = False
+        for i, report in enumerate(reports, 1):
+            if (report.channel, report.vocabulary, report.question) != (channel, known, question.digest):
+                raise CorpusError(
+                    f"report {i} is of another channel, vocabulary or question than {question.kind!r}."
+                )
+            if question_of(report.number, ends) != question.place:
+                raise CorpusError(
+                    f"report {i} is of a client that answers another question, by its number: no client answers two."
+                )
+            if seen.setdefault(report.number, report.answer) != report.answer:
+                raise CorpusError(f"report {i} has another answer than an earlier one of the same client.")
+            seeded |= report.channel.reproducible
+        numbers = list(seen)
+        return self._learn(Answers(numbers, np.array([seen[n] for n in numbers], np.int64)), seeded=seeded)
+
+    def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> WholeDocumentLDA:
+        """Simulate the clients of documents, and learn from their reports.
+
+        Parameters
+        ----------
+        X : Corpus, matrix, array or frame of shape (n_documents, n_words)
+            Counts; which words a document has is what matters. Each document is a client, and gives one report.
+        y : None
+            Ignored.
+        vocabulary : sequence of str of length n_words, optional
+            The public words; by default those of X, or numbers.
+
+        Raises
+        ------
+        ParameterError
+            Names all parameters that are out of range; or says that there is nothing to learn.
+        CorpusError
+            Where X is not what was expected.
+        """
+        self._check_parameters()
+        refuse_chosen_columns(X)
+        given = names_of(X) if vocabulary is None else as_texts(vocabulary, "the vocabulary")
+        counts = check_counts(X if given is None else in_order(X, known_words(given)))
+        words = column_words(counts.shape[1]) if given is None else tuple(given)
+        if len(words) != counts.shape[1]:
+            raise CorpusError(f"the vocabulary has {len(words)} words, but X has {counts.shape[1]} columns.")
+        self.learnable(counts.shape[0])
+        stream = SecureStream(None if self.random_state is None else new_seed(self.random_state))
+        raw = stream.spawn("numbers").words(2 * counts.shape[0]).tobytes()
+        numbers = [raw[at : at + NONCE_BYTES] for at in range(0, len(raw), NONCE_BYTES)]
+        places = np.array([question_of(one, thresholds(self.shares)) for one in numbers])
+        question: Question | None = self.begin(words)
+        while question is not None:
+            mine = np.flatnonzero(places == question.place)
+            told = simulated_answers(
+                question, self.channel(question), counts, mine, numbers, stream, self.callback
+            )
+            question = self._learn(told, seeded=stream.reproducible)
+        return self
+
+    def _learn(self, answers: Answers, *, seeded: bool) -> Question | None:
+        n = len(answers.numbers)
+        if n == 0:
+            raise CorpusError(
+                "no client answered this question; wait for reports, or give it a larger share."
+            )
+        place = len(self._n_reports)
+        share = self.shares[place] / sum(self.shares)
+        if place == 0:
+            self.learnable(round(n / share))
+        question = self._state.question
+        self._state = step(self._state, answers, self.channel(question), len(self.shares), 0)
+        self._n_reports.append(n)
+        self._seeded |= seeded
+        self.question_ = self._state.question
+        if self.question_ is None:
+            self._close()
+        return self.question_
+
+    def _close(self) -> None:
+        state, channel = self._state, self.channel()
+        n = sum(self._n_reports)
+        settings = public_settings(
+            type(self).__name__,
+            "local, whole documents",
+            n_topics=self.n_topics,
+            n_reports=n,
+            questions=", ".join(kinds(len(self.shares))),
+            reports_on_each=", ".join(str(count) for count in self._n_reports),
+            epsilon_whole_document_replaced=channel.epsilon,
+            strength=round(math.sqrt(n) / channel.deviation, 1),
+            **WordOrigin.public("the question, which all writers have").settings(),
+            **self._vectors.settings(),
+        )
+        what = f"one of {channel.n_codewords} codewords, sent by each writer"
+        self.unigram_ = state.unigram
+        self.release_ = Release(
+            (state.topics / state.topics.sum(0)).T,
+            state.vocabulary,
+            ledger_of_reports(channel.epsilon, what, simulated=self._seeded),
+            settings,
+            self._seeded,
+            state.weight / state.weight.sum(),
+        )
+
+
+def simulated_answers(
+    question: Question,
+    channel: CodebookChannel,
+    counts: Any,
+    rows: Any,
+    numbers: Sequence[bytes],
+    stream: SecureStream,
+    callback: Callback | None = None,
+) -> Answers:
+    """Answer for documents, each as a client of its own.
+
+    Parameters
+    ----------
+    question : Question
+    channel : CodebookChannel
+    counts : CSR matrix of shape (n_documents, n_words)
+    rows : array of int
+        Documents that are asked.
+    numbers : sequence of bytes
+        Public number of each document's client.
+    stream : SecureStream
+    callback : callable, optional
+    """
+    codebook = channel.codebook(question.dimension, question.digest)
+    own = [numbers[row] for row in rows]
+    found = np.empty(len(own), np.int64)
+    for start in range(0, len(own), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        found[part] = channel.reports(question.answers(counts[rows[part]]), own[part], codebook, stream)
+        tell(callback, f"asking about {question.kind}", min(start + _TOGETHER, len(own)), len(own))
+    return Answers(own, found)

@@ -1,0 +1,169 @@
+r"""The three questions, and which one a client answers.
+
+A question turns the set of a document's words into a vector of whole numbers, by public tables:
+
+* *words*: 1 for each word of the vocabulary that the document has; V numbers.
+* *squares*: the sum of the words' rows of a table of d public directions; d numbers, whose square is asked
+  (the channel is two-sided).
+* *topics*: what each word says of K published topics (:mod:`discreet.local.whole_document.responsibilities`); V K
+  numbers.
+
+A question is named by a digest of its kind, its tables and its vocabulary, which keys the codebook and stands in every
+report.
+
+*Which question a client answers* is decided by its number alone, before it is asked anything: 16 public random bytes,
+drawn once without looking at the document. The first 32 bits of SHA-256("discreet question", number) say in which part
+of the clients it is. Whoever receives a report can check that (:func:`question_of`), so that no client can be brought
+to answer two. Later questions are made of the answers to earlier ones, which are other clients': each client's loss is
+that of its one report.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from discreet.errors import CorpusError, ParameterError
+from discreet.local.wire import vocabulary_digest
+
+__all__ = ["Kind", "Question", "question_of", "thresholds"]
+
+Kind = Literal["words", "squares", "topics"]
+_ONE = 2**32
+_DOC_TOPIC_PRIOR, _STEPS = 0.05, 20
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of a part of the clients; all of it is public.
+
+    Parameters
+    ----------
+    kind : {"words", "squares", "topics"}
+    place : int
+        Which part of the clients it is for, from 0.
+    vocabulary : tuple of str
+    table : array of shape (n_words, n), int64
+        Directions of the words ("squares") or topics, positive ("topics"); none ("words").
+    weights : array of shape (n_words,), int64
+        Of words ("topics").
+    """
+
+    kind: Kind
+    place: int
+    vocabulary: tuple[str, ...]
+    table: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    @property
+    def dimension(self) -> int:
+        """Length of an answer."""
+        if self.kind == "words":
+            return len(self.vocabulary)
+        return self.table.shape[1] if self.kind == "squares" else self.table.size
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether the square of the answer is asked."""
+        return self.kind == "squares"
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Name of the question, 32 bytes."""
+        head = (
+            f"discreet question {self.kind} {self.place} {self.table.shape[1]} {_DOC_TOPIC_PRIOR} {_STEPS}\n"
+        )
+        parts = (
+            head.encode(),
+            vocabulary_digest(self.vocabulary),
+            *(_bytes(x) for x in (self.table, self.weights)),
+        )
+        return sha256(b"".join(parts)).digest()
+
+    def answers(self, counts: Any) -> NDArray[np.int64]:
+        """Return the answers of documents: rows of counts to rows of ``dimension`` whole numbers. Private."""
+        rows: Any = sp.csr_matrix(counts)
+        if rows.shape[1] != len(self.vocabulary):
+            raise CorpusError(
+                f"expected rows of {len(self.vocabulary)} words, but they have {rows.shape[1]}."
+            )
+        present: Any = sp.csr_matrix((np.ones(rows.nnz, np.int64), rows.indices, rows.indptr), rows.shape)
+        if self.kind == "words":
+            return present.toarray()
+        if self.kind == "squares":
+            return np.asarray(present @ self.table)
+        from discreet.local.whole_document.responsibilities import responsibilities
+
+        return responsibilities(
+            present, self.table, self.weights, doc_topic_prior=_DOC_TOPIC_PRIOR, n_steps=_STEPS
+        )
+
+    def to_json(self) -> str:
+        """Return the question as a client's program takes it."""
+        return json.dumps(
+            {
+                "kind": self.kind,
+                "place": self.place,
+                "vocabulary": self.vocabulary,
+                "table": self.table.tolist(),
+                "weights": self.weights.tolist(),
+            },
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Question":
+        """Read a question; ``CorpusError`` where it is none."""
+        fault = CorpusError("this is not a question of whole documents; take the text that to_json() gave.")
+        try:
+            found = json.loads(text)
+            words, kind = found["vocabulary"], found["kind"]
+            table, weights = _whole(found["table"]), _whole(found["weights"])
+            place = found["place"]
+        except (ValueError, KeyError, TypeError, OverflowError):
+            raise fault from None
+        good = isinstance(words, list) and len(words) > 0 and all(isinstance(word, str) for word in words)
+        good = good and kind in ("words", "squares", "topics") and isinstance(place, int) and 0 <= place < 100
+        if (
+            not good
+            or table.ndim != 2
+            or table.shape[0] != len(words)
+            or (kind == "words") != (table.shape[1] == 0)
+        ):
+            raise fault
+        if weights.shape != ((len(words),) if kind == "topics" else (0,)):
+            raise fault
+        if kind == "topics" and (table.min() < 1 or weights.min() < 1):
+            raise fault
+        return cls(kind, place, tuple(words), table, weights)
+
+
+def thresholds(shares: Sequence[float]) -> tuple[int, ...]:
+    """Return where the parts of the clients end, in 2^-32; the last part ends at 2^32."""
+    if not shares or min(shares) <= 0:
+        raise ParameterError("each question needs a positive share of the clients.")
+    ends = np.cumsum(shares) / sum(shares)
+    return (*(int(end * _ONE) for end in ends[:-1]), _ONE)
+
+
+def question_of(number: bytes, ends: Sequence[int]) -> int:
+    """Return which question the client of that public number answers, from 0."""
+    place = int.from_bytes(sha256(b"discreet question" + number).digest()[:4], "little")
+    return next(i for i, end in enumerate(ends) if place < end)
+
+
+def _bytes(values: NDArray[np.int64]) -> bytes:
+    return values.astype("<i8").tobytes()
+
+
+def _whole(values: Any) -> NDArray[np.int64]:
+    found = np.asarray(values)
+    if found.size and found.dtype.kind not in "iu":
+        raise ValueError("not whole")
+    return found.astype(np.int64)

@@ -1,0 +1,426 @@
+"""Whole documents: the questions, whose turn it is, what is refused, and what the answers teach."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.naive import whole_document as naive
+
+from discreet import Corpus, Release, WholeDocumentLDA
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
+from discreet.local.whole_document import squares_fit
+from discreet.local.whole_document.questions import question_of, thresholds
+from discreet.local.wire import vocabulary_digest
+from discreet.privacy import CodebookChannel, SecureStream
+
+V, K = 60, 3
+WORDS = [f"w{v}" for v in range(V)]
+RNG = np.random.default_rng(4)
+GROUP = np.arange(V) % K
+#: Vectors that know two words of three: the documents know better.
+BELIEVED = np.where(RNG.random(V) < 0.67, GROUP, RNG.integers(K, size=V))
+VECTORS = np.eye(K)[BELIEVED] + 0.15 * RNG.normal(size=(V, K))
+TRUTH = np.where(GROUP[None] == np.arange(K)[:, None], 12.0, 1.0) * (0.3 + RNG.random(V))
+TRUTH /= TRUTH.sum(1, keepdims=True)
+
+
+def documents(n, seed=1):
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet(np.full(K, 0.15), size=n)
+    return sp.csr_matrix((rng.random((n, V)) < 1 - np.exp(-10 * theta @ TRUTH)).astype(np.int32))
+
+
+def tables():
+    topics = RNG.integers(1, 2**20, size=(V, K))
+    none, no_weights = np.zeros((V, 0), np.int64), np.zeros(0, np.int64)
+    return [
+        Question("words", 0, tuple(WORDS), none, no_weights),
+        Question("squares", 1, tuple(WORDS), RNG.integers(-900, 900, size=(V, 4)), no_weights),
+        Question("topics", 2, tuple(WORDS), topics, RNG.integers(1, 9000, size=V)),
+    ]
+
+
+QUESTIONS = tables()
+
+
+def distance(model):
+    """Mean total variation of each true topic from the one nearest to it."""
+    gaps = np.abs(TRUTH[:, None] - model.topic_word_[None]).sum(2) / 2
+    return gaps.min(1).mean()
+
+
+# ---------------------------------------------------------------- questions
+
+
+def test_answers_are_the_descriptions():
+    counts = sp.csr_matrix(documents(6).toarray() * (np.arange(6) != 2)[:, None])
+    words, squares, topics = (question.answers(counts) for question in QUESTIONS)
+    np.testing.assert_array_equal(words, counts.toarray() > 0)
+    np.testing.assert_array_equal(squares, (counts.toarray() > 0) @ QUESTIONS[1].table)
+    for d in range(6):
+        own = np.flatnonzero(counts.toarray()[d])
+        told = naive.responsibilities(
+            own.tolist(), QUESTIONS[2].table.tolist(), QUESTIONS[2].weights, 0.05, 20
+        )
+        row = topics[d].reshape(V, K)
+        assert set(zip(*np.nonzero(row), strict=True)) <= set(told)
+        for cell, value in told.items():
+            assert abs(row[cell] - value) <= 0.5 + 1e-6
+
+
+def test_counts_beyond_presence_change_no_answer():
+    counts = documents(5)
+    for question in QUESTIONS:
+        np.testing.assert_array_equal(question.answers(counts), question.answers(counts * 7))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.kind)
+def test_a_question_survives_its_text_and_is_named_by_all_it_asks(question):
+    again = Question.from_json(question.to_json())
+    assert again.digest == question.digest
+    assert again.dimension == question.dimension
+    others = [
+        Question(question.kind, 5, question.vocabulary, question.table, question.weights),
+        Question(question.kind, question.place, ("x", *WORDS[1:]), question.table, question.weights),
+    ]
+    if question.table.size:
+        others.append(
+            Question(question.kind, question.place, question.vocabulary, question.table + 1, question.weights)
+        )
+    if question.weights.size:
+        others.append(
+            Question(question.kind, question.place, question.vocabulary, question.table, question.weights + 1)
+        )
+    assert len({question.digest, *(other.digest for other in others)}) == 1 + len(others)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        QUESTIONS[0].to_json().replace('"words"', '"more"', 1),
+        QUESTIONS[1].to_json().replace('"squares"', '"topics"'),
+        QUESTIONS[2].to_json().replace('"topics"', '"words"'),
+        QUESTIONS[2].to_json().replace('"weights": [', '"weights": [0.5, '),
+        QUESTIONS[2].to_json().replace('"weights": [', '"weights": [-1, '),
+        QUESTIONS[1].to_json().replace('"place": 1', '"place": "1"'),
+    ],
+)
+def test_what_is_no_question_is_refused(text):
+    with pytest.raises(CorpusError, match="not a question"):
+        Question.from_json(text)
+
+
+def test_a_client_has_one_question_by_its_number_alone():
+    shares, rng = (0.4, 0.1, 0.2, 0.3), np.random.default_rng(0)
+    ends = thresholds(shares)
+    numbers = [rng.bytes(16) for _ in range(8000)]
+    found = [question_of(number, ends) for number in numbers]
+    assert found == [naive.question_of(number, shares) for number in numbers]
+    assert found == [question_of(number, thresholds([4, 1, 2, 3])) for number in numbers]
+    gaps = np.bincount(found, minlength=4) / 8000 - shares
+    assert np.abs(gaps).max() < 4 * 0.5 / math.sqrt(8000)
+    assert ends[-1] == 2**32
+    with pytest.raises(ParameterError, match="positive share"):
+        thresholds((0.5, 0))
+
+
+# ---------------------------------------------------------------- the wire
+
+
+def a_report(**changes):
+    channel = CodebookChannel.for_document(4.0, two_sided=True)
+    given = {
+        "channel": channel,
+        "vocabulary": bytes(range(32)),
+        "question": bytes(range(32, 64)),
+        "number": bytes(range(64, 80)),
+        "answer": 777,
+    }
+    return CodebookReport(**{**given, **changes})
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_reports_survive_the_wire(tmp_path, seeded, two_sided):
+    report = a_report(
+        channel=CodebookChannel(1024, 37, 57250309, 2**20, two_sided, reproducible=seeded), answer=1023
+    )
+    raw = report.to_bytes()
+    again = CodebookReport.from_bytes(raw)
+    assert len(raw) == 112
+    assert again == report
+    assert again.channel.reproducible == seeded
+    path = tmp_path / "reports"
+    write_reports(path, [report, a_report()])
+    assert read_codebook_reports(path) == [report, a_report()]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda raw: raw[:-1], "112 bytes"),
+        (lambda raw: raw[:40], "112 bytes"),
+        (lambda raw: b"DSCR" + raw[4:], "DSCW"),
+        (lambda raw: raw[:4] + b"\2" + raw[5:], "version"),
+        (lambda raw: raw[:5] + b"\4" + raw[6:], "marks"),
+        (lambda raw: raw[:6] + b"\1" + raw[7:], "version"),
+        (lambda raw: raw[:8] + b"\3" + raw[9:], "channel"),
+        (lambda raw: raw[:12] + bytes(4) + raw[16:], "channel"),
+        (lambda raw: raw[:16] + bytes(8) + raw[24:], "channel"),
+        (lambda raw: raw[:28] + (1024).to_bytes(4, "little") + raw[32:], "codewords"),
+    ],
+)
+def test_damaged_reports_are_refused(tmp_path, change, told):
+    raw = change(a_report().to_bytes())
+    with pytest.raises(CorpusError, match=told):
+        CodebookReport.from_bytes(raw)
+    path = tmp_path / "reports"
+    path.write_bytes(a_report().to_bytes() + raw)
+    with pytest.raises(CorpusError, match="report 2"):
+        read_codebook_reports(path)
+
+
+def test_an_empty_file_of_reports_is_refused(tmp_path):
+    path = tmp_path / "reports"
+    path.write_bytes(b"")
+    with pytest.raises(CorpusError, match="empty"):
+        read_codebook_reports(path)
+
+
+# ---------------------------------------------------------------- the estimator
+
+
+def a_model(**changes):
+    given = {
+        "n_topics": K,
+        "epsilon": 8.0,
+        "word_vectors": VECTORS,
+        "random_state": 0,
+        "allow_unlearnable": True,
+    }
+    return WholeDocumentLDA(**{**given, **changes})
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return a_model(allow_unlearnable=False).fit(Corpus(documents(28_000), WORDS))
+
+
+def test_answers_teach_what_vectors_do_not_know(learned):
+    alone = a_model(shares=(1.0,)).fit(documents(5000), vocabulary=WORDS)
+    assert distance(learned) < 0.7 * distance(alone)
+    assert np.abs(learned.topic_word_.sum(1) - 1).max() < 1e-12
+    present = documents(28_000).toarray() > 0
+    rows = present / np.maximum(np.linalg.norm(present, axis=1, keepdims=True), 1)
+    unigram = rows.mean(0) / rows.mean(0).sum()
+    assert np.abs(learned.unigram_ / unigram - 1).mean() < 0.1
+    assert learned._state.length == pytest.approx(present.sum(1).mean(), rel=0.15)
+
+
+def test_the_release_says_what_one_report_promises(learned, tmp_path):
+    release = learned.release_
+    ledger = release.ledger
+    assert (ledger.privacy_unit, ledger.neighboring) == ("report", "replace_one")
+    assert 8 - 1e-6 < ledger.epsilon <= 8 + 1e-9
+    assert "report" in release.guarantee
+    said = release.configuration
+    assert said["n_reports"] == 28_000
+    assert said["questions"] == "words, squares, topics, topics"
+    assert sum(int(n) for n in said["reports_on_each"].split(", ")) == 28_000
+    assert 455 < said["strength"] < 460
+    assert said["word_vectors_dimensions"] == K
+    assert release.reproducible
+    release.save(tmp_path / "topics")
+    np.testing.assert_array_equal(Release.load(tmp_path / "topics").topic_word, release.topic_word)
+    assert not a_model(random_state=None).fit(documents(400)).release_.reproducible
+
+
+def test_a_seed_gives_the_same_bytes():
+    one, two, other = (a_model(random_state=seed).fit(documents(800)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.topic_word_, two.topic_word_)
+    assert not np.array_equal(one.topic_word_, other.topic_word_)
+
+
+def test_too_few_clients_are_refused_with_the_number():
+    model = a_model(allow_unlearnable=False)
+    with pytest.raises(ParameterError, match=r"s = 212,.*27,\d\d\d clients"):
+        model.fit(documents(6000))
+    assert not hasattr(model, "release_")
+    assert model.learnable(30_000) == pytest.approx(math.sqrt(30_000) / 0.366, rel=0.01)
+    assert a_model(allow_unlearnable=False, shares=(1.0,)).learnable(10) < 10
+    with pytest.raises(ParameterError, match="clients or more"):
+        a_model(allow_unlearnable=False, epsilon=1).learnable(10**6)
+
+
+def answer(question, counts, model, stream, rng, shares):
+    """Clients that come with a number, and answer where it is their turn."""
+    channel = model.channel(question)
+    if stream.reproducible:
+        channel = CodebookChannel(*(getattr(channel, f) for f in ("n_codewords", "n_chosen", "member_weight",
+                                  "other_weight", "two_sided")), reproducible=True)  # fmt: skip
+    book, out = channel.codebook(question.dimension, question.digest), []
+    for d, number in enumerate(rng):
+        if question_of(number, thresholds(shares)) == question.place:
+            sent = channel.report(question.answers(counts[d])[0], number, book, stream)
+            out.append(CodebookReport(channel, vocabulary_digest(WORDS), question.digest, number, sent))
+    return out
+
+
+def test_reports_that_were_collected_are_learned_from():
+    counts, shares = documents(600), (0.4, 0.2, 0.4)
+    rng = np.random.default_rng(3)
+    numbers = [rng.bytes(16) for _ in range(600)]
+    model, seen = a_model(shares=shares), []
+    question = model.begin(WORDS)
+    while question is not None:
+        reports = answer(question, counts, model, SecureStream(), numbers, shares)
+        seen.append(len(reports))
+        question = model.learn([*reports, *reports[:5]])  # a report that comes twice counts once
+    assert sum(seen) == 600 == model.release_.configuration["n_reports"]
+    assert not model.release_.reproducible
+    assert model.release_.configuration["questions"] == "words, squares, topics"
+    with pytest.raises(CorpusError, match="no question is open"):
+        model.learn([])
+
+
+def test_reports_made_with_a_seed_mark_the_release():
+    counts, rng = documents(100), np.random.default_rng(3)
+    model = a_model(shares=(1.0,))
+    question = model.begin(WORDS)
+    numbers = [rng.bytes(16) for _ in range(100)]
+    model.learn(answer(question, counts, model, SecureStream(1), numbers, (1.0,)))
+    assert model.release_.reproducible
+
+
+def test_no_client_answers_two_questions():
+    """The server refuses what a client that was led astray, or a wrong collector, would send."""
+    counts, rng, shares = documents(40), np.random.default_rng(3), (0.5, 0.5)
+    numbers = [rng.bytes(16) for _ in range(40)]
+    model = a_model(shares=shares)
+    first = model.begin(WORDS)
+    good = answer(first, counts, model, SecureStream(1), numbers, shares)
+    everybody = answer(first, counts, model, SecureStream(1), numbers, (1.0,))
+    other = next(report for report in everybody if question_of(report.number, thresholds(shares)) == 1)
+    change = {
+        field: getattr(good[0], field) for field in ("channel", "vocabulary", "question", "number", "answer")
+    }
+
+    def changed(**what):
+        return CodebookReport(**{**change, **what})
+
+    for wrong, told in [
+        ([other], "another question, by its number"),
+        ([changed(question=bytes(32))], "another channel, vocabulary or question"),
+        ([changed(vocabulary=bytes(32))], "another channel, vocabulary or question"),
+        ([changed(channel=CodebookChannel.for_document(7.0))], "another channel, vocabulary or question"),
+        ([changed(answer=(change["answer"] + 1) % 1024)], "another answer than an earlier one"),
+    ]:
+        with pytest.raises(CorpusError, match=told):
+            model.learn([*good, *wrong])
+        assert model.question_ is first  # nothing was learned
+    with pytest.raises(CorpusError, match="no client"):
+        model.learn([])
+    assert model.learn(good).kind == "squares"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": 21}, "epsilon"),
+        ({"shares": ()}, "shares"),
+        ({"shares": (0.5, 0)}, "shares"),
+        ({"shares": "0.5"}, "shares"),
+        ({"shares": (1,) * 9}, "shares"),
+        ({"n_topics": 0}, "n_topics"),
+    ],
+)
+def test_parameters_out_of_range(changes, told):
+    model = a_model(**changes)
+    for call in (lambda: model.fit(documents(10)), model.planned_event, lambda: model.begin(WORDS)):
+        with pytest.raises(ParameterError, match=told):
+            call()
+
+
+def test_data_that_cannot_be_used():
+    with pytest.raises(CorpusError, match="vocabulary has 59 words"):
+        a_model().fit(documents(10), vocabulary=WORDS[1:])
+    with pytest.raises(DiscreetError):
+        a_model().fit(["private text"])
+    with pytest.raises(DiscreetError):
+        a_model(word_vectors=None).fit(documents(10))
+
+
+def test_columns_that_were_chosen_privately_are_refused():
+    from discreet import PrivateCountVectorizer
+
+    texts = ["aa bb cc dd"] * 60
+    counts = PrivateCountVectorizer(epsilon=50.0, delta=1e-3, random_state=0).fit_transform(texts)
+    with pytest.raises(PrivacyError, match="chosen from the texts"):
+        a_model(word_vectors=np.ones((counts.shape[1], 2))).fit(counts)
+
+
+# ---------------------------------------------------------------- the fit to squares
+
+
+def test_slopes_are_those_of_the_loss():
+    rng = np.random.default_rng(0)
+    v, k, d, length, deviation = 9, 3, 2, 5.0, 0.1
+    unigram = rng.dirichlet(np.full(v, 3.0))
+    along, centre = rng.normal(size=(v, d)), rng.normal(size=(k, d)) * 0.3
+    square = rng.normal(size=(d, d))
+    square = square + square.T
+    parameters = [rng.normal(size=(k, d)) * 0.4, rng.normal(size=(k, k)), np.array([-0.6])]
+
+    def loss(values):
+        a, logs, level = values
+        shared = np.exp((logs + logs.T) / 2)
+        return naive.squares_loss(
+            a, shared / shared.sum(), math.exp(level[0]), square, deviation, unigram, along, centre, length,
+            squares_fit._MISS, squares_fit._PULL, squares_fit._SCALE,
+        )  # fmt: skip
+
+    pull = squares_fit._PULL / (squares_fit._MISS * unigram) ** 2
+    slopes = squares_fit._slopes(
+        parameters, square, 2 * deviation**2 / 2, unigram, np.log(unigram), along, centre, length, pull
+    )
+    for which, slope in enumerate(slopes):
+        for cell in np.ndindex(slope.shape):
+            moved = []
+            for step in (1e-5, -1e-5):
+                values = [one.copy() for one in parameters]
+                values[which][cell] += step
+                moved.append(loss(values))
+            assert slope[cell] == pytest.approx((moved[0] - moved[1]) / 2e-5, rel=1e-4, abs=1e-6)
+
+
+def test_fit_to_squares_finds_topics_that_bend_them():
+    rng, d = np.random.default_rng(1), 12
+    unigram = np.full(V, 1 / V)
+    along = np.linalg.qr(rng.normal(size=(V, d)))[0] * math.sqrt(V)
+    true = np.zeros((K, d))
+    true[:, :2] = [[0.9, 0.1], [-0.6, 0.7], [-0.3, -0.8]]
+
+    def places(coordinates):
+        topics = unigram[:, None] * np.exp(along @ coordinates.T)
+        return (topics / topics.sum(0)).T @ along
+
+    at = places(true)
+    square = 0.06 * (np.eye(d) + 12 * at.T @ at / K)
+    found, weight = squares_fit.fit_squares(square, 1e-3, unigram, along, 0.5 * true, 12.0, 0)
+    assert weight.sum() == pytest.approx(1)
+    found_at, start = places(found), places(0.5 * true)
+
+    def bend(x, share):
+        return x.T @ np.diag(share) @ x
+
+    even = np.full(K, 1 / K)
+    assert np.linalg.norm(bend(found_at, weight) - bend(at, even)) < 0.2 * np.linalg.norm(
+        bend(start, even) - bend(at, even)
+    )
+    assert np.linalg.norm(found_at - at) < 0.6 * np.linalg.norm(start - at)

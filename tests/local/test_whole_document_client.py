@@ -1,0 +1,236 @@
+"""Clients of whole documents: Python's memory of answers, and JavaScript's same bytes from the same numbers."""
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.local import whole_document_vectors
+
+from discreet import WholeDocumentLDA
+from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.local import BitChannel, CodebookChannel, CodebookReport, Question, ReportMemo
+from discreet.local.whole_document.questions import question_of, thresholds
+from discreet.privacy import SecureStream
+
+VECTORS = json.loads(whole_document_vectors.PATH.read_text())
+CLIENT = Path(str(files("discreet.local") / "discreet-client.js"))
+NODE = shutil.which("node")
+WORDS = whole_document_vectors.WORDS
+SHARES = (0.5, 0.5)
+CHANNEL = CodebookChannel.for_document(2.0)
+
+PROGRAM = """
+async function check(client, vectors, asked) {
+  const bytes = (hex) => Uint8Array.from(hex.match(/../g) || [], (x) => parseInt(x, 16));
+  const hex = (raw) => Array.from(raw, (b) => b.toString(16).padStart(2, "0")).join("");
+  const failed = [];
+  for (const [i, one] of vectors.entries()) {
+    let at = 0;
+    const random = bytes(one.random), numbers = client.numbersFrom((n) => random.subarray(at, at += n));
+    const number = bytes(one.number), {question, channel, words} = one;
+    const vector = Array.from(client.answersOf(question, words));
+    if (JSON.stringify(vector) !== JSON.stringify(one.vector)) failed.push("vector " + i);
+    const sent = await client.codewordOf(channel, question, words, number, numbers);
+    if (hex(await client.packAnswer(channel, question, number, sent)) !== one.report) failed.push("report " + i);
+    const ends = [.4, .5, 1].map((x) => Math.floor(x * 4294967296));
+    if (await client.questionOf(number, ends) !== one.place) failed.push("place " + i);
+  }
+  const kept = new Map(), vocabulary = asked[0].question.vocabulary;
+  const storage = {getItem: (k) => kept.has(k) ? kept.get(k) : null, setItem: (k, v) => { kept.set(k, v); }};
+  const channel = {p: 2576980378, q: 1717986918, limit: 3};
+  const make = (more = {}) => client.create({channel, vocabulary, storage, ...more});
+  const sent = [];
+  for (let d = 0; d < 20; d++) {  // each document answers one question, whoever asks how often
+    const answers = [];
+    for (const one of asked) answers.push(await (await make()).answer(one, "fever and cold", "diary " + d));
+    const again = [];
+    for (const one of asked) again.push(await (await make()).answer(one, "bone", "diary " + d));
+    if (answers.filter((x) => x !== null).length !== 1) failed.push("answers of " + d);
+    if (JSON.stringify(answers) !== JSON.stringify(again)) failed.push("asked twice " + d);
+    sent.push(hex(answers.find((x) => x !== null)));
+    for (const one of asked) {  // a collector that names other ends, or another channel
+      const other = {...one, ends: [0, 4294967296].slice(1 - one.question.place).concat([4294967296])};
+      const near = {...other, channel: {...one.channel, member: one.channel.member - 1}};
+      for (const what of [other, near]) {
+        try {
+          const got = await (await make()).answer(what, "bone", "diary " + d);
+          if (got !== null && !answers.some((x) => x && hex(x) === hex(got))) failed.push("two answers of " + d);
+        } catch (e) {
+          if (!(e instanceof RangeError) || !e.message.includes("budget of")) failed.push(String(e));
+        }
+      }
+    }
+    try { await (await make()).report("fever", "diary " + d); failed.push("bits after an answer"); } catch (e) {
+      if (!(e instanceof RangeError) || !e.message.includes("budget of")) failed.push(String(e));
+    }
+  }
+  if (JSON.stringify([...kept]).includes("fever")) failed.push("storage shows words");
+  const marked = await client.create({channel, vocabulary, randomBytes: (n) => new Uint8Array(n).fill(9)});
+  for (const one of asked) {
+    const got = await marked.answer(one, "fever");
+    if (got !== null && !(got[5] & 1)) failed.push("coins that are not the device's own carry no mark");
+  }
+  const bad = {...asked[0], channel: {...asked[0].channel, chosen: 0}};
+  try { await (await make()).answer(bad, "x", "y"); failed.push("took a bad channel"); } catch (e) {
+    if (!(e instanceof RangeError)) failed.push(String(e));
+  }
+  return {failed, sent};
+}
+"""
+
+
+def asked():
+    """Two questions, as a server publishes them."""
+    model = WholeDocumentLDA(
+        2, epsilon=2.0, word_vectors=np.eye(10)[:, :4], shares=SHARES, allow_unlearnable=True
+    )
+    model.begin(WORDS)
+    first = json.loads(model.published())
+    table = [row[:4] for row in np.random.default_rng(0).integers(-99, 99, (10, 4)).tolist()]
+    square = CodebookChannel.for_document(2.0, two_sided=True)
+    channel = {"codewords": 1024, "chosen": square.n_chosen, "member": square.member_weight, "other": 2**20}
+    question = {"kind": "squares", "place": 1, "vocabulary": WORDS, "table": table, "weights": []}
+    return [first, {"question": question, "channel": {**channel, "twoSided": True}, "ends": first["ends"]}]
+
+
+def questions():
+    return [Question.from_json(json.dumps(one["question"])) for one in asked()]
+
+
+def channel_of(question):
+    return CodebookChannel.for_document(2.0, two_sided=question.two_sided)
+
+
+def test_vectors_are_the_descriptions():
+    assert whole_document_vectors.build() == VECTORS
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["question"]["kind"])
+def test_python_makes_the_vectors(vector):
+    question, told = Question.from_json(json.dumps(vector["question"])), vector["channel"]
+    channel = CodebookChannel(
+        told["codewords"], told["chosen"], told["member"], told["other"], told["twoSided"]
+    )
+    raw, at = bytes.fromhex(vector["random"]), [0]
+
+    def read(n):
+        at[0] += n
+        return np.frombuffer(raw, "<u4")[at[0] - n : at[0]]
+
+    row = np.zeros((1, 10), int)
+    row[0, vector["words"]] = 2
+    own = question.answers(row)[0]
+    assert own.tolist() == vector["vector"]
+    number, report = (
+        bytes.fromhex(vector["number"]),
+        CodebookReport.from_bytes(bytes.fromhex(vector["report"])),
+    )
+    book = channel.codebook(question.dimension, question.digest)
+    sent = channel.report_from(own, number, book, read)
+    assert CodebookReport(channel, report.vocabulary, question.digest, number, sent) == report
+    assert question_of(number, thresholds((0.4, 0.1, 0.5))) == vector["place"]
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_javascript_makes_the_vectors_and_remembers(tmp_path):
+    script = tmp_path / "check.js"
+    script.write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n{PROGRAM}\n"
+        f"check(client, {json.dumps(VECTORS)}, {json.dumps(asked())}).then((x) => console.log(JSON.stringify(x)));\n"
+    )
+    done = subprocess.run([str(NODE), str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["failed"] == []
+    reports = [CodebookReport.from_bytes(bytes.fromhex(one)) for one in told["sent"]]
+    known = {question.digest: question for question in questions()}
+    for report in reports:
+        question = known[report.question]
+        assert report.channel == channel_of(question)
+        assert question_of(report.number, thresholds(SHARES)) == question.place
+    assert len({report.number for report in reports}) == 20
+    assert {known[report.question].kind for report in reports} == {"words", "squares"}
+
+
+# ---------------------------------------------------------------- Python's memory
+
+
+def test_a_document_gives_one_answer_however_often_it_is_asked(tmp_path):
+    path = tmp_path / "kept.json"
+    given = {}
+    for d in range(20):
+        name = f"diary {d}"
+        memo = ReportMemo(path)
+        found = [
+            memo.answer(channel_of(q), q, [1, 3], SecureStream(), shares=SHARES, name=name)
+            for q in questions()
+        ]
+        memo.save()
+        (given[name],) = (report for report in found if report is not None)
+        again = ReportMemo(path)
+        for question, before in zip(questions(), found, strict=True):
+            # The diary has changed by now; its first answer stands.
+            now = again.answer(channel_of(question), question, [5], SecureStream(), shares=SHARES, name=name)
+            assert now == before
+        plain = again.answer(CHANNEL, questions()[0], [d % 10, 7], SecureStream(), shares=(1.0,))
+        assert plain == again.answer(CHANNEL, questions()[0], [7, d % 10], SecureStream(), shares=(1.0,))
+    assert len({report.number for report in given.values()}) == 20
+    assert {report.question for report in given.values()} == {question.digest for question in questions()}
+    content = json.loads(path.read_text())
+    assert "diary" not in path.read_text()
+    assert set(content) == {"schema", "key", "reports", "accounts", "numbers"}
+
+
+def test_no_collector_brings_a_document_to_a_second_answer():
+    """Other shares, another channel, another question, or bits: all cost anew, and are refused."""
+    stream, (first, second) = SecureStream(), questions()
+    memo = ReportMemo()
+    sent = memo.answer(CHANNEL, first, [1, 2], stream, shares=(1.0,), name="diary")
+    assert sent is not None
+    near = CodebookChannel(1024, CHANNEL.n_chosen, CHANNEL.member_weight - 1)
+    with pytest.raises(BudgetExceeded):
+        memo.answer(near, first, [1, 2], stream, shares=(1.0,), name="diary")
+    turn = (1e-12, 1.0)  # whoever the client is, the second question is its own
+    with pytest.raises(BudgetExceeded):
+        memo.answer(channel_of(second), second, [1, 2], stream, shares=turn, name="diary")
+    with pytest.raises(BudgetExceeded):
+        memo.report(BitChannel.symmetric(0.5), [1, 2], WORDS, stream, name="diary")
+    assert memo.answer(CHANNEL, first, [9], stream, shares=(1.0,), name="diary") == sent
+    roomy = ReportMemo(budget=4.0)
+    assert roomy.answer(CHANNEL, first, [1], stream, shares=(1.0,), name="diary") is not None
+    assert roomy.answer(channel_of(second), second, [1], stream, shares=turn, name="diary") is not None
+    with pytest.raises(BudgetExceeded):
+        roomy.answer(near, first, [1], stream, shares=(1.0,), name="diary")
+
+
+def test_seeds_and_other_vocabularies(tmp_path):
+    first = questions()[0]
+    with pytest.raises(PrivacyError, match="seed"):
+        ReportMemo(tmp_path / "x").answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,))
+    seeded = ReportMemo().answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,))
+    assert seeded is not None
+    assert seeded.channel.reproducible
+    memo = ReportMemo()
+    memo.answer(CHANNEL, first, [1], SecureStream(), shares=(1.0,))
+    other = Question("words", 0, tuple(WORDS[:5]), np.zeros((5, 0), np.int64), np.zeros(0, np.int64))
+    with pytest.raises(PrivacyError, match="another vocabulary"):
+        memo.answer(CHANNEL, other, [1], SecureStream(), shares=(1.0,))
+
+
+def test_memories_of_the_version_before_are_read(tmp_path):
+    path = tmp_path / "kept.json"
+    memo, bits = ReportMemo(path), BitChannel.symmetric(0.5)
+    sent = memo.report(bits, [1], WORDS, SecureStream(), name="diary")
+    memo.save()
+    content = json.loads(path.read_text())
+    del content["numbers"]
+    path.write_text(json.dumps({**content, "schema": "discreet.reports/2"}))
+    again = ReportMemo(path)
+    assert again.report(bits, [2], WORDS, SecureStream(), name="diary").to_bytes() == sent.to_bytes()
+    path.write_text(json.dumps({**content, "numbers": {"a": "00"}}))
+    with pytest.raises(PrivacyError, match="damaged"):
+        ReportMemo(path)
