@@ -105,6 +105,8 @@ def local(_: Path) -> dict[str, Any]:
         "monday": rows[:1000],
         "tuesday": rows[1000:],
         "withdrawn": rows[:9],
+        "corpus": Corpus(some_counts(28_000), WORDS),
+        "vectors": np.eye(40)[:, :20],
     }
 
 
@@ -125,7 +127,12 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "audit-more.md": attacked,
     "audit.md": attacked,
     "choosing.md": lambda _: {"public_counts": some_counts(300), "private_counts": some_counts()},
-    "client.md": lambda _: {"vocabulary": WORDS, "columns_of_the_words": [0, 3], "entry_id": "an entry"},
+    "client.md": lambda _: {
+        "vocabulary": WORDS,
+        "columns_of_the_words": [0, 3],
+        "entry_id": "an entry",
+        "vectors": np.eye(40)[:, :20],
+    },
     "corpora.md": corpora,
     "federated.md": lambda _: {
         name: sp.csr_matrix(some_counts(2000, seed))

@@ -1,6 +1,6 @@
 """Whole documents under pure local privacy: what clients' answers teach, beside the unigram and public vectors alone.
 
-    python experiments/local/whole_documents.py kos 1e5 8            # corpus, clients, epsilon: one row to whole_documents.csv
+    python experiments/local/whole_documents.py kos 1e5 8    # corpus, clients, epsilon; rows to whole_documents.csv
     python experiments/local/whole_documents.py kos 1e5 8 --lines learned --seeds 3 --from topics
 
 Every client is exact: nonce, codebook and coins as a device has them, nothing drawn as a normal number. More clients
