@@ -16,6 +16,8 @@ property of vectors, scores or codewords was used: a wrong, rounded or hostile c
 has, which can spoil an answer but not the promise. The coin is one whole number, uniform below
 :math:`m R + (M - m) Q < 2^{53}` by rejection from 53 random bits: no floating point is involved.
 
+Not covered: how long a device takes to answer, which depends on how many words its document has.
+
 The event is pure, and nothing is composed: a second report of the same document, to this or another question, costs
 the same again. So each client answers one question, once, and keeps the answer (:class:`discreet.local.ReportMemo`).
 

@@ -98,8 +98,10 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     ----------
     release_ : Release
         Topics, with the promise of one report.
-    topic_word_, components_ : array of shape (n_topics, n_words)
+    topic_word_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
+    components_ : array of shape (n_topics, n_words)
+        The same, under scikit-learn's name.
     unigram_ : array of shape (n_words,)
         Share of each word; sums to 1.
     question_ : Question or None
