@@ -258,7 +258,7 @@ NOTHING_LEARNABLE = {
     "PrivateLDA": "forecast_ says what to expect, from sizes alone: a Learnability, before topics are trained",
     "PrivateSVILDA": "the noise is spread over rounds, and no law of what it leaves was measured",
     "VariationalLDA": "no noise",
-    "WholeDocumentLDA": "what clients are worth depends on their number alone: learnable(n) says it, and refuses too few",
+    "WholeDocumentLDA": "what clients are worth depends on their number alone, and learnable(n) says it",
 }
 
 
