@@ -23,7 +23,7 @@ def test_a_module_does_what_its_row_says(row):
     module = row.load()
     assert callable(module.read)
     assert hasattr(module, "write") == (row.written_as is not None)
-    assert set(module.__all__) <= {"field_names", "read", "write"}
+    assert set(module.__all__) <= {"field_names", "opened", "read", "write"}
     for ending in row.read_as:
         assert ending == ending.lower()
         for name in (f"x{ending}", f"X{ending.upper()}", f"x{ending}.gz"):
