@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import signal
+import tempfile
 import threading
 from functools import cache
 
@@ -29,7 +30,7 @@ from discreet.central.rounds import em_round, statistics
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.corpus import write_shards
 from discreet.corpus.words.origin import WordOrigin
-from discreet.engines import DaskEngine, ProcessEngine, beside
+from discreet.engines import DaskEngine, ProcessEngine
 from discreet.errors import EngineError
 from discreet.privacy.shared_gaussian import BITS
 
@@ -198,7 +199,7 @@ def test_a_full_scratch_disk_ends_the_fit_and_the_cost_stays_booked(tmp_path, mo
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(beside.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(EngineError, match=r"scratch disk .*: No space left on device; give"):
         model.fit(shards)
     assert len(ledger.entries) == 1

@@ -22,6 +22,7 @@ from tests.engines.counting_tasks import (
 )
 
 from discreet.engines import Beside, Engine, ProcessEngine, beside
+from discreet.engines.history import History
 from discreet.engines.tasks import PassTold
 from discreet.errors import CorpusError, EngineError, ParameterError
 
@@ -124,6 +125,57 @@ def test_a_full_scratch_disk_is_one_clear_error():
         ):
             engine.map_sum(step, SHARDS, 1, beside=run)
     engine.forget(run)
+
+
+def test_a_long_history_goes_to_a_file_and_comes_back():
+    rng, history = np.random.default_rng(0), History(memory=70_000)
+    steps = [(i, rng.random((10 + i, 100)).astype(np.float32), "x", None, rng.random(3)) for i in range(20)]
+    for one in steps:
+        history.append(one)
+    on_disk = [not isinstance(one[1], np.ndarray) for one in history._steps]
+    assert on_disk[0] is False
+    assert on_disk[-1] is True
+    for place in (0, 7, 19, -1):
+        assert_same(history[place], steps[place])
+    for given, kept in zip(steps[3:], history[3:], strict=True):
+        assert_same(kept, given)
+    history.pop()
+    history[18:] = []
+    assert len(history) == 18
+    history.append(steps[0])  # after those that were taken away
+    assert_same(history[-1], steps[0])
+    assert_same(history[-2], steps[17])
+
+
+def assert_same(found, step):
+    assert [type(value) for value in found] == [type(value) for value in step]
+    for one, other in zip(found, step, strict=True):
+        assert np.array_equal(one, other)
+        assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_state_that_is_lost_is_made_anew_from_a_history_on_disk(n_jobs):
+    engine, run = ProcessEngine(n_jobs), Beside(start_large)
+    run.history = History(memory=0)
+    tables = [np.random.default_rng(i).integers(0, 9, 2000) for i in range(4)]
+    for table in tables[:3]:
+        engine.map_sum(add_large, SHARDS, table, beside=run)
+    engine.forget(run)  # lost
+    total = engine.map_sum(add_large, SHARDS, tables[3], beside=run)
+    expected = [45 * 3**4 + 10 * sum(3 ** (3 - i) * table for i, table in enumerate(tables))]
+    assert (total == expected[0]).all()
+    engine.forget(run)
+
+
+def start_large(shard):
+    return np.full(2000, shard.number, np.int64)
+
+
+def add_large(shard, state, table):
+    state *= 3
+    state += table
+    return state.copy()
 
 
 def test_scratch_can_be_read_by_its_owner_only(tmp_path):

@@ -11,17 +11,15 @@ and they are gone when this process ends, whatever ends it).
 from __future__ import annotations
 
 import secrets
-import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import EngineError
+from discreet.engines.history import History, put_on_scratch
 
 __all__ = ["Beside", "Room", "forget", "take_step"]
 
@@ -41,14 +39,14 @@ class Beside:
     ----------
     run : str
         The name of the run.
-    history : list of tuple
-        Public arguments of each step taken; an engine appends to it.
+    history : History
+        Public arguments of each step taken, a tuple each; an engine appends to it.
     """
 
     def __init__(self, start: Callable[[Any], NDArray[Any]]) -> None:
         self.start = start
         self.run = secrets.token_hex(8)
-        self.history: list[tuple[Any, ...]] = []
+        self.history = History()
 
 
 class Room(NamedTuple):
@@ -76,7 +74,7 @@ def take_step(
     start: Callable[[Any], NDArray[Any]],
     run: str,
     shard: Any,
-    history: list[tuple[Any, ...]],
+    history: Sequence[tuple[Any, ...]],
     public: tuple[Any, ...],
     room: Room,
 ) -> NDArray[np.int64]:
@@ -114,21 +112,7 @@ def _keep(key: tuple[str, str], n_steps: int, state: NDArray[Any], room: Room) -
         held = sum(kept.state.nbytes for kept in _kept.values() if isinstance(kept.state, np.ndarray))
     place: NDArray[Any] | IO[bytes] = state
     if held + state.nbytes > room.memory:
-        what, file = None, None
-        try:
-            place = file = tempfile.TemporaryFile(dir=room.scratch)  # noqa: SIM115  (it lives as long as the run)
-            file.write(np.ascontiguousarray(state).data.cast("B"))
-            file.flush()
-        except OSError as error:
-            what = error.strerror or type(error).__name__
-            with suppress(OSError):  # closing tries to write again
-                if file is not None:
-                    file.close()
-        if what is not None:
-            raise EngineError(
-                f"the state beside a shard cannot be put on scratch disk ({room.scratch or tempfile.gettempdir()}): "
-                f"{what}; give a larger folder (scratch=) or more memory (memory=)."
-            )
+        place, _ = put_on_scratch(state, "the state beside a shard", scratch=room.scratch)
     with _guard:
         _kept[key] = _Kept(n_steps, place, state.shape, state.dtype, time.monotonic())
 

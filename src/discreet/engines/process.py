@@ -57,7 +57,7 @@ class ProcessEngine:
         _refuse_none(shards)
         step: Step | None = None
         if beside is not None:
-            step = (beside.start, beside.run, list(beside.history), self.room)
+            step = (beside.start, beside.run, beside.history, self.room)
         waiting, told = deque(shards), PassTold(self.callback, shards)
 
         def strand(_: int) -> NDArray[np.int64] | None:

@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError, EngineError
 __all__ = ["PassTold", "Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task"]
 
 #: What a task needs to take a step: (start, run, history, room).
-Step = tuple[Callable[[Any], Any], str, list[tuple[Any, ...]], Room]
+Step = tuple[Callable[[Any], Any], str, Sequence[tuple[Any, ...]], Room]
 
 
 def run_task(
