@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 __all__ = ["HEIGHT", "SMALL_SCREEN_FONT", "WIDTH", "Circle", "distances", "lay_out", "scale"]
 
 Floats = NDArray[np.float64]
+#: Left, top, right, bottom.
+Box = tuple[float, float, float, float]
 
 #: Size of the drawing, in its own units.
 WIDTH, HEIGHT = 720, 600
@@ -33,6 +35,10 @@ _COVERED = 0.16
 _SMALLEST, _LARGEST = 9.0, 62.0
 #: Circles from this radius on always have their label.
 _LARGE = 22.0
+#: Half the height of a topic's number, which stands in the middle of its circle.
+_NUMBER = 9.0
+#: Lines down and up from a circle's middle where its label goes if need be.
+_STEPS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 0)
 #: Longest way a circle is pushed in one round.
 _STEP = 12.0
 
@@ -92,8 +98,9 @@ def scale(distance: Floats) -> Floats:
 def lay_out(topic_word: Floats, topic_weight: Floats | None, labels: Sequence[str]) -> list[Circle]:
     """Return a circle for each topic, with areas in proportion to their weights, and a place for its label.
 
-    Circles that would overlap are pushed apart, so distances on the map are approximate. Large circles always have a
-    place for their label, if need be over another circle. An empty label takes no place.
+    Circles that would overlap are pushed apart, so distances on the map are approximate. Large circles have a place
+    for their label, if need be over other circles, but over no number while there is another way. An empty label takes
+    no place.
 
     Parameters
     ----------
@@ -158,7 +165,7 @@ def _place_labels(
     points: Floats, radii: Floats, labels: Sequence[str], font: float
 ) -> list[tuple[float, float, bool]]:
     """Find each label a free place beside its circle, the largest circles first."""
-    boxes: list[tuple[float, float, float, float]] = []
+    boxes: list[Box] = []
     places: list[tuple[float, float, bool]] = [(0.0, 0.0, True)] * len(labels)
     for topic in np.argsort(-radii, kind="stable").tolist():
         (x, y), radius = points[topic].tolist(), float(radii[topic])
@@ -170,14 +177,24 @@ def _place_labels(
         options = [(x, below), (x, above), (x + beside, y), (x - beside, y)]
         # The drawing's edge may push a label sideways while it still stands under its circle.
         shifted = [(min(max(cx, half + 2), WIDTH - half - 2), cy) for cx, cy in options[:2]]
+        corners = [
+            (x + side * (0.7 * radius + half + 2), y + end * (0.7 * radius + tall + 2))
+            for end in (1, -1)
+            for side in (1, -1)
+        ]
         places[topic] = (_tenth(shifted[0][0]), _tenth(shifted[0][1]), True)
-        tries = [(cx, cy, radii) for cx, cy in [*shifted, *options[2:]]]
-        if radius >= _LARGE:  # its label may cover circles, but no other label
-            steps = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 0)
-            held = min(max(x, half + 2), WIDTH - half - 2)
-            tries += [(held, y + step * font, np.zeros_like(radii)) for step in steps]
+        tries = [(cx, cy, radii) for cx, cy in [*shifted, *options[2:], *corners]]
+        if radius >= _LARGE:  # its label may cover circles drawn before it, but no number and no other label
+            held = [min(max(x + aside * half, half + 2), WIDTH - half - 2) for aside in (0, 0.5, -0.5)]
+            down = max(font, tall + _NUMBER)
+            over = [(cx, y + step * down) for step in (1, -1, 1.5, -1.5, 2, -2) for cx in held]
+            over.sort(key=lambda place: len(_touched(_box(place, half, tall), points, radii, topic)))
+            numbers = np.where(np.arange(len(radii)) > topic, radii, np.minimum(radii, _NUMBER))
+            tries += [(cx, cy, numbers) for cx, cy in over]
+            if radius >= 1.2 * font:  # where all is full it covers what it must
+                tries += [(held[0], y + step * down, np.zeros_like(radii)) for step in _STEPS]
         for cx, cy, obstacles in tries:
-            box = (cx - half, cy - tall, cx + half, cy + tall)
+            box = _box((cx, cy), half, tall)
             if _inside(box) and not _hits(box, boxes, points, obstacles, topic):
                 boxes.append(box)
                 places[topic] = (_tenth(cx), _tenth(cy), False)
@@ -185,24 +202,27 @@ def _place_labels(
     return places
 
 
-def _inside(box: tuple[float, float, float, float]) -> bool:
+def _box(middle: tuple[float, float], half: float, tall: float) -> Box:
+    return middle[0] - half, middle[1] - tall, middle[0] + half, middle[1] + tall
+
+
+def _inside(box: Box) -> bool:
     return box[0] >= 0 and box[1] >= 0 and box[2] <= WIDTH and box[3] <= HEIGHT
 
 
-def _hits(
-    box: tuple[float, float, float, float],
-    boxes: list[tuple[float, float, float, float]],
-    points: Floats,
-    radii: Floats,
-    own: int,
-) -> bool:
+def _hits(box: Box, boxes: list[Box], points: Floats, radii: Floats, own: int) -> bool:
     for other in boxes:
         if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]:
             return True
+    return len(_touched(box, points, radii, own)) > 0
+
+
+def _touched(box: Box, points: Floats, radii: Floats, own: int) -> NDArray[np.int64]:
+    """Return which circles but one's own a box lies on."""
     nearest = np.clip(points, [box[0], box[1]], [box[2], box[3]])
     touching = ((points - nearest) ** 2).sum(1) < radii**2
     touching[own] = False
-    return bool(touching.any())
+    return np.flatnonzero(touching)
 
 
 def _tenth(value: float) -> float:
