@@ -24,6 +24,8 @@ def defaults():
 def test_defaults_are_one_but_where_the_docstring_says_why():
     found = defaults()
     assert found.pop("HybridGibbsLDA") is None  # 1.0, unless epsilon_noise is given: below
+    # As LocalLDA's channel, it is what the clients were told: nobody else may choose it.
+    assert found.pop("WholeDocumentLDA") is inspect.Parameter.empty
     usual = (
         "PrivateLDA",
         "PrivateSVILDA",

@@ -77,7 +77,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     n_topics : int, default 20
         Number of topics, K.
     epsilon : float
-        Of one report: pure, for any document replaced by any other. Up to 20.
+        Of one report: pure, for any document replaced by any other. Up to 20; no default, for it is what clients are
+        told.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array)
         *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`); they must not have been trained on
         the private texts.

@@ -100,6 +100,14 @@ class CodebookReport:
 def read_codebook_reports(path: str | os.PathLike[str]) -> list[CodebookReport]:
     """Read a file of reports of whole documents, as :func:`discreet.local.write_reports` wrote it.
 
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    list of CodebookReport
+
     Raises
     ------
     CorpusError
