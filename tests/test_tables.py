@@ -183,6 +183,17 @@ def test_membership_other_rules_for_few_shadows():
     check(cells)
 
 
+def test_membership_relative_attack():
+    results, cells = csv("membership/spread"), []
+    for n, *shown in table("membership", "*RMIA at equal shadows*")[1:]:
+        for spread, cell in zip(("none, relative (RMIA)", "shrunk"), shown, strict=True):
+            where = {"n": int(n), "spread": spread}
+            both = tuple(percent(results, attack=attack, **where) for attack in ("online", "offline"))
+            cells.append((f"{n}, {spread}", cell, both))
+    assert len(cells) == 8
+    check(cells)
+
+
 @pytest.mark.parametrize(("also", "varied", "fixed"), [(0, "eps1", "eps2"), (1, "eps2", "eps1")])
 def test_membership_coherence(also, varied, fixed):
     results, cells = csv("membership/coherence"), []

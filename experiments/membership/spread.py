@@ -11,7 +11,7 @@ import common
 import numpy as np
 from scipy.stats import norm
 
-from discreet.audit import AuditReport, likelihood_ratio_scores
+from discreet.audit import AuditReport, likelihood_ratio_scores, relative_likelihood_scores
 
 SHADOWS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 LEAST, MOST = sys.float_info.min, sys.float_info.max
@@ -57,11 +57,16 @@ def library(spread):
     return rule
 
 
+def relative(targets, shadows, inside, *, online):
+    return relative_likelihood_scores(targets, shadows, inside, online=online)
+
+
 RULES = {
     "own": library("own"),
     "shrunk": library("shrunk"),
     "one for all": one_for_all,
     "own in doubles": doubles,
+    "none, relative (RMIA)": relative,
 }
 
 
@@ -70,12 +75,15 @@ def run(scale):
     table = common.Table("spread", ("corpus", "n_topics", "n", "attack", "spread"), fields)
     counts, _ = common.load("tweetrumors")
     for n in SHADOWS:
-        if table.has(n=n, attack="offline", spread=list(RULES)[-1]):
+        missing = {
+            name: rule for name, rule in RULES.items() if not table.has(n=n, attack="offline", spread=name)
+        }
+        if not missing:
             continue
         keep = max(4, int(n * scale) // 2 * 2)
         done = common.statistics("vb 5", counts, common.default_vb(5), keep, common.TARGETS)
         shadows, inside, targets, members, _, _ = done
-        for spread, rule in RULES.items():
+        for spread, rule in missing.items():
             for attack, online in (("online", True), ("offline", False)):
                 scores = rule(targets, shadows, inside, online=online)
                 report = AuditReport(scores, members, attack, coins="half")

@@ -1,7 +1,8 @@
 r"""The relative membership attack (RMIA): whether the target favours a document over most other documents.
 
 Where :func:`discreet.audit.likelihood_ratio_scores` asks how a document's own statistic is distributed with and without
-it, this attack compares it with the other documents, and so needs few shadow models. With
+it, this attack compares it with the other documents, and so needs few shadow models. It is best offline: a mean of
+probabilities of whole documents is that of the shadow which knows the document best, mostly one that saw it. With
 :math:`p(d \mid \Phi) = e^{\zeta(\Phi, d)}` and its mean over shadows :math:`p(d)`,
 
 .. math:: \Lambda(d) = \frac{p(d \mid \Phi)}{p(d)} , \qquad

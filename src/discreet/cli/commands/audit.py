@@ -96,7 +96,9 @@ def audit(
     ] = None,
     attack: Annotated[
         str | None,
-        typer.Option(help="lira (the default), or rmia: against other documents, for few shadows."),
+        typer.Option(
+            help="lira (the default), or rmia: against other documents, for few shadows and --offline."
+        ),
     ] = None,
     bootstrap: Annotated[
         int | None,
