@@ -64,7 +64,8 @@ def test_a_removed_word_stands_in_no_file_that_the_review_wrote(fitted):
     np.testing.assert_array_equal(after.topic_totals, before.topic_totals)
     assert after.promise == before.promise
     assert after.review.startswith("reviewed by Roe")
-    assert "reviewed by Roe" in (fitted / "new.md").read_text()
+    for page in ("new.md", "new.html"):
+        assert "reviewed by Roe" in (fitted / page).read_text()
     assert set(after.topics) == {" ".join(top) for top in Release.load("reviewed").top_words(3)}
 
 

@@ -122,6 +122,8 @@ def test_everything_that_is_released_says_it(tmp_path):
     assert "unit: patient (add_or_remove_one)" in release.guarantee
     for told in (card, page, release.guarantee):
         assert "unit: author" not in told
+    assert "author: one patient" in page
+    assert "author: one patient" in card.replace("\\", "")
     for said in (
         "| unit | one patient |",
         "number of patients",

@@ -86,19 +86,8 @@ def topic_coherences_npmi(
     -------
     array of shape (n_topics,)
     """
-    words, together, n_documents = _occurrences(topic_word, reference_counts, top)
-    scores = np.empty(len(words))
-    for k, table in enumerate(together):
-        alone = np.diag(table)
-        lower = np.tril_indices(len(alone), -1)
-        joint = table[lower] / n_documents
-        # The logarithms of what is never or always seen are replaced below.
-        inside = (joint > 0) & (joint < 1)
-        usual = np.where(inside, joint, 0.5)
-        apart = np.where(inside, alone[lower[0]] * alone[lower[1]], 1.0) / n_documents**2
-        npmi = np.log(usual / apart) / -np.log(usual)
-        scores[k] = np.where(inside, npmi, np.where(joint > 0, 1.0, -1.0)).mean()
-    return scores
+    together, n_documents = _occurrences(topic_word, reference_counts, top)
+    return np.array([_npmi(table, n_documents) for table in together])
 
 
 def topic_coherences_umass(
@@ -115,20 +104,32 @@ def topic_coherences_umass(
     -------
     array of shape (n_topics,)
     """
-    words, together, _ = _occurrences(topic_word, reference_counts, top)
-    scores = np.empty(len(words))
-    for k, table in enumerate(together):
-        later, earlier = np.tril_indices(len(table), -1)
-        alone = np.diag(table)[earlier]
-        ratio = (table[later, earlier] + 1) / np.maximum(alone, 1)
-        scores[k] = np.log(np.where(alone > 0, ratio, 1.0)).sum()
-    return scores
+    return np.array([_umass(table) for table in _occurrences(topic_word, reference_counts, top)[0]])
+
+
+def _npmi(table: NDArray[np.float64], n_documents: int) -> float:
+    alone = np.diag(table)
+    lower = np.tril_indices(len(alone), -1)
+    joint = table[lower] / n_documents
+    # The logarithms of what is never or always seen are replaced below.
+    inside = (joint > 0) & (joint < 1)
+    usual = np.where(inside, joint, 0.5)
+    apart = np.where(inside, alone[lower[0]] * alone[lower[1]], 1.0) / n_documents**2
+    npmi = np.log(usual / apart) / -np.log(usual)
+    return float(np.where(inside, npmi, np.where(joint > 0, 1.0, -1.0)).mean())
+
+
+def _umass(table: NDArray[np.float64]) -> float:
+    later, earlier = np.tril_indices(len(table), -1)
+    alone = np.diag(table)[earlier]
+    ratio = (table[later, earlier] + 1) / np.maximum(alone, 1)
+    return float(np.log(np.where(alone > 0, ratio, 1.0)).sum())
 
 
 def _occurrences(
     topic_word: ArrayLike, reference_counts: Any, top: int
-) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], int]:
-    """Top words of each topic, in how many documents each pair of them stands, and the number of documents."""
+) -> tuple[list[NDArray[np.float64]], int]:
+    """Return in how many documents each pair of a topic's top words stands, and the number of documents."""
     topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
     if topics.ndim != 2 or not len(topics) or np.isnan(topics).any():
         raise ParameterError(
@@ -145,4 +146,4 @@ def _occurrences(
     for row in columns:
         chosen = present[:, row]
         together.append(np.asarray((chosen.T @ chosen).todense()))
-    return words, together, counts.shape[0]
+    return together, counts.shape[0]

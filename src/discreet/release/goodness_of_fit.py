@@ -16,10 +16,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet._presenter import presenter
-from discreet._validate import Rule, number, shown
-from discreet.errors import ParameterError
+from discreet._validate import Rule, number
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import EXACT, SUM, NumbersRelease
+from discreet.release.booking.promised import EXACT, SUM, NumbersRelease, checked_level
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
@@ -153,9 +152,7 @@ class FitRelease(NumbersRelease):
 
     def _mean_interval(self, total: float, spread: float, most: float, level: float) -> tuple[float, float]:
         """Return Fieller's interval of a total a unit, whose noise is ``spread`` times that of each number."""
-        if not (isinstance(level, int | float) and 0 < level < 1):
-            raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
-        reach = float(ndtri((1 + level) / 2)) ** 2 * self.noise**2
+        reach = float(ndtri((1 + checked_level(level)) / 2)) ** 2 * self.noise**2
         n = self.n_units
         a = n * n - reach / self.count_weight**2
         if n <= 0 or a <= 0:

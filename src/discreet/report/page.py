@@ -34,6 +34,7 @@ from discreet.report.wording import (
     NOT_REVIEWED,
     epsilon_shown,
     reports_counted,
+    settings_told,
     shown,
     text_covered,
     words_origin,
@@ -218,7 +219,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
             (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
-            for name, value in release.configuration.items()
+            for name, value in settings_told(release).items()
             if not details.is_detail(name)
         ],
         "title": release.details.get("title"),

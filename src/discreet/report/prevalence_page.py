@@ -57,7 +57,7 @@ def prevalence_page(release: PrevalenceRelease) -> str:
             style_hash=content_hash(style),
             title=release.details.get("title") or _title(release),
             subtitle=_title(release) if "title" in release.details else "",
-            details=[(DETAILS[name], text) for name, text in release.details.items() if name != "title"],
+            details=_details(release),
             ordered=bool(periods),
             lines=release.table is not None and "freq" in release.configuration,
             private_groups=release.configuration.get("group_selection") == "private",
@@ -77,6 +77,11 @@ def prevalence_page(release: PrevalenceRelease) -> str:
         )
         + "\n"
     )
+
+
+def _details(release: PrevalenceRelease) -> list[tuple[str, str]]:
+    said = [(DETAILS[name], text) for name, text in release.details.items() if name != "title"]
+    return said if release.review is None else [*said, ("words of the topics", release.review)]
 
 
 def _title(release: PrevalenceRelease) -> str:

@@ -3,25 +3,29 @@
 import math
 import unicodedata
 from collections.abc import Callable
+from typing import Any
 
 from discreet._validate import is_whole
+from discreet.release.booking.promised import Promised
 from discreet.release.files.words import printable, undirected
 from discreet.release.record import Release
 
 __all__ = [
     "NOT_REVIEWED",
+    "TOPICS_NOT_REVIEWED",
     "epsilon_shown",
     "for_spreadsheet",
     "reports_counted",
+    "settings_told",
     "shown",
     "text_covered",
     "words_origin",
 ]
 
 #: Names that many documents hold can stand among the words of any release (docs/what-is-not-hidden.md).
+NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
 #: Of shares: those of topics that were reviewed before have names that were, and know nothing of it.
 TOPICS_NOT_REVIEWED = "none recorded here: they are as the topics were when these shares were made"
-NOT_REVIEWED = "no review recorded: names and numbers that many documents share may be among the words"
 
 _LONGEST = 60
 #: What a formula begins with, the minus of typographers too.
@@ -105,3 +109,11 @@ def for_spreadsheet(text: str) -> str:
         begins = unicodedata.normalize("NFKC", character)[:1] in _FORMULA
         return f"'{text}" if begins else text
     return text
+
+
+def settings_told(release: Promised) -> dict[str, Any]:
+    """Return the public settings; the unit beside what one is called, where that is not the name of its kind."""
+    told, promise = dict(release.configuration), release.promise
+    if promise.unit_name and told.get("privacy_unit") == promise.privacy_unit:
+        told["privacy_unit"] = f"{promise.privacy_unit}: one {promise.called}"
+    return told

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
-from discreet.errors import ReleaseError
+from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee, large_delta
 from discreet.release.booking.ledger_limits import check_ledger
@@ -20,7 +20,7 @@ from discreet.release.editing import details as written
 from discreet.release.files import json_file
 from discreet.release.settings import Scalar, checked_settings
 
-__all__ = ["COUNT_WEIGHT", "EXACT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised"]
+__all__ = ["COUNT_WEIGHT", "EXACT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised", "checked_level"]
 
 #: What stands beside numbers without noise.
 EXACT = "exact, without privacy: not for release"
@@ -30,6 +30,13 @@ COUNT_WEIGHT = number(least=1e-3, most=100)
 LARGEST_SUM = 1e15
 SUM = number(least=-LARGEST_SUM, most=LARGEST_SUM)
 _NOISE = number(least=0, most=LARGEST_SUM)
+
+
+def checked_level(level: Any) -> float:
+    """Return the level of an interval; ``ParameterError`` unless it lies between 0 and 1."""
+    if not (isinstance(level, int | float) and 0 < level < 1):
+        raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
+    return float(level)
 
 
 class Promised:

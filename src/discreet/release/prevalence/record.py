@@ -19,7 +19,7 @@ from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import EXACT, LARGEST_SUM, NumbersRelease
+from discreet.release.booking.promised import EXACT, LARGEST_SUM, NumbersRelease, checked_level
 from discreet.release.files.words import halves
 from discreet.release.goodness_of_fit import mark_of
 from discreet.release.prevalence.changes import (
@@ -138,7 +138,7 @@ class PrevalenceRelease(NumbersRelease):
         """
         if kind not in _KINDS:
             raise ParameterError(f"kind must be one of {', '.join(_KINDS)}, but is {shown(kind)}.")
-        return _KINDS[kind](self.sums, _level(level))
+        return _KINDS[kind](self.sums, checked_level(level))
 
     def corrected(
         self, topics: Release, document_length: float, *, ridge: float = 0.1, level: float = 0.95
@@ -169,7 +169,7 @@ class PrevalenceRelease(NumbersRelease):
                 "the one that the shares were found with."
             )
         undo = correction(response(topics, document_length), ridge)
-        return corrected(self.sums, undo, _level(level))
+        return corrected(self.sums, undo, checked_level(level))
 
     @property
     def n_units(self) -> Floats:
@@ -205,7 +205,7 @@ class PrevalenceRelease(NumbersRelease):
 
     def compare(self, first: str, second: str, *, level: float = 0.95) -> Differences:
         """Return the differences of shares between two groups, with intervals, and which of them are certain."""
-        found = compare(self.sums, self._index(first), self._index(second), _level(level))
+        found = compare(self.sums, self._index(first), self._index(second), checked_level(level))
         return found.named(self.topics, (first,), f"in {second}")
 
     def growth(self, groups: Sequence[str] | None = None, *, level: float = 0.95) -> Differences:
@@ -220,7 +220,7 @@ class PrevalenceRelease(NumbersRelease):
         level : float, default 0.95
         """
         found, names = (
-            growth(self._ordered(groups), _level(level)),
+            growth(self._ordered(groups), checked_level(level)),
             self.periods if groups is None else groups,
         )
         many = max(1, len(names) // 4)
@@ -236,8 +236,8 @@ class PrevalenceRelease(NumbersRelease):
         level : float, default 0.95
         """
         some, names = self._ordered(groups), self.periods if groups is None else tuple(groups)
-        return trend(some, _level(level))._replace(
-            topics=self.topics, groups=names, moves=moving(some, _level(level))
+        return trend(some, checked_level(level))._replace(
+            topics=self.topics, groups=names, moves=moving(some, checked_level(level))
         )
 
     def moving(self, *, level: float = 0.95) -> NDArray[np.bool_]:
@@ -245,7 +245,7 @@ class PrevalenceRelease(NumbersRelease):
 
         Where groups are of dates, between the periods.
         """
-        return moving(self._some(self.periods or self.groups), _level(level))
+        return moving(self._some(self.periods or self.groups), checked_level(level))
 
     def against_rest(self, *, level: float = 0.95) -> Differences:
         """Return how much more of each topic there is in each group than in all the others together.
@@ -254,7 +254,7 @@ class PrevalenceRelease(NumbersRelease):
         periods, which are compared with each other.
         """
         names = self.periods or self.groups
-        return against_rest(self._some(names), _level(level)).named(
+        return against_rest(self._some(names), checked_level(level)).named(
             self.topics, names, "in all the others together"
         )
 
@@ -348,12 +348,6 @@ class PrevalenceRelease(NumbersRelease):
 def _span(groups: Sequence[str]) -> str:
     """Return "2024-01–2024-03"."""
     return "\u2013".join(dict.fromkeys((groups[0], groups[-1])))
-
-
-def _level(level: float) -> float:
-    if not (isinstance(level, int | float) and 0 < level < 1):
-        raise ParameterError(f"level must be between 0 and 1, but is {shown(level)}.")
-    return float(level)
 
 
 def _numbers(name: str, value: Any) -> Floats:

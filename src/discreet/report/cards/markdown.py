@@ -8,6 +8,7 @@ from discreet.privacy.accounting import events
 from discreet.release.booking.promised import Promised
 from discreet.release.editing.details import is_detail
 from discreet.release.files.words import printable, undirected
+from discreet.report.wording import settings_told
 
 __all__ = ["booked", "many", "plain", "settings", "table", "warning"]
 
@@ -31,7 +32,7 @@ def booked(release: Promised) -> str:
 
 def settings(release: Promised, **said: str | None) -> str:
     """Return the table of the public settings; ``said`` stands in place of those of its names, unless None."""
-    public = {name: said.get(name) or value for name, value in release.configuration.items()}
+    public = {name: said.get(name) or value for name, value in settings_told(release).items()}
     return table(
         ("name", "value"),
         [(plain(name), _value(value)) for name, value in public.items() if not is_detail(name)],
