@@ -59,6 +59,7 @@ def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_me
     done = run("convert", one, two, shards, "--shard-documents", "400", "--stop-words", "english", *author)
     assert done.exit_code == 0, done.output
     assert "1800 documents" in done.output
+    assert "No stop words" not in done.output
     assert ShardedCorpus(shards).unit == ("author" if author else "document")
     expected = fitted(run, together, files / "memory", *author)
     found = fitted(run, shards, files / "release")
@@ -70,7 +71,9 @@ def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_me
 @pytest.mark.filterwarnings("ignore")
 def test_worker_processes_and_a_cluster_give_the_same(run, files):
     shards = files / "shards"
-    assert run("convert", files / "one.jsonl", shards, "--shard-documents", "200").exit_code == 0
+    done = run("convert", files / "one.jsonl", shards, "--shard-documents", "200")
+    assert done.exit_code == 0
+    assert "No stop words were left out" in done.output
     expected = fitted(run, shards, files / "threads")
     assert (
         fitted(run, shards, files / "workers", "--workers", "2").topic_word.tobytes()

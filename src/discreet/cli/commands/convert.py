@@ -72,7 +72,7 @@ def convert(
     With --shard-documents, OUT is a folder of shards, for what is larger than memory; a person's documents share one.
     """
     from discreet.cli.display import console, progress
-    from discreet.corpus import find_format
+    from discreet.corpus import TEXT_FORMATS, find_format
 
     say = console(quiet=quiet)
     source = sources[0]
@@ -117,6 +117,11 @@ def convert(
             )
         say.print(f"wrote {out}", markup=False)
         say.print(repr(shards), markup=False)
+        if known in TEXT_FORMATS and how.stop_words is None:
+            say.print(
+                "No stop words were left out, and fit of shards leaves none out: --stop-words english does it here.",
+                markup=False,
+            )
         return
     with progress(quiet=quiet) as callback:
         corpus, beside = load(source, known, callback=callback, **options)
