@@ -131,21 +131,36 @@ def report(path, picture):
 def draw(lines, picture):
     with svg(picture, rows=2, columns=3, size=(9, 5.4)) as panels:
         for column, (series, (x, seconds, memory)) in enumerate(lines.items()):
+            fine = np.geomspace(x[0], x[-1], 100)
             for axes, y, name in zip(
                 panels[:, column], (seconds, memory), ("CPU seconds", "peak GiB"), strict=True
             ):
-                fine = np.geomspace(x[0], x[-1], 100)
-                axes.loglog(
+                axes.plot(
                     fine,
                     np.interp(fine, x[[0, -1]], y[[0, -1]]),
                     "--",
                     color="#999999",
                     label="straight line",
                 )
-                axes.loglog(x, y, "o-", color="#4477aa", label="measured")
-                axes.set(xlabel=series, ylabel=name)
+                axes.plot(x, y, "o-", color="#4477aa", label="measured")
+                axes.set(xlabel=series, ylabel=name, xscale="log", xticks=x)
+                axes.set_xticklabels([short(value) for value in x])
+                axes.minorticks_off()
                 axes.legend(fontsize=7)
                 axes.grid(alpha=0.3)
+            panels[0, column].set_yscale("log")
+            panels[0, column].set(yticks=seconds)
+            panels[0, column].set_yticklabels([f"{value:.0f}" for value in seconds])
+            panels[0, column].minorticks_off()
+            panels[1, column].set_ylim(bottom=0)
+
+
+def short(value):
+    """Return 300,000 as "300 k"."""
+    for size, unit in ((1_000_000, " M"), (1_000, " k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
 
 
 def main():
