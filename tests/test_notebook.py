@@ -51,6 +51,8 @@ def test_a_release_shows_its_promise_and_topics():
         assert row[0] in said
     assert "not for release" in shown(release(reproducible=True))
     assert "mostly noise" in shown(release(noise=0.05))
+    assert "topic share name words" in said
+    assert "topic share words" in shown(release(noise=0.0005))  # nobody gave a name
 
 
 def test_a_ledger_shows_what_is_spent_left_and_by_what():

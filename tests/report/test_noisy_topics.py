@@ -11,6 +11,7 @@ from tests.report.test_report import data_of, text_of
 
 from discreet import PrivateLDA
 from discreet.cli.display import print_topics, whole_words
+from discreet.privacy.accounting.forecast import learnability
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 from discreet.report.drawings.similarity import MOST_TOPICS, similarity_svg
@@ -253,3 +254,45 @@ def test_the_share_of_text_is_told_where_it_was_released():
     assert "The words make up about 84 % (a noisy number)" in text_of(
         report(release(settings={"text_covered": 0.842}))
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "begins"),
+    [
+        (
+            {"forecast": "Learnability: too few words: 15 words cannot tell 8 topics apart."},
+            "Hardly. The forecast was: too few",
+        ),
+        ({"forecast": "Learnability: x = 9.1 (weak); perplexity"}, "Hardly. The forecast was: weak."),
+        (
+            {"forecast": "Learnability: x = 20 (mostly noise); perplexity"},
+            "Hardly. The forecast was: mostly noise.",
+        ),
+        (
+            {"forecast": "Learnability: x = 1 (good); perplexity", "text_covered": 0.26},
+            "Hardly. The words make up about 26 %",
+        ),
+        (
+            {"forecast": "Learnability: x = 1 (good); perplexity", "text_covered": 0.9},
+            "In every topic the words",
+        ),
+    ],
+)
+def test_topics_of_which_little_was_to_be_expected_are_not_praised(settings, begins):
+    answer = dict(questions(release(settings=settings)))["Can you rely on the topics?"]
+    assert answer.startswith(begins)
+    assert "No topic is mostly noise" not in answer
+
+
+def test_a_forecast_of_the_library_is_read_as_it_is_written():
+    for words, topics, units, verdict in (
+        (10, 8, 1e6, "too few words"),
+        (2000, 50, 1e3, "mostly noise"),
+        (2000, 20, 1.4e4, "weak"),
+    ):
+        told = learnability(words, topics, units, 0.25)
+        assert told.verdict == verdict
+        answer = dict(questions(release(settings={"forecast": told.in_words()})))[
+            "Can you rely on the topics?"
+        ]
+        assert answer.startswith(f"Hardly. The forecast was: {verdict}")

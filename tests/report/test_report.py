@@ -100,7 +100,10 @@ def test_bars_are_marked_by_the_noise():
     assert above.any()
     assert not above.all()
     page = report(made)
-    for number, card in enumerate(page.split("<article")[1:]):
+    cards = page.split("<article")[1:]
+    numbers = [int(re.search(r'id="topic-(\d+)"', card)[1]) for card in cards]  # topics of noise come last
+    assert sorted(numbers) == list(range(len(made.topic_word)))
+    for number, card in zip(numbers, cards, strict=True):
         order = np.argsort(-made.topic_word[number], kind="stable")[:10]
         expected = ["solid" if above[number, word] else "hollow" for word in order]
         assert re.findall(r'<li class="(solid|hollow)">', card) == expected
@@ -126,7 +129,8 @@ def test_noise_that_is_none_or_not_told_is_said():
 def test_without_weights_there_is_no_slider():
     page = report(release(weights=False))
     assert '<input type="range"' not in page
-    assert "of the text" not in text_of(page).split("All topics")[0]
+    assert "of the words counted" not in text_of(page).split("All topics")[0]
+    assert "of the words counted" in text_of(report(release()))
     assert '<input type="range"' in report(release())
 
 

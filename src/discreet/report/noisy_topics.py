@@ -103,7 +103,8 @@ def apart_told(release: Release) -> str:
     r"""Say how far the topics are from the words of all texts together; "" of a single topic.
 
     That is :math:`\sum_k p(k) \sum_w p(w|k) \ln (p(w|k) / p(w))`, the information in nats that the topic of a token
-    holds about its word: 0 where topics are nothing but word frequencies. Noise that was taken for words counts in it.
+    holds about its word: 0 where topics are nothing but word frequencies. Noise that was taken for words counts in it,
+    so that it is above 0 for texts without topics.
     """
     topics, weight = release.topic_word, release.topic_weight
     if len(topics) == 1:
@@ -111,7 +112,8 @@ def apart_told(release: Release) -> str:
     weight = np.full(len(topics), 1 / len(topics)) if weight is None else weight
     plain = np.maximum(weight @ topics, 1e-300)
     nats = float(weight @ (topics * np.log(np.maximum(topics, 1e-300) / plain)).sum(1))
-    said = f"The topic of a token tells {max(nats, 0.0):.2f} nats about its word beyond word frequencies"
+    told = f"By these topics, noise included, the topic of a token tells {max(nats, 0.0):.2f} nats about its word"
+    said = f"{told} beyond word frequencies"
     return f"{said}: hardly anything." if nats < _HARDLY else f"{said}."
 
 

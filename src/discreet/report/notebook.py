@@ -22,16 +22,21 @@ def release_html(release: Release) -> str:
     weight = release.topic_weight
     noisy = mostly_noise(release)
     order: list[int] = list(range(topics)) if weight is None else (-weight).argsort(kind="stable").tolist()
-    names, first = release.topic_names, release.top_words(_WORDS)
+    first = release.top_words(_WORDS)
+    names = [
+        "mostly noise" if noise else "" if name is None else shown(name)
+        for name, noise in zip(release.topic_names, noisy.tolist(), strict=True)
+    ]
     rows = [
         (
             str(topic),
             "" if weight is None else f"{100 * weight[topic]:.1f} %",
-            "mostly noise" if noisy[topic] else shown(names[topic] or ""),
+            *([names[topic]] if any(names) else []),
             " ".join(map(shown, first[topic])),
         )
         for topic in sorted(order, key=lambda topic: bool(noisy[topic]))
     ]
+    head = ("topic", "share", "name", "words") if any(names) else ("topic", "share", "words")
     facts = [
         (
             "promise",
@@ -46,7 +51,7 @@ def release_html(release: Release) -> str:
     return facts_html(
         f"{title}: {topics} topics, {words} words",
         facts,
-        table_html(("topic", "share", "name", "words"), rows),
+        table_html(head, rows),
     )
 
 

@@ -7,15 +7,24 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 """
 
 import math
+import re
 
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.release.files.words import printable
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import told as noise_told
-from discreet.report.wording import NOT_REVIEWED, epsilon_shown, words_origin
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, text_covered, words_origin
 
 __all__ = ["questions"]
+
+#: Verdicts of a forecast that promise little, as it names them, and what they mean here.
+_VERDICTS = {
+    "too few words": "too few words to tell so many topics apart.",
+    "mostly noise": "mostly noise.",
+    "weak": "weak.",
+}
+_LITTLE = 0.5
 
 _COMPARED = (
     "For comparison, each with its own unit: the 2020 census of the United States took 17.14 per person, Google's "
@@ -136,13 +145,26 @@ def _reviewed(release: Release) -> str:
 def _reliable(release: Release) -> str:
     if release.topic_word_noise is None:
         return "The release does not say how large its noise is; small figures may be noise alone."
-    noisy = noise_told(release)
+    noisy, weak = noise_told(release), _weak_forecast(release)
+    if weak is not None:
+        return f"Hardly. {weak}" + ("" if noisy is None else f" {noisy}.")
     if noisy is None:
         return (
             "In every topic the words that set it apart stand clear of its noise. Noise that training followed from "
             "its start on can look like that, too: read whether the words belong together. Hollow bars may be noise."
         )
     return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
+
+
+def _weak_forecast(release: Release) -> str | None:
+    """Say why little was to be expected before a topic was trained; None where something was, or nothing is told."""
+    forecast, covered = str(release.configuration.get("forecast", "")), text_covered(release)
+    for verdict, why in _VERDICTS.items():
+        if re.match(rf"Learnability: (x [^()]*\()?{verdict}\b", forecast):
+            return f"The forecast was: {why}"
+    if covered is not None and float(release.configuration["text_covered"]) < _LITTLE:
+        return f"The words make up {covered} of the text, and the topics tell nothing of the rest."
+    return None
 
 
 def _capital(text: str) -> str:

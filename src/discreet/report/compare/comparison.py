@@ -61,7 +61,7 @@ class Pair(NamedTuple):
     agreement : float
         Between 0 and 1.
     before, after : float or None
-        Its share of the text in each, where both tell it.
+        Its share of the words counted in each, where both tell it.
     noise : float or None
         Standard deviation of the difference by noise alone; None where a release does not tell its noise.
     clear : bool
@@ -136,7 +136,7 @@ class Comparison:
             if pair.clear and pair.before is not None and pair.after is not None:
                 verb = "grew" if pair.after > pair.before else "fell"
                 shares = f"from {100 * pair.before:.1f} % to {100 * pair.after:.1f} %"
-                said.append(f"{of_b[pair.second]}: {verb} {shares} of the text.")
+                said.append(f"{of_b[pair.second]}: {verb} {shares} of the words counted.")
         for pair in self.pairs:
             moved = [
                 f"{', '.join(words)} {verb}"

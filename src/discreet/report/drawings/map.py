@@ -39,6 +39,8 @@ _LARGE = 22.0
 _NUMBER = 9.0
 #: Lines down and up from a circle's middle where its label goes if need be.
 _STEPS = (1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 0)
+#: Up to so many topics every large circle shows its label; of more, on a small screen, those larger than letters.
+_FEW = 30
 #: Longest way a circle is pushed in one round.
 _STEP = 12.0
 
@@ -191,7 +193,7 @@ def _place_labels(
             over.sort(key=lambda place: len(_touched(_box(place, half, tall), points, radii, topic)))
             numbers = np.where(np.arange(len(radii)) > topic, radii, np.minimum(radii, _NUMBER))
             tries += [(cx, cy, numbers) for cx, cy in over]
-            if radius >= 1.2 * font:  # where all is full it covers what it must
+            if radius >= 1.2 * font or len(radii) <= _FEW:  # where all is full it covers what it must
                 tries += [(held[0], y + step * down, np.zeros_like(radii)) for step in _STEPS]
         for cx, cy, obstacles in tries:
             box = _box((cx, cy), half, tall)
