@@ -115,7 +115,7 @@ def test_dp_svi_by_the_size_of_batches():
                 wanted = one(batches, "perplexity", sampling_rate=rate, **where)
             if cell:
                 cells.append((f"{line}, {title}", cell, (wanted,)))
-    assert len(cells) == 23
+    assert len(cells) == 24
     check(cells)
 
 
