@@ -61,7 +61,9 @@ def full_batch(epsilon, seed):
     model = PrivateLDA(
         N_TOPICS, epsilon=epsilon, delta=DELTA, doc_topic_prior=PRIOR, random_state=seed, n_jobs=-1
     )
-    return model.set_params(allow_unlearnable=True, allow_large_delta=True)  # theirs: above 1 / n of documents here
+    return model.set_params(
+        allow_unlearnable=True, allow_large_delta=True
+    )  # theirs: above 1 / n of documents here
 
 
 def fit(model, split):
