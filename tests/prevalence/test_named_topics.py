@@ -19,3 +19,28 @@ def test_names_of_topics_are_those_of_the_review(tmp_path):
     assert again.topics == shares.release_.topics
     assert "Night &lt;ward&gt;" in again.to_html()
     assert "Night" in again.card()
+
+
+def test_shares_of_reviewed_topics_say_so_and_whom_to_ask():
+    """An officer reads in their card alone that the words were reviewed, by whom, and who answers for them."""
+    word = RELEASE.vocabulary[0]
+    topics = RELEASE.without_words([word]).with_topic_names({0: "Meals"}).with_review("DPO", on="2026-01-02")
+    topics = topics.with_details(title="Notes", owner="Trust", contact="q@example.org", period="2020")
+    model = TopicPrevalence(topics, WARDS, epsilon=5.0, random_state=0)
+    shares = model.fit(np.delete(X, 0, axis=1), by=np.array(WARDS)[np.arange(len(X)) % 3]).release_
+    assert shares.review == topics.review
+    assert "reviewed by DPO on 2026-01-02: 1 word removed, 1 topic named" in shares.review
+    assert shares.details == {"title": "Notes", "owner": "Trust", "contact": "q@example.org"}
+    card = shares.card()
+    assert card.startswith("# Notes\n\nShares of 3 topics in 3 groups\n")
+    for said in ("reviewed by DPO", "1 topic named", "Trust"):
+        assert said in card
+        assert said in shares.to_html()
+    assert shares.with_details(title="Wards").details["title"] == "Wards"
+
+
+def test_shares_of_topics_that_nobody_reviewed_say_that():
+    model = TopicPrevalence(RELEASE, WARDS, epsilon=5.0, random_state=0)
+    shares = model.fit(X, by=np.array(WARDS)[np.arange(len(X)) % 3]).release_
+    assert shares.review is None
+    assert "none recorded here" in shares.card()

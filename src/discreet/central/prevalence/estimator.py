@@ -59,6 +59,7 @@ from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.booking.ledger_limits import check_room
 from discreet.release.booking.promised import COUNT_WEIGHT
+from discreet.release.editing.details import passed_on
 from discreet.release.editing.topics_of_shares import names_of
 from discreet.release.goodness_of_fit import mark_of
 from discreet.release.prevalence import PrevalenceRelease
@@ -256,7 +257,7 @@ class TopicPrevalence(PrivateEstimator):
             groups=groups,
             topics=names_of(topics),
             ledger=booking.ledger.snapshot(),
-            configuration=self._configuration(topics, booking.ledger),
+            configuration={**self._configuration(topics, booking.ledger), **passed_on(topics)},
             reproducible=self.random_state is not None or topics.reproducible,
         )
         self._notice_delta(self.release_)

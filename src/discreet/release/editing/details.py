@@ -4,7 +4,7 @@ All of it stands among the public settings, under names of three kinds (``about.
 it is saved, digested and checked as they are. Whatever a file says there is shown as text, and nothing rests on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import ReleaseError
@@ -13,6 +13,7 @@ from discreet.release.files.words import printable, undirected
 if TYPE_CHECKING:
     from discreet.release.booking.promised import NumbersRelease
     from discreet.release.record import Release
+    from discreet.release.settings import Scalar
 
 __all__ = [
     "ABOUT",
@@ -23,7 +24,9 @@ __all__ = [
     "details",
     "is_detail",
     "named_topics",
+    "passed_on",
     "review",
+    "reviewed_settings",
     "topic_names",
     "with_details",
     "with_review",
@@ -47,7 +50,10 @@ _DONE = {
     "words_renamed": ("word renamed", "words renamed"),
     "topics_removed": ("topic removed", "topics removed"),
     "topics_merged": ("topic merged into another", "topics merged into others"),
+    "topics_named": ("topic named", "topics named"),
 }
+#: What shares of topics say of whoever made the topics, unless they say it of themselves.
+_PASSED_ON = ("title", "owner", "contact")
 
 
 def with_details(release: Written, **details: str) -> Written:
@@ -109,17 +115,35 @@ def review(release: "Release | NumbersRelease") -> str | None:
         for name, value in release.configuration.items()
         if name.startswith(REVIEW)
     }
-    named = sum(name is not None for name in getattr(release, "topic_names", ()))
+    names: tuple[str | None, ...] | None = getattr(release, "topic_names", None)
+    if names is not None:  # shares hold their number instead
+        told["topics_named"] = _named(names)
     counted = [(told.get(name), words) for name, words in _DONE.items()]
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
-    if named:
-        done.append(f"{named} topic{'s' if named != 1 else ''} named")
-    if not told and not done:
+    if not done and not set(told) - {"topics_named"}:
         return None
     who = f"reviewed by {printable(str(told['by']))}" if "by" in told else "edited, nobody says by whom"
     when = f" on {printable(str(told['on']))}" if "on" in told else ""
     note = f". {printable(str(told['note']))}" if "note" in told else ""
     return f"{who}{when}: {', '.join(done) if done else 'nothing changed'}{note}"
+
+
+def reviewed_settings(topics: "Release") -> dict[str, "Scalar"]:
+    """Return what shares of reviewed topics say of this review, as settings."""
+    told = {name: value for name, value in topics.configuration.items() if name.startswith(REVIEW)}
+    named = _named(topic_names(topics))
+    return {**told, f"{REVIEW}topics_named": named} if named else told
+
+
+def passed_on(topics: "Release") -> dict[str, "Scalar"]:
+    """Return what shares made of a release take from it, as settings: its review, its title, whom to ask."""
+    about = {ABOUT + name for name in _PASSED_ON}
+    told = {name: value for name, value in topics.configuration.items() if name in about}
+    return {**told, **reviewed_settings(topics)}
+
+
+def _named(names: Iterable[str | None]) -> int:
+    return sum(name is not None for name in names)
 
 
 def is_detail(name: str) -> bool:

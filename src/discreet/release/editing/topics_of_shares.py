@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import ReleaseError
-from discreet.release.editing.details import REVIEW
+from discreet.release.editing.details import reviewed_settings
 from discreet.release.editing.edit_list import EditList, places
 from discreet.release.goodness_of_fit import mark_of
 
@@ -64,5 +64,8 @@ def reviewed_shares(
             names.append(f"{called[place]} (part {parts.index(topic) + 1} of {len(parts)})")
         else:
             names.append(called[place])
-    told = {name: value for name, value in reviewed.configuration.items() if name.startswith(REVIEW)}
-    return replace(shares, topics=tuple(names), configuration={**shares.configuration, **told})
+    return replace(
+        shares,
+        topics=tuple(names),
+        configuration={**shares.configuration, **reviewed_settings(reviewed)},
+    )

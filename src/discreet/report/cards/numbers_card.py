@@ -37,7 +37,8 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         *((DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
     ]
     title = release.details.get("title")
-    heading = f"Shares of {topics} in {groups}" if title is None else plain(title)
+    what = f"Shares of {topics} in {groups}"
+    heading = what if title is None else f"{plain(title)}\n\n{what}"
     called = [f"{number}. {plain(shown(name))}" for number, name in enumerate(release.topics)]
     return f"""# {heading}
 
