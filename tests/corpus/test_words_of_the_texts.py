@@ -8,7 +8,7 @@ from discreet import PrivateCountVectorizer, PrivateLDA
 from discreet.cli.app import run
 from discreet.corpus import Corpus, ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
 from discreet.corpus.words.origin import FROM_TEXT
-from discreet.errors import PrivacyError
+from discreet.errors import CorpusError, PrivacyError
 from discreet.release import Release
 
 TEXTS = ["the nurse came early", "the bed was cold"] * 300 + ["Brannigan shouted"]
@@ -103,3 +103,20 @@ def test_a_list_that_is_given_can_be_public(notes):
     assert exact.word_origin == FROM_TEXT
     chosen = PrivateCountVectorizer(epsilon=8.0, random_state=0).fit(exact)
     assert "brannigan" not in chosen.get_feature_names_out().tolist()
+
+
+def test_the_texts_are_no_list_of_words(tmp_path):
+    note = "the patient asked for a second blanket at night and said that nobody came for more than an hour to see"
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text(f'{{"text": "{note}"}}\n{{"text": "short note"}}\n')
+    with pytest.raises(CorpusError, match="file of the documents itself"):
+        read_corpus(notes, text="text", vocabulary=notes)
+    with pytest.raises(CorpusError, match="file of the documents itself"):
+        read_into_shards(notes, tmp_path / "shards", vocabulary=str(notes))
+    copied = tmp_path / "words.txt"
+    copied.write_bytes(notes.read_bytes())
+    for given in (copied, [note, "blanket"]):
+        with pytest.raises(CorpusError, match="a text and no word") as found:
+            read_corpus(notes, text="text", vocabulary=given)
+        assert "blanket" not in str(found.value)
+    assert read_corpus(notes, text="text", vocabulary=["blanket", " ".join("a" * 20)]).counts.sum() == 1

@@ -20,7 +20,7 @@ from discreet.corpus.formats.table import Format, find_format, reader_of
 from discreet.corpus.formats.text.records import Fields, Reading
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
-from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.corpus.words.vocabulary import WordList, words_for
 from discreet.corpus.write import read_word_origin
 from discreet.errors import CorpusError, ParameterError, Part, Proposal
 
@@ -149,7 +149,7 @@ def _read(
     callback: Callback | None,
 ) -> Corpus:
     row = reader_of(find_format(path) if format is None else format)
-    listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    listed = words_for([path], vocabulary, encoding)
     tokenizing = {
         "tokenizer": tokenizer,
         "token_pattern": token_pattern,

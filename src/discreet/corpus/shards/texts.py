@@ -26,7 +26,7 @@ from discreet.corpus.shards.write import SHARD_DOCUMENTS
 from discreet.corpus.tokens.counting import TextCounter
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, refuse_public
-from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.corpus.words.vocabulary import WordList, words_for
 from discreet.errors import CorpusError, ParameterError
 
 __all__ = ["read_into_shards"]
@@ -151,7 +151,7 @@ def read_into_shards(
             "by read_corpus and written by write_shards."
         )
     refuse_options(name, {"owners": owners, "labels": labels}, "its fields say both: author=, label=")
-    listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+    listed = words_for(files, vocabulary, encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
     cut = choose_tokenizer(

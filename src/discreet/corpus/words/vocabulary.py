@@ -3,17 +3,21 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, SupportsIndex, TypeGuard
 
 from discreet._validate import first_few
 from discreet.corpus.files import open_source, read_lines
 from discreet.errors import CorpusError
 
-__all__ = ["WordList", "check_words", "load_vocabulary"]
+__all__ = ["WordList", "check_words", "load_vocabulary", "words_for"]
 
 #: A path of a file with one word a line, or the words themselves.
 WordList = str | os.PathLike[str] | Iterable[str]
 _GENSIM_LINE = re.compile(r"([0-9]{1,10})\t([^\t]+)\t[0-9]{1,18}")
+
+#: A run of tokens has no more (``ngram_range``).
+_MOST_BLANKS = 19
 
 
 def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, ...]:
@@ -34,7 +38,8 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
     Raises
     ------
     CorpusError
-        Where the file cannot be read, or a word is empty, repeated or holds a line break; names the lines.
+        Where the file cannot be read, or a word is empty, repeated, a whole text or holds a line break; names
+        the lines.
     """
     if isinstance(source, str | os.PathLike):
         _refuse_pickle(source)
@@ -53,6 +58,23 @@ def load_vocabulary(source: WordList, *, encoding: str = "utf-8") -> tuple[str, 
     if isinstance(known, Mapping):
         return _by_number(_turned(known), "vocabulary")
     return check_words(source, "vocabulary: position", first=0)
+
+
+def words_for(files: Iterable[Any], vocabulary: WordList | None, encoding: str) -> tuple[str, ...] | None:
+    """Return the words that documents are counted by, None where none are listed; the documents are no such list."""
+    if isinstance(vocabulary, str | os.PathLike) and any(_one_file(file, vocabulary) for file in files):
+        raise CorpusError(
+            "the vocabulary is the file of the documents itself, and every line of a vocabulary is published; name a "
+            "list of words, one a line, that was not made from these documents."
+        )
+    return None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
+
+
+def _one_file(one: Any, other: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except (OSError, TypeError, ValueError):
+        return False
 
 
 def _refuse_pickle(path: str | os.PathLike[str]) -> None:
@@ -118,6 +140,12 @@ def check_words(words: Iterable[object], where: str, *, first: int = 0) -> tuple
         raise CorpusError(
             f"{where} {first_few(bad)}: a word must not be empty, "
             "hold a line break or a lone surrogate; remove it."
+        )
+    texts = [i + first for i, word in enumerate(listed) if word.count(" ") > _MOST_BLANKS]
+    if texts:
+        raise CorpusError(
+            f"{where} {first_few(texts)}: more than {_MOST_BLANKS} blanks, so a text and no word. Every word of a "
+            "vocabulary is published: give a list of words, never the texts themselves."
         )
     if len(set(listed)) != len(listed):
         seen: dict[str, int] = {}
