@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Corpus, Ledger, PrivateFit, PrivateLDA, Release, TopicPrevalence, fit_topics
+from discreet.cli.app import run
 from discreet.errors import PrivacyError, ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.units import Guarantee, plural
@@ -188,3 +189,14 @@ def test_plurals():
         "search": "searches",
     }
     assert {word: plural(word) for word in words} == words
+
+
+def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
+    call = "budget --epsilon 2 --unit author --unit-name patient --documents 8000 --topics 12 --words 400"
+    assert run(call.split()) == 0
+    said = capsys.readouterr().out
+    assert "author" not in said
+    for part in ("unit: patient (", "any one patient", "but one patient can do", "several patients"):
+        assert part in said
+    assert run("budget --unit document --unit-name patient".split()) == 2
+    assert "the promise would be misstated" in capsys.readouterr().err

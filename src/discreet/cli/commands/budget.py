@@ -16,6 +16,9 @@ def budget(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
     unit: Annotated[str, typer.Option(help="What is protected: document or person.")] = "document",
+    unit_name: Annotated[
+        str | None, typer.Option(help="What one person is called, such as patient; as for fit.")
+    ] = None,
     documents: Annotated[int | None, typer.Option(help="Documents (or persons) you expect.")] = None,
     topics: Annotated[int | None, typer.Option(help="Topics you want.")] = None,
     words: Annotated[int | None, typer.Option(help="Words of the vocabulary.")] = None,
@@ -37,6 +40,7 @@ def budget(
         epsilon,
         delta,
         privacy_unit=unit,
+        unit_name=unit_name,
         n_documents=documents,
         n_topics=topics,
         n_words=words,

@@ -24,7 +24,14 @@ from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import root_up, sort_events
 from discreet.privacy.accounting.forecast import Learnability, beside_public_vectors, learnability
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
-from discreet.privacy.units import Guarantee, check_delta, check_epsilon, check_unit, plural
+from discreet.privacy.units import (
+    Guarantee,
+    check_delta,
+    check_epsilon,
+    check_unit,
+    check_unit_name,
+    plural,
+)
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -198,6 +205,7 @@ def explain_budget(
     delta: float,
     *,
     privacy_unit: str = "document",
+    unit_name: str | None = None,
     neighboring: str = "add_or_remove_one",
     n_documents: int | None = None,
     n_topics: int | None = None,
@@ -212,6 +220,8 @@ def explain_budget(
     ----------
     epsilon, delta : float
     privacy_unit, neighboring : str
+    unit_name : str, optional
+        What one author is called, such as "patient".
     n_documents, n_topics, n_words : int, optional
         Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
         bounds delta.
@@ -234,6 +244,7 @@ def explain_budget(
     """
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)
+    unit_name = check_unit_name(unit_name, privacy_unit)
     sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
     given = {name: size for name, size in sizes.items() if size is not None}
     missing = [name for name, size in sizes.items() if size is None]
@@ -259,7 +270,7 @@ def explain_budget(
         )
     fails = {size: 0.0 if group_failure is None else group_failure(size) for size in GROUP_SIZES}
     return BudgetExplanation(
-        guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring),
+        guarantee=Guarantee(epsilon, delta, privacy_unit, neighboring, unit_name=unit_name),
         mu=mu,
         failure=failure,
         true_positive_rates={
