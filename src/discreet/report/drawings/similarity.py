@@ -17,7 +17,7 @@ __all__ = ["MOST_TOPICS", "similarity_svg"]
 MOST_TOPICS = 100
 #: The matrix beside the tree needs room: with more topics there is the tree alone.
 _MOST_IN_MATRIX = 60
-_ROW, _TREE, _NAMES = 22, 190, 230
+_ROW, _TREE, _NAMES = 22, 160, 262
 _LEVELS = 10
 
 
