@@ -15,7 +15,7 @@ from discreet.privacy.accounting.forecast import learnability
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 from discreet.report.drawings.similarity import MOST_TOPICS, similarity_svg
-from discreet.report.noisy_topics import mostly_noise, noise_share, told
+from discreet.report.noisy_topics import forecast_told, mostly_noise, noise_share, told
 from discreet.report.page import report
 from discreet.report.plain_words import questions
 
@@ -296,3 +296,15 @@ def test_a_forecast_of_the_library_is_read_as_it_is_written():
             "Can you rely on the topics?"
         ]
         assert answer.startswith(f"Hardly. The forecast was: {verdict}")
+
+
+def test_what_was_forecast_is_no_surprise():
+    made, _ = with_noise_topics()
+    good, weak = (
+        made.with_settings(forecast=f"Learnability: x = 9 ({verdict}).") for verdict in ("good", "weak")
+    )
+    assert "But 3 of 7 topics are mostly noise" in forecast_told(good)
+    assert "As was to be expected, 3 of 7 topics are mostly noise" in forecast_told(weak)
+    assert forecast_told(weak).startswith("Learnability")
+    assert "Learnability" not in forecast_told(weak, again=False)
+    assert forecast_told(made) is None

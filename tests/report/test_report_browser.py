@@ -80,8 +80,10 @@ def words(page):
 
 def test_a_click_on_the_map_shows_the_topics_words(visit, made):
     page = visit()
+    page.locator("#map").evaluate("map => map.scrollIntoView({block: 'center', behavior: 'instant'})")
+    page.wait_for_timeout(200)  # a page that still moves is clicked elsewhere
     for topic in (3, 6):
-        page.locator(f'#map [data-topic="{topic}"] .disc').click()  # its label may stand at a corner
+        page.locator(f'#map [data-topic="{topic}"] .disc').click()
         assert words(page)[:10] == made.top_words(10)[topic]
         assert page.locator("#chosen").inner_text().startswith(f"Topic {topic}:")
         assert page.locator('#map [aria-current="true"]').get_attribute("data-topic") == str(topic)

@@ -236,7 +236,8 @@ class PrivateLDA(PrivateTopicModel):
         found: WordVectors | None = data.public
         told = {"delta": self.delta, "covered": None if data.coverage is None else data.coverage.share}
         forecast = learnability(units.n_words, self.n_topics, n_units, mu, **told)
-        if forecast.difficulty > HOPELESS and not self.allow_unlearnable:
+        hopeless = forecast.difficulty > HOPELESS or (math.isfinite(mu) and units.n_words < self.n_topics)
+        if hopeless and not self.allow_unlearnable:
             raise ParameterError(
                 f"{forecast.in_words()} Nothing was trained, but the cost stays booked. ",
                 Proposal("allow_unlearnable", True),

@@ -17,17 +17,29 @@ training followed from its start on and confirmed round after round: the numbers
 """
 
 import math
+import re
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.release.record import Release
 
-__all__ = ["apart_told", "because", "forecast_told", "mostly_noise", "noise_share", "overall", "told"]
+__all__ = [
+    "apart_told",
+    "because",
+    "forecast_told",
+    "mostly_noise",
+    "noise_share",
+    "overall",
+    "told",
+    "weak_verdict",
+]
 
 _WORDS, _MOSTLY = 20, 0.5
 _MOSTLY_RAW = 0.7
 _WORD_LEVEL = ("HybridGibbsLDA", "CountNoiseLDA")
+#: Verdicts of a forecast that promise little, as it writes them.
+_WEAK = ("too few words", "mostly noise", "weak", "little of the text")
 #: Nats a token, about 5 % of perplexity.
 _HARDLY = 0.05
 
@@ -90,13 +102,31 @@ def because(release: Release) -> str:
     )
 
 
-def forecast_told(release: Release) -> str | None:
-    """Return the forecast of a release, which knew no text, and what its topics say against it; None without one."""
+def weak_verdict(release: Release) -> str | None:
+    """Return the verdict of a release's forecast where little was to be expected; None where more was, or untold."""
+    forecast = str(release.configuration.get("forecast", ""))
+    found = (name for name in _WEAK if re.match(rf"Learnability: (x [^()]*\()?{name}\b", forecast))
+    return next(found, None)
+
+
+def forecast_told(release: Release, *, again: bool = True) -> str | None:
+    """Return the forecast of a release, which knew no text, and what its topics say to it; None without one.
+
+    Parameters
+    ----------
+    release : Release
+    again : bool, default True
+        Whether to tell the forecast itself, which may have been told before.
+    """
     forecast, noise = release.configuration.get("forecast"), told(release)
     if not isinstance(forecast, str):
         return None
-    but = "" if noise is None else f" But {noise}: the words that set them apart do not stand clear of it."
-    return f"{forecast}{but} {apart_told(release)}".rstrip()
+    weak = weak_verdict(release) is not None
+    said = [forecast] if again else []
+    if noise is not None:
+        link = f"As was to be expected, {noise}" if weak else f"But {noise}"
+        said.append(f"{link}: the words that set them apart do not stand clear of it.")
+    return " ".join([*said, apart_told(release)]).strip()
 
 
 def apart_told(release: Release) -> str:

@@ -7,13 +7,13 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 """
 
 import math
-import re
 
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.release.files.words import printable
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import told as noise_told
+from discreet.report.noisy_topics import weak_verdict
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, text_covered, words_origin
 
 __all__ = ["questions"]
@@ -150,18 +150,19 @@ def _reliable(release: Release) -> str:
         return f"Hardly. {weak}" + ("" if noisy is None else f" {noisy}.")
     if noisy is None:
         return (
-            "In every topic the words that set it apart stand clear of its noise. Noise that training followed from "
-            "its start on can look like that, too: read whether the words belong together. Hollow bars may be noise."
+            "In every topic the words that set it apart stand clear of the noise added for privacy. Whether the text "
+            "has these topics is another question, which “discreet evaluate --epsilon” measures: training can follow "
+            "noise, or chance, from its start on. Read whether the words belong together. Hollow bars may be noise."
         )
     return f"{noisy}; they are folded away below. Within the others, hollow bars may be noise alone."
 
 
 def _weak_forecast(release: Release) -> str | None:
     """Say why little was to be expected before a topic was trained; None where something was, or nothing is told."""
-    forecast, covered = str(release.configuration.get("forecast", "")), text_covered(release)
-    for verdict, why in _VERDICTS.items():
-        if re.match(rf"Learnability: (x [^()]*\()?{verdict}\b", forecast):
-            return f"The forecast was: {why}"
+    covered = text_covered(release)
+    verdict = weak_verdict(release)
+    if verdict in _VERDICTS:
+        return f"The forecast was: {_VERDICTS[verdict]}"
     if covered is not None and float(release.configuration["text_covered"]) < _LITTLE:
         return f"The words make up {covered} of the text, and the topics tell nothing of the rest."
     return None

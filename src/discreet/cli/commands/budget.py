@@ -34,7 +34,7 @@ def budget(
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
     from discreet.privacy import explain_budget
 
-    unit = "author" if unit == "person" else unit
+    unit, unit_name = ("author", unit_name or "person") if unit == "person" else (unit, unit_name)
     bookings = {} if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,

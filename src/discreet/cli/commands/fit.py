@@ -143,7 +143,7 @@ def fit(
     from discreet.corpus.fields import field_names
     from discreet.corpus.words.word_vectors import check_vector_file
     from discreet.privacy.units import check_unit_name
-    from discreet.report.noisy_topics import forecast_told
+    from discreet.report.noisy_topics import forecast_told, weak_verdict
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -256,7 +256,8 @@ def fit(
         say.print(
             f"{n_words:,} word{'s were' if n_words != 1 else ' was'} chosen privately; the topics know no others."
         )
-    forecast = forecast_told(release)
+    warned = weak_verdict(release) is not None and not allow_unlearnable
+    forecast = forecast_told(release, again=not warned)
     if forecast is not None:
         say.print(forecast, markup=False)
     about = {

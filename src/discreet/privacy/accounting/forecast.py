@@ -82,7 +82,8 @@ class Learnability:
         gap = f"about {gap}" if gap else "less than 0.01"
         said = (
             f"Learnability: {x} ({self.verdict}); perplexity on these {self.n_words:,} words, and on no others, is "
-            f"expected to lie {gap} % above that of a model without privacy.{self._covered()}"
+            f"expected, if the texts have topics, to lie {gap} % above that of a model without privacy."
+            f"{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
