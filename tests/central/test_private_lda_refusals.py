@@ -229,9 +229,11 @@ def test_weak_topics_are_warned_of_before_they_are_trained():
     stages = []
     how = {"epsilon": 8.0, "random_state": 0, "callback": lambda *told: stages.append(told[0])}
     with pytest.raises(
-        WeakForecastWarning, match=r"cannot tell 500 topics apart.* at most .* topics can be told"
+        WeakForecastWarning, match=r"cannot tell 90 topics apart.* at most .* topics can be told"
     ):
-        fit_topics(texts, n_topics=500, **how)  # warnings are errors here
+        fit_topics(texts, n_topics=90, **how)  # warnings are errors here
+    with pytest.raises(ParameterError, match=r"97 words cannot tell 500 topics apart.* Nothing was trained"):
+        fit_topics(texts, n_topics=500, **how)
     assert "starting topics" not in stages
     assert "training rounds" not in stages
     fit_topics(texts, n_topics=5, **how)
