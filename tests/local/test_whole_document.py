@@ -313,19 +313,31 @@ def test_no_client_answers_two_questions():
     def changed(**what):
         return CodebookReport(**{**change, **what})
 
-    for wrong, told in [
-        ([other], "another question, by its number"),
-        ([changed(question=bytes(32))], "another channel, vocabulary or question"),
-        ([changed(vocabulary=bytes(32))], "another channel, vocabulary or question"),
-        ([changed(channel=CodebookChannel.for_document(7.0))], "another channel, vocabulary or question"),
-        ([changed(answer=(change["answer"] + 1) % 1024)], "another answer than an earlier one"),
-    ]:
-        with pytest.raises(CorpusError, match=told):
-            model.learn([*good, *wrong])
+    same = changed(answer=(change["answer"] + 1) % 1024)
+    seeded = CodebookChannel(**{**vars(good[0].channel), "reproducible": True})
+    wrong = [
+        other,
+        changed(question=bytes(32)),
+        changed(vocabulary=bytes(32)),
+        changed(channel=CodebookChannel.for_document(7.0)),
+        changed(channel=seeded, number=other.number),
+    ]
+    for report in wrong:
+        with pytest.raises(CorpusError, match="no client"):
+            model.learn([report])
         assert model.question_ is first  # nothing was learned
     with pytest.raises(CorpusError, match="no client"):
+        model.learn([good[0], same])  # which of the two is its own?
+    with pytest.raises(CorpusError, match="no client"):
         model.learn([])
-    assert model.learn(good).kind == "squares"
+    assert model.n_left_out_ == 0
+    assert model.learn([*wrong, *good, same, good[0]]).kind == "squares"
+    assert model.n_left_out_ == len(wrong) + 1
+    clean = a_model(shares=shares)
+    clean.begin(WORDS)
+    clean.learn(good[1:])
+    np.testing.assert_array_equal(clean._state.unigram, model._state.unigram)
+    assert clean.n_left_out_ == 0
 
 
 @pytest.mark.parametrize(

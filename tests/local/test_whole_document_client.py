@@ -11,7 +11,7 @@ import pytest
 from tests.local import whole_document_vectors
 
 from discreet import WholeDocumentLDA
-from discreet.errors import BudgetExceeded, PrivacyError
+from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.local import BitChannel, CodebookChannel, CodebookReport, Question, ReportMemo
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.privacy import SecureStream
@@ -234,3 +234,142 @@ def test_memories_of_the_version_before_are_read(tmp_path):
     path.write_text(json.dumps({**content, "numbers": {"a": "00"}}))
     with pytest.raises(PrivacyError, match="damaged"):
         ReportMemo(path)
+
+
+# ---------------------------------------------------------------- hostile questions
+
+FEW = ["aa", "bb", "cc"]
+
+
+def hostile():
+    """Questions that ask too much of some documents, and ones whose tables fit no vocabulary."""
+    good = {
+        "kind": "squares",
+        "place": 0,
+        "vocabulary": FEW,
+        "table": [[1, 2], [3, -4], [5, 6]],
+        "weights": [],
+    }
+    topics = {**good, "kind": "topics", "table": [[1, 2], [3, 4], [5, 6]], "weights": [1, 2, 3]}
+    return {
+        "good": good,
+        "good topics": topics,
+        "large row": {**good, "table": [[1, 1], [2**45, 1], [1, 1]]},
+        "largest row": {**good, "table": [[1, 1], [2**62, -(2**63)], [1, 1]]},
+        "sums too large": {**good, "table": [[2**42, 0], [2**42, 0], [2**42, 0]]},
+        "large weight": {**topics, "weights": [1, 2**50, 1]},
+        "large topics": {**topics, "table": [[1, 2], [2**60, 2**60], [5, 6]]},
+        "row missing": {**good, "table": good["table"][:2]},
+        "row too many": {**good, "table": [*good["table"], [1, 1]]},
+        "short row": {**good, "table": [[1, 2], [3], [5, 6]]},
+        "fraction": {**good, "table": [[1, 2], [3, 0.5], [5, 6]]},
+        "text": {**good, "table": [[1, 2], [3, "4"], [5, 6]]},
+        "nothing": {**good, "table": [[1, 2], None, [5, 6]]},
+        "weight missing": {**topics, "weights": [1, 2]},
+        "weight of nothing": {**topics, "weights": [1, None, 3]},
+        "no weight": {**topics, "weights": [1, 0, 3]},
+        "topic of nothing": {**topics, "table": [[1, 2], [0, 0], [5, 6]]},
+        "weights of words": {**good, "kind": "words", "table": [[], [], []], "weights": [1, 1, 1]},
+        "kind": {**good, "kind": "others"},
+        "place": {**good, "place": 0.5},
+    }
+
+
+EVERY = [[v for v in range(3) if number >> v & 1] for number in range(8)]
+
+
+@pytest.mark.parametrize("name", hostile())
+def test_whether_a_client_answers_does_not_depend_on_its_document(name):
+    """Else a server would ask so that exactly the documents with one word raise, and send nothing."""
+    raised = []
+    for words in EVERY:
+        try:
+            question = Question.from_json(json.dumps(hostile()[name]))
+            channel = CodebookChannel.for_document(1.0, two_sided=question.two_sided)
+            ReportMemo().answer(channel, question, words, SecureStream(), shares=(1.0,))
+            raised.append(False)
+        except CorpusError:
+            raised.append(True)
+    assert raised == [not name.startswith("good")] * 8
+
+
+def test_the_channel_answers_any_numbers():
+    """No vector, however large, is told apart by an error; and large ones keep their direction."""
+    channel = CodebookChannel.for_document(4.0)
+    book = channel.codebook(4, bytes(32))
+    for vector in ([2**62, 1, -(2**62), 0], [-(2**63)] * 4, [2**63 - 1] * 4, [0] * 4):
+        assert 0 <= channel.report(np.array(vector), bytes(16), book, SecureStream()) < 1024
+    rng = np.random.default_rng(0)
+    nonces = [rng.bytes(16) for _ in range(3000)]
+    large = np.array([2**62, 0, -(2**62), 0])
+    mean = channel.mean(
+        book.total(nonces, channel.reports(np.tile(large, (3000, 1)), nonces, book, SecureStream(0))), 3000
+    )
+    assert mean @ [0.5**0.5, 0, -(0.5**0.5), 0] == pytest.approx(1, abs=0.06)
+
+
+HOSTILE = """
+async function hostile(client, questions, every) {
+  const failed = [], channel = {p: 3221225472, q: 1073741824, limit: 3}, vocabulary = ["aa", "bb", "cc"];
+  const whole = {codewords: 1024, chosen: 300, member: 2850325, other: 1048576, twoSided: false}, ends = [4294967296];
+  const refuses = async (made, asked, words) => {
+    try { await made.answerOfWords(asked, words, "one"); return false; } catch (e) {
+      if (!(e instanceof RangeError)) failed.push(String(e));
+      return true;
+    }
+  };
+  for (const [name, question] of Object.entries(questions)) {
+    const told = [];
+    for (const words of every) {
+      told.push(await refuses(await client.create({channel, vocabulary}), {question, channel: whole, ends}, words));
+    }
+    if (told.some((x) => x === name.startsWith("good"))) failed.push(name + " " + told);
+  }
+  // The server names the channel, but not the loss: that is the writer's.
+  const question = questions.good, asked = (member, other = 1048576) => ({question, channel: {...whole, member, other}, ends});
+  const own = await client.create({channel, vocabulary}), told = own.guarantees();
+  if (!(told.answer <= told.document)) failed.push("the loss of an answer is not told");
+  const above = Math.ceil(1048576 * Math.exp(told.answer + .01));
+  if (!await refuses(own, asked(above), [1])) failed.push("an answer that costs more than the client's own channel");
+  if (await refuses(own, asked(Math.floor(1048576 * Math.exp(told.answer - .01))), [1])) failed.push("one that costs less");
+  const most = async () => client.create({channel, vocabulary, mostEpsilon: 1, budget: 50});
+  if ((await most()).guarantees().answer !== 1) failed.push("mostEpsilon is not told");
+  if (!await refuses(await most(), asked(2883584), [1])) failed.push("more than mostEpsilon");
+  if (await refuses(await most(), asked(2850325), [1])) failed.push("as much as mostEpsilon");
+  const all = await client.create({channel, vocabulary, mostEpsilon: 100, budget: 100});
+  if (!await refuses(all, asked(2 ** 52, 1), [1])) failed.push("epsilon 36");
+  for (const mostEpsilon of [0, -1, NaN, "8", Infinity]) {
+    const made = () => client.create({channel, vocabulary, mostEpsilon});
+    try { await made(); failed.push("mostEpsilon " + mostEpsilon); } catch (e) {
+      if (!(e instanceof RangeError)) failed.push(String(e));
+    }
+  }
+  for (const bad of [{}, [], [4294967296.5], [0, 5], null]) {
+    if (!await refuses(own, {question, channel: whole, ends: bad}, [1])) failed.push("ends " + JSON.stringify(bad));
+  }
+  return failed;
+}
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_javascript_does_not_let_the_server_choose(tmp_path):
+    script = tmp_path / "hostile.js"
+    script.write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n{HOSTILE}\n"
+        f"hostile(client, {json.dumps(hostile())}, {json.dumps(EVERY)}).then((x) => console.log(JSON.stringify(x)));\n"
+    )
+    done = subprocess.run([str(NODE), str(script)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
+def test_no_channel_loses_more_than_twenty():
+    with pytest.raises(ParameterError, match="20"):
+        CodebookChannel(2, 1, 2**52, 1)
+    with pytest.raises(ParameterError, match=r"2\^32"):
+        CodebookChannel(2, 1, 2**40, 2**33)
+    raw = bytearray(bytes.fromhex(VECTORS[0]["report"]))
+    raw[16:24], raw[24:28] = (2**40).to_bytes(8, "little"), (1).to_bytes(4, "little")
+    with pytest.raises(CorpusError, match="channel"):
+        CodebookReport.from_bytes(bytes(raw))

@@ -273,17 +273,38 @@
     const {codewords, chosen, member, other} = channel || {}, whole = (x) => Number.isInteger(x) && x > 0;
     const good = [codewords, chosen, member, other].every(whole) && chosen < codewords && other < member;
     const total = chosen * member + (codewords - chosen) * other;
-    if (!good || codewords > 65536 || (codewords & (codewords - 1)) || !(total < 2 ** 53)) fail("this is no channel of whole documents.");
+    if (!good || codewords > 65536 || (codewords & (codewords - 1)) || other >= ONE || !(total < 2 ** 53)) {
+      fail("this is no channel of whole documents.");
+    }
     return Math.log(member) - Math.log(other);
+  }
+
+  // The question is judged before the document is looked at: whether a client answers must not depend on the document.
+  function checkQuestion(question, ends) {
+    const {kind, place, vocabulary, table, weights} = question || {}, whole = (x) => Number.isSafeInteger(x);
+    const lists = [vocabulary, table, weights, ends].every(Array.isArray) && table.every(Array.isArray);
+    const n = lists ? vocabulary.length : 0, width = n && table.length ? table[0].length : 0, topics = kind === "topics";
+    const shape = n > 0 && ["words", "squares", "topics"].includes(kind) && whole(place) && place >= 0 && table.length === n &&
+      (kind === "words") === (width === 0) && table.every((row) => row.length === width && row.every(whole)) &&
+      weights.length === (topics ? n : 0) && weights.every(whole) && vocabulary.every((word) => typeof word === "string") &&
+      (!topics || (weights.every((x) => x > 0) && table.every((row) => row.every((x) => x > 0)))) &&
+      ends.length > 0 && ends.every((x) => whole(x) && x >= 0) && ends[ends.length - 1] === ONE;
+    if (!shape) fail("this is no question of whole documents.");
+    const size = topics ? n * width : Math.max(width, n), add = (sum, x) => sum + Math.abs(x);
+    const sum = topics ? weights.reduce(add, size) : Math.max(n, table.reduce((all, row) => row.reduce(add, all), 0));
+    let signs = 65536;
+    while (signs < size) signs *= 2;
+    if (size > 1048576 || !(sum * signs < 2 ** 53)) fail("the numbers of this question are too large.");
   }
 
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
   // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
   // its first report, so that there is no second one. name: a text, what a document is called, whatever it says by now.
+  // mostEpsilon: what an answer about a whole document may lose; by default what a report of bits does. 20 at most.
   // reproducible: whether somebody else knows the coins; then reports are marked, and not kept.
   async function create({
     channel, vocabulary, storage = null, prefix = "discreet:", budget = null, lowercase = true,
-    randomBytes = secureBytes, reproducible = randomBytes !== secureBytes,
+    randomBytes = secureBytes, reproducible = randomBytes !== secureBytes, mostEpsilon = null,
   }) {
     const checked = checkChannel(channel), identity = await digest(vocabulary), about = hex(identity);
     const columns = new Map(vocabulary.map((word, t) => [word, t]));
@@ -294,6 +315,9 @@
     if (never.length) console.warn("discreet: no text is ever found to have " + never.length + " words of the vocabulary");
     const told = guarantees(checked, vocabulary.length);
     const loss = told.document === null ? told.documentWithoutLimit : told.document;
+    if (mostEpsilon !== null && !(Number.isFinite(mostEpsilon) && mostEpsilon > 0)) fail("mostEpsilon must be null or positive.");
+    // What an answer about a whole document may lose, whatever channel a server publishes.
+    const most = Math.min(20, mostEpsilon ?? loss);
     const memory = new Map(), place = storage || {
       getItem: (key) => memory.get(key) || null, setItem: (key, value) => { memory.set(key, value); },
     };
@@ -325,6 +349,11 @@
     // asked: what WholeDocumentLDA.published() tells. Null where it is another client's question: send nothing.
     async function answerOfWords(asked, words, name) {
       const {question, channel: whole, ends} = asked, cost = checkWhole(whole);
+      checkQuestion(question, ends);
+      if (cost > most + 1e-9) {
+        fail("the server asks for an answer that loses " + cost.toPrecision(4) + ", above the " + most.toPrecision(4) +
+          " that this client was made for; give mostEpsilon if its writer agrees.");
+      }
       if (hex(await digest(question.vocabulary)) !== about) fail("the question is about another vocabulary.");
       return alone(async () => {
         const named = hex(await questionDigest(question));
@@ -379,7 +408,7 @@
     const found = (text) => tokens(text, lowercase).filter((t) => columns.has(t)).map((t) => columns.get(t));
     const report = (text, name) => reportOfWords(found(text), name);
     const answer = (asked, text, name) => answerOfWords(asked, found(text), name);
-    return {report, reportOfWords, answer, answerOfWords, unreachable: never, guarantees: () => told};
+    return {report, reportOfWords, answer, answerOfWords, unreachable: never, guarantees: () => ({...told, answer: most})};
   }
 
   return {

@@ -39,14 +39,14 @@ from numpy.typing import NDArray
 from discreet._validate import shown, whole
 from discreet.errors import ParameterError
 
-__all__ = ["MOST_CODEWORDS", "NONCE_BYTES", "QUESTION_BYTES", "Codebook"]
+__all__ = ["LARGEST_SCORE", "MOST_CODEWORDS", "MOST_SIGNS", "NONCE_BYTES", "QUESTION_BYTES", "Codebook"]
 
 NONCE_BYTES, QUESTION_BYTES = 16, 32
 MOST_CODEWORDS = 2**16
 _LEAST_SIGNS = 2**10
-_MOST_SIGNS = 2**20
+MOST_SIGNS = 2**20
 #: Scores stay below it: what a number of JavaScript holds exactly.
-_LARGEST_SCORE = 2**53
+LARGEST_SCORE = 2**53
 #: Bytes of signs that are held at once.
 _BLOCK = 2**24
 
@@ -70,8 +70,8 @@ class Codebook:
     """
 
     def __init__(self, dimension: int, n_codewords: int, question: bytes) -> None:
-        if not whole(1, _MOST_SIGNS).holds(dimension):
-            raise ParameterError(f"dimension must be from 1 to {_MOST_SIGNS}, but is {shown(dimension)}.")
+        if not whole(1, MOST_SIGNS).holds(dimension):
+            raise ParameterError(f"dimension must be from 1 to {MOST_SIGNS}, but is {shown(dimension)}.")
         if not whole(2, MOST_CODEWORDS).holds(n_codewords) or n_codewords & (n_codewords - 1):
             raise ParameterError(
                 f"n_codewords must be a power of two from 2 to {MOST_CODEWORDS}, but is {shown(n_codewords)}."
@@ -151,8 +151,10 @@ class Codebook:
                 f"expected rows of {self.dimension} whole numbers, the answers to this question."
             )
         rows = rows.astype(np.int64)
-        if (np.abs(rows).sum(1, dtype=np.float64) * self.n_signs >= _LARGEST_SCORE).any():
-            raise ParameterError("the numbers of a vector are too large; divide them all by one factor.")
+        # No document may be told by an error: too large a vector is made shorter, which leaves its direction.
+        most = np.abs(rows.astype(np.float64)).sum(1) * self.n_signs
+        for row in np.flatnonzero(most >= LARGEST_SCORE / 2):
+            rows[row] //= 2 ** int(np.ceil(np.log2(most[row] / LARGEST_SCORE)) + 2)
         return rows
 
     def _blocks(self, n: int) -> list[slice]:

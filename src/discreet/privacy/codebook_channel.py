@@ -65,6 +65,7 @@ _OTHERS = 2**20
 #: Codewords that lose nothing to speak of up to epsilon 5, and above.
 _FEW, _MANY, _MANY_ABOVE = 1024, 4096, 5.0
 _RANDOM_BITS = 53
+_MOST_EPSILON = 20.0
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,15 @@ class CodebookChannel:
                 f"a channel needs a power of two of codewords, from 2 to {MOST_CODEWORDS}, of which it chooses at "
                 f"least one and not all, but has {shown(n)}, of which it chooses {shown(m)}."
             )
-        if not 0 < self.other_weight < self.member_weight or self.total_weight >= 2**_RANDOM_BITS:
+        member, other = self.member_weight, self.other_weight
+        if not 0 < other < min(member, 2**32) or self.total_weight >= 2**_RANDOM_BITS:
             raise ParameterError(
-                "a member must weigh more than another codeword, and all together less than 2^53, but they weigh "
-                f"{shown(self.member_weight)} and {shown(self.other_weight)}; give another epsilon."
+                "a member must weigh more than another codeword, which weighs less than 2^32, and all together less "
+                f"than 2^53, but they weigh {shown(member)} and {shown(other)}; give another epsilon."
+            )
+        if self.epsilon > _MOST_EPSILON:
+            raise ParameterError(
+                f"a channel may lose {_MOST_EPSILON:g} at most, but this one loses {self.epsilon:.4g}; lower epsilon."
             )
 
     @property
@@ -153,8 +159,10 @@ class CodebookChannel:
         two_sided : bool, default False
         """
         epsilon = check_epsilon(epsilon)
-        if not epsilon <= 20:
-            raise ParameterError(f"epsilon of a document must be 20 at most, but is {shown(epsilon)}.")
+        if not epsilon <= _MOST_EPSILON:
+            raise ParameterError(
+                f"epsilon of a document must be {_MOST_EPSILON:g} at most, but is {shown(epsilon)}."
+            )
         member = math.floor(math.exp(epsilon) * _OTHERS)
         while log_up(Fraction(member, _OTHERS)) > epsilon and member > _OTHERS:
             member -= 1

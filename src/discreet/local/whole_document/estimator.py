@@ -107,6 +107,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         Share of each word; sums to 1.
     question_ : Question or None
         What is asked next; None once there is a release.
+    n_left_out_ : int
+        Reports, or numbers with two answers, that ``learn`` left out since ``begin``.
     n_features_in_ : int
         Number of words.
 
@@ -220,7 +222,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         words = check_words(as_texts(vocabulary, "the vocabulary"), "vocabulary: position")
         self._vectors: WordVectors = match_vectors(self.word_vectors, words)
         self._state: State = begin(words, self._vectors.vectors, self.n_topics)
-        self._n_reports, self._seeded = list[int](), False
+        self._n_reports, self._seeded, self.n_left_out_ = list[int](), False, 0
         self.question_, self.n_features_in_ = self._state.question, len(words)
         assert self.question_ is not None
         return self.question_
@@ -250,36 +252,36 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         Parameters
         ----------
         reports : iterable of CodebookReport
-            All that were collected; repeated ones count once.
+            All that were collected; repeated ones count once. Left out, and counted in ``n_left_out_``, are those of
+            another channel, vocabulary or question, of clients whose turn it is not by their number, and all of a
+            number that comes with two answers: one sender must not stop the others. Invented reports that fit are
+            not told apart from others.
 
         Raises
         ------
         CorpusError
-            Where a report is of another channel, vocabulary or question, of a client whose turn it is not, or where a
-            client answered twice.
+            Where no question is open, or no report is left.
         ParameterError
             Where there are too few clients to learn from.
         """
         question = getattr(self, "question_", None)
         if question is None:
             raise CorpusError(_NOTHING_OPEN)
-        channel, ends = self.channel(question), thresholds(self.shares)
-        known, seen = vocabulary_digest(question.vocabulary), dict[bytes, int]()
-        seeded = False
-        for i, report in enumerate(reports, 1):
-            if (report.channel, report.vocabulary, report.question) != (channel, known, question.digest):
-                raise CorpusError(
-                    f"report {i} is of another channel, vocabulary or question than {question.kind!r}."
-                )
-            if question_of(report.number, ends) != question.place:
-                raise CorpusError(
-                    f"report {i} is of a client that answers another question, by its number: no client answers two."
-                )
-            if seen.setdefault(report.number, report.answer) != report.answer:
-                raise CorpusError(f"report {i} has another answer than an earlier one of the same client.")
-            seeded |= report.channel.reproducible
-        numbers = list(seen)
-        return self._learn(Answers(numbers, np.array([seen[n] for n in numbers], np.int64)), seeded=seeded)
+        expected = (self.channel(question), vocabulary_digest(question.vocabulary), question.digest)
+        ends, found, seeded, wrong = thresholds(self.shares), dict[bytes, set[int]](), set[bytes](), 0
+        for report in reports:
+            asked = (report.channel, report.vocabulary, report.question) == expected
+            if not asked or question_of(report.number, ends) != question.place:
+                wrong += 1
+                continue
+            found.setdefault(report.number, set()).add(report.answer)
+            if report.channel.reproducible:
+                seeded.add(report.number)
+        kept = {number: answers.pop() for number, answers in found.items() if len(answers) == 1}
+        told = Answers(list(kept), np.array(list(kept.values()), np.int64))
+        following = self._learn(told, seeded=not seeded.isdisjoint(kept))
+        self.n_left_out_ += wrong + len(found) - len(kept)
+        return following
 
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> WholeDocumentLDA:
         """Simulate the clients of documents, and learn from their reports.

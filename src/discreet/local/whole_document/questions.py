@@ -13,9 +13,10 @@ report.
 
 *Which question a client answers* is decided by its number alone, before it is asked anything: 16 public random bytes,
 drawn once without looking at the document. The first 32 bits of SHA-256("discreet question", number) say in which part
-of the clients it is. Whoever receives a report can check that (:func:`question_of`), so that no client can be brought
-to answer two. Later questions are made of the answers to earlier ones, which are other clients': each client's loss is
-that of its one report.
+of the clients it is (:func:`question_of`); whoever receives a report can check that. Where the parts end is the
+server's word: that a document answers once, whatever it says, is the work of the client's memory
+(:class:`discreet.local.ReportMemo`). Later questions are made of the answers to earlier ones, which are other clients':
+each client's loss is that of its one report.
 """
 
 import json
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError
 from discreet.local.wire import vocabulary_digest
+from discreet.privacy.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS
 
 __all__ = ["Kind", "Question", "question_of", "thresholds"]
 
@@ -60,6 +62,39 @@ class Question:
     vocabulary: tuple[str, ...]
     table: NDArray[np.int64]
     weights: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        fault = self._fault()
+        if fault:
+            raise CorpusError(f"this is not a question of whole documents: {fault}.")
+
+    def _fault(self) -> str:
+        """Say what is wrong, from the question alone: no document may decide whether its client answers.
+
+        Numbers are bounded by the sum over *all* words, so that the scores of every document are exact.
+        """
+        n = len(self.vocabulary)
+        if self.kind not in ("words", "squares", "topics") or not 0 <= self.place < 100 or n == 0:
+            return "it is of no known kind, for no part of the clients, or about no words"
+        if (
+            self.table.ndim != 2
+            or len(self.table) != n
+            or (self.kind == "words") != (self.table.shape[1] == 0)
+        ):
+            return "its table must have one row for each word"
+        topics = self.kind == "topics"
+        if self.weights.shape != ((n,) if topics else (0,)):
+            return "it must have one weight for each word where it asks about topics, and else none"
+        if topics and (self.table.min() < 1 or self.weights.min() < 1):
+            return "topics and weights must be positive"
+        if self.dimension > MOST_SIGNS:
+            return f"an answer may have {MOST_SIGNS} numbers at most"
+        sizes = np.abs(self.table.astype(np.float64))
+        numbers = self.weights.astype(np.float64).sum() + self.dimension if topics else max(sizes.sum(), n)
+        signs = max(MOST_CODEWORDS, 1 << (self.dimension - 1).bit_length())
+        if numbers * signs >= LARGEST_SCORE or sizes.max(initial=0.0) >= LARGEST_SCORE:
+            return "its numbers are too large"
+        return ""
 
     @property
     def dimension(self) -> int:
@@ -128,18 +163,9 @@ class Question:
             place = found["place"]
         except (ValueError, KeyError, TypeError, OverflowError):
             raise fault from None
-        good = isinstance(words, list) and len(words) > 0 and all(isinstance(word, str) for word in words)
-        good = good and kind in ("words", "squares", "topics") and isinstance(place, int) and 0 <= place < 100
-        if (
-            not good
-            or table.ndim != 2
-            or table.shape[0] != len(words)
-            or (kind == "words") != (table.shape[1] == 0)
-        ):
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise fault
-        if weights.shape != ((len(words),) if kind == "topics" else (0,)):
-            raise fault
-        if kind == "topics" and (table.min() < 1 or weights.min() < 1):
+        if not isinstance(place, int) or isinstance(place, bool):
             raise fault
         return cls(kind, place, tuple(words), table, weights)
 
