@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet._numbers import as_texts
-from discreet._progress import Callback, tell
+from discreet._progress import Callback
 from discreet._validate import (
     ANYTHING,
     CALLBACK,
@@ -37,6 +37,7 @@ from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.local.promise import ledger_of_reports
 from discreet.local.whole_document.course import Answers, State, begin, kinds, step
 from discreet.local.whole_document.questions import Question, question_of, thresholds
+from discreet.local.whole_document.simulated_clients import simulated_answers
 from discreet.local.whole_document.wire import CodebookReport
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.accounting import events
@@ -53,8 +54,6 @@ __all__ = ["LEAST_STRENGTH", "WholeDocumentLDA"]
 #: Root of the number of clients over the deviation of a report, below which nothing was ever learned.
 LEAST_STRENGTH = 450.0
 _MOST_QUESTIONS = 8
-#: Clients simulated at once.
-_TOGETHER = 256
 _NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."
 
 
@@ -367,36 +366,3 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             self._seeded,
             state.weight / state.weight.sum(),
         )
-
-
-def simulated_answers(
-    question: Question,
-    channel: CodebookChannel,
-    counts: Any,
-    rows: Any,
-    numbers: Sequence[bytes],
-    stream: SecureStream,
-    callback: Callback | None = None,
-) -> Answers:
-    """Answer for documents, each as a client of its own.
-
-    Parameters
-    ----------
-    question : Question
-    channel : CodebookChannel
-    counts : CSR matrix of shape (n_documents, n_words)
-    rows : array of int
-        Documents that are asked.
-    numbers : sequence of bytes
-        Public number of each document's client.
-    stream : SecureStream
-    callback : callable, optional
-    """
-    codebook = channel.codebook(question.dimension, question.digest)
-    own = [numbers[row] for row in rows]
-    found = np.empty(len(own), np.int64)
-    for start in range(0, len(own), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        found[part] = channel.reports(question.answers(counts[rows[part]]), own[part], codebook, stream)
-        tell(callback, f"asking about {question.kind}", min(start + _TOGETHER, len(own)), len(own))
-    return Answers(own, found)
