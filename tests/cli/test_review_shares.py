@@ -1,17 +1,20 @@
 """`discreet review --shares`: shares that a fit made with its topics leave with the reviewed words, and no others."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from discreet import Ledger, Release
 from discreet.cli.app import run
-from discreet.errors import ReleaseError
+from discreet.errors import ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
 from discreet.release.editing.edit_list import apply, parse, places
 from discreet.release.editing.topics_of_shares import reviewed_shares
+from discreet.release.goodness_of_fit import mark_of
 
 THEMES = (
     ("okafor", "tablets", "dose", "blood"),
@@ -82,6 +85,39 @@ def test_names_merges_and_removals_reach_the_right_columns(fitted):
         "Meals (part 2 of 2)",
     )
     assert not (fitted / "reviewed").exists()
+
+
+@pytest.mark.parametrize(
+    "edit", ["rename word okafor = doctor", "drop word okafor", "merge topics 0 2", "drop topic 1"]
+)
+def test_no_file_that_the_review_wrote_holds_a_digest_of_the_words_before(fitted, edit):
+    (fitted / "edits.txt").write_text(edit)
+    call = "review topics --edits edits.txt --by R --shares wards.json --shares-out new.json --out reviewed"
+    assert run(call.split()) == 0
+    told = re.findall(rb"_sha256\W+([0-9a-f]{64})", Path("topics/model.safetensors").read_bytes())
+    assert len(told) == 2
+    if "topic" in edit:  # the words stay, and so does their digest
+        told = told[:1]
+    before = [mark_of(Release.load("topics")).encode(), *told]
+    files = [path for path in fitted.rglob("*") if path.is_file() and not path.is_symlink()]
+    held = [(path.name, mark) for path in files for mark in before if mark in path.read_bytes()]
+    assert held == []
+
+
+def test_shares_know_renamed_topics_again_and_no_others(fitted):
+    call = "review {} --edits edits.txt --by R --shares {}.json --shares-out {}.json --out {}"
+    (fitted / "edits.txt").write_text("rename word okafor = doctor\n")
+    assert run(call.format("topics", "wards", "renamed", "doctors").split()) == 0
+    after, before = PrevalenceRelease.load("renamed.json"), PrevalenceRelease.load("wards.json")
+    np.testing.assert_array_equal(
+        after.corrected(Release.load("doctors"), 13).share,
+        before.corrected(Release.load("topics"), 13).share,
+    )
+    (fitted / "edits.txt").write_text("drop word tea\n")
+    assert run(call.format("doctors", "renamed", "again", "fewer").split()) == 0
+    for topics in ("fewer", "doctors", "topics"):
+        with pytest.raises(ParameterError, match="other topics or words"):
+            PrevalenceRelease.load("again.json").corrected(Release.load(topics), 13)
 
 
 @pytest.mark.parametrize("merged", [[[0, 3]], [[1, 2], [4, 0]], []])

@@ -4,11 +4,17 @@ Shares keep one short text a topic: its name, or its most probable words. Those 
 them; here they take the names and words of the topics as reviewed. The numbers stay: a topic that was merged or removed
 keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with it.
 
+Shares also keep a mark of their topics, which is a digest of the words. Whoever holds the reviewed topics could try
+names in the place of a renamed word until the mark of the unreviewed ones comes out, so the mark goes, too: reviewed
+shares carry that of the reviewed topics where only words were renamed, and otherwise none that any topics have.
+
 *Guarantee*: post-processing, as of any edit (:mod:`discreet.release.editing.edits`).
 """
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from discreet.errors import ReleaseError
 from discreet.release.editing.details import reviewed_settings
@@ -22,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["names_of", "reviewed_shares"]
 
 _NAMED_BY = 3
+#: In the place of a mark, where the reviewed topics have other numbers than those that the shares were found with.
+_NO_MARK = "topics edited in review"
 
 
 def names_of(topics: "Release") -> tuple[str, ...]:
@@ -33,7 +41,7 @@ def names_of(topics: "Release") -> tuple[str, ...]:
 def reviewed_shares(
     shares: "PrevalenceRelease", topics: "Release", edits: EditList, reviewed: "Release"
 ) -> "PrevalenceRelease":
-    """Return the shares with the names and words of the reviewed topics, and who reviewed them.
+    """Return the shares with the names, words and mark of the reviewed topics, and who reviewed them.
 
     Parameters
     ----------
@@ -64,8 +72,6 @@ def reviewed_shares(
             names.append(f"{called[place]} (part {parts.index(topic) + 1} of {len(parts)})")
         else:
             names.append(called[place])
-    return replace(
-        shares,
-        topics=tuple(names),
-        configuration={**shares.configuration, **reviewed_settings(reviewed)},
-    )
+    told = reviewed_settings(reviewed)
+    told["model"] = mark_of(reviewed) if np.array_equal(topics.topic_word, reviewed.topic_word) else _NO_MARK
+    return replace(shares, topics=tuple(names), configuration={**shares.configuration, **told})
