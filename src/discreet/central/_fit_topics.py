@@ -7,7 +7,7 @@ asked for. All are booked at once, before a text is read.
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -327,23 +327,23 @@ def estimators(
 
 def bookings(
     words: PrivateCountVectorizer, topics: PrivateTopicModel
-) -> tuple[list["Event"], Callable[[int], float]]:
-    """Return what :func:`fit_topics` would book for private words and topics, and how the words fail for a person.
+) -> tuple[list["Event"], WeightedGaussian]:
+    """Return what :func:`fit_topics` would book for private words and topics, and how the words would be chosen.
 
     Returns
     -------
     events : list of event
         Of the words, and of the topics.
-    group_failure : callable
-        ``group_failure(size)`` bounds the probability that a word is listed which only so many units of one person
-        hold; by :class:`~discreet.central.vocabulary.weighted_gaussian.WeightedGaussian`, which must choose the words.
+    method : WeightedGaussian
+        It must choose the words. Its ``group_failure(size)`` bounds the probability that a word is listed which only so
+        many units of one person hold.
     """
     topics.epsilon = _left_for_topics([words], topics)
     event = words.planned_event()
     assert event is not None  # a public vocabulary takes another way
     most, unit = words.max_words_per_unit, words.privacy_unit
     method = WeightedGaussian(words.epsilon, words.delta or 0.0, most, unit, coverage_share=SHARE)
-    return [event, topics.planned_event()], method.group_failure
+    return [event, topics.planned_event()], method
 
 
 def _chosen_before(corpus: Any) -> bool:

@@ -3,11 +3,14 @@
 import dataclasses
 import json
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import Delta, Epsilon, VocabularyShare
+
+if TYPE_CHECKING:
+    from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 
 __all__ = ["budget"]
 
@@ -33,9 +36,10 @@ def budget(
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
     from discreet.privacy import explain_budget
+    from discreet.privacy.units import plural
 
     unit, unit_name = ("author", unit_name or "person") if unit == "person" else (unit, unit_name)
-    bookings = {} if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
+    method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,
         delta,
@@ -51,15 +55,30 @@ def budget(
         typer.echo(json.dumps(dataclasses.asdict(explanation), indent=1))
     else:
         typer.echo(explanation.in_words())
+        if method is not None:
+            typer.echo(_needed(method, plural(explanation.guarantee.called)))
 
 
-def _of_fit(epsilon: float, delta: float, unit: str, vocabulary_share: float) -> dict[str, Any]:
-    """Return what `discreet fit` would book for words and topics, and how words fail for several units of a person."""
+def _needed(method: "WeightedGaussian", units: str) -> str:
+    """Say how many units must share a word for it to be chosen: with k words each it weighs 1 / sqrt(k) a unit."""
+    counts = {k: math.ceil(method.threshold * math.sqrt(k)) for k in (10, 30, method.max_words)}
+    told = ", ".join(f"{count:,} of {k} different words each" for k, count in counts.items())
+    return (
+        f"\nWords are chosen from those that many {units} share; every other time where so many have a word: {told}. "
+        "Words that fewer have are left out, and the topics know nothing of them. A list of public words needs no "
+        "choice; --vocabulary-share gives it more."
+    )
+
+
+def _of_fit(
+    epsilon: float, delta: float, unit: str, vocabulary_share: float
+) -> tuple["WeightedGaussian | None", dict[str, Any]]:
+    """Return how `discreet fit` would choose words, and what it would book for words and topics."""
     from discreet.central._fit_topics import bookings, estimators
 
     if unit not in ("document", "author") or math.isinf(epsilon):
-        return {}  # nothing is chosen privately there
-    events, group_failure = bookings(
+        return None, {}  # nothing is chosen privately there
+    events, method = bookings(
         *estimators(
             epsilon=epsilon,
             delta=delta,
@@ -73,4 +92,4 @@ def _of_fit(epsilon: float, delta: float, unit: str, vocabulary_share: float) ->
             random_state=None,
         )
     )
-    return {"events": events, "group_failure": group_failure}
+    return method, {"events": events, "group_failure": method.group_failure}
