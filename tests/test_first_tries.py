@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from discreet import FederatedLDA, HybridGibbsLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA
+from discreet import FederatedLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError, PrivacyError
+from discreet.errors import CorpusError
 from discreet.evaluate import completion_perplexity
 from discreet.local import BitChannel
 from discreet.privacy import Ledger
@@ -79,8 +79,3 @@ def test_counts_in_place_of_reports_are_told_of_the_channel():
     channel = BitChannel.for_replacement(4, 0.03)
     with pytest.raises(CorpusError, match=r"zeros and ones only.*BitChannel"):
         LocalLDA(3, channel=channel).fit(np.full((60, 12), 2))
-
-
-def test_a_missing_epsilon_is_said_in_plain_words():
-    with pytest.raises(PrivacyError, match="neither is given"):
-        HybridGibbsLDA(3).fit(COUNTS)
