@@ -7,9 +7,8 @@ import math
 
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural
-from discreet.release.editing import details
 from discreet.release.record import Release
-from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
+from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.noisy_topics import forecast_told
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown, words_origin
 
@@ -33,7 +32,7 @@ def card(release: Release) -> str:
         ("words", words_origin(release, plain)),
         ("settings", "public"),
         *_numbers(release),
-        *((details.DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
+        *about(release),
         ("review of the words", plain(release.review or NOT_REVIEWED)),
     ]
     listed = [

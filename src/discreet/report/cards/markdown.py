@@ -1,18 +1,28 @@
 """What all cards share: Markdown in which no text from elsewhere becomes markup, a link or a direction of writing."""
 
 import json
-import string
+import re
 from typing import Any
 
 from discreet.privacy.accounting import events
-from discreet.release.booking.promised import Promised
-from discreet.release.editing.details import is_detail
+from discreet.release.booking.promised import NumbersRelease, Promised
+from discreet.release.editing.details import DETAILS, details, is_detail
 from discreet.release.files.words import printable, undirected
+from discreet.release.record import Release
 from discreet.report.wording import settings_told
 
-__all__ = ["booked", "many", "plain", "settings", "table", "warning"]
+__all__ = ["about", "booked", "many", "plain", "settings", "table", "warning"]
 
-_MARKUP = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set(",;'?%/\"=")})
+#: What some reader of Markdown acts on, where it stands; all else is left as people write it.
+_MARKUP = re.compile(
+    r"[\\`*\[\]<>|~$^{}@]"  # everywhere; an address with @ would become a link
+    r"|(?<![^\W_])_|_(?![^\W_])"  # inside n_topics it is a letter
+    r"|&(?=\#?\w+;)"  # &amp;
+    r"|:(?=//|[a-z][\w+-]*:)|(?<=[wW]{3})\."  # links, :smile:
+    r"|(?<!\S)\#"
+    r"|^[-+=](?=[\s+=-]|$)"  # lists, lines under headings
+)
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def warning(release: Promised, again: str) -> str:
@@ -20,6 +30,12 @@ def warning(release: Promised, again: str) -> str:
     if not release.reproducible:
         return ""
     return f"**Reproducible, not for release.** {again} without a seed before anything leaves.\n\n"
+
+
+def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:
+    """Return what people said of a release; whom to write to may become a link."""
+    said = [(name, plain(text)) for name, text in details(release).items() if name != "title"]
+    return [(DETAILS[name], text.replace("\\@", "@") if name == "contact" else text) for name, text in said]
 
 
 def booked(release: Promised) -> str:
@@ -62,4 +78,5 @@ def _value(value: Any) -> str:
 
 def plain(text: str) -> str:
     """Escape text so that it stays text, on one line."""
-    return " ".join(undirected(printable(text)).translate(_MARKUP).split())
+    line = _MARKUP.sub(r"\\\g<0>", " ".join(undirected(printable(text)).split()))
+    return _NUMBERED.sub(r"\1\\\2", line)

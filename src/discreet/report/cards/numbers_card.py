@@ -9,10 +9,9 @@ from discreet._validate import is_number
 from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
-from discreet.release.editing.details import DETAILS
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.report.cards.markdown import booked, many, plain, settings, table, warning
+from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.wording import TOPICS_NOT_REVIEWED, epsilon_shown, shown
 
 __all__ = ["fit_card", "prevalence_card"]
@@ -34,7 +33,7 @@ def prevalence_card(release: PrevalenceRelease) -> str:
         ("groups", _groups(release)),
         ("the topics", _topics(release)),
         ("review of their words", plain(release.review or TOPICS_NOT_REVIEWED)),
-        *((DETAILS[name], plain(text)) for name, text in release.details.items() if name != "title"),
+        *about(release),
     ]
     title = release.details.get("title")
     what = f"Shares of {topics} in {groups}"
