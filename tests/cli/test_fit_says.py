@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from discreet import Corpus, Release
+from discreet import Corpus, Ledger, Release
 from discreet.cli.app import run
 from discreet.corpus import write_corpus
 
@@ -132,3 +132,39 @@ def test_documents_are_not_called_patients(capsys, notes, tmp_path):
     assert code == 2
     assert "the unit here is the document: the promise would be misstated" in said
     assert "Protecting each patient" not in said
+
+
+def test_a_person_without_another_name_is_called_a_person_everywhere(capsys, notes, tmp_path):
+    """The officer who reads "each person" first reads of no "author" after it, with a ledger or without."""
+    for name, more in (("m", ()), ("n", ("--ledger", tmp_path / "l.json"))):
+        code, said = fit(capsys, notes, tmp_path / name, "--text", "body", "--person", "patient", *more)
+        assert code == 0, said
+        release = Release.load(tmp_path / name)
+        assert release.promise.unit_name == "person"
+        assert "unit: person (add_or_remove_one)" in release.guarantee
+        assert "author: one person" in release.card()
+        assert "any one author" not in said
+    before = Ledger(60.0, 1e-6, privacy_unit="author", path=tmp_path / "before.json")
+    again = ("--text", "body", "--person", "patient", "--ledger", tmp_path / "before.json")
+    assert fit(capsys, notes, tmp_path / "o", *again)[0] == 0  # a ledger from before keeps its name
+    assert Release.load(tmp_path / "o").promise.unit_name == before.unit_name == ""
+
+
+def test_a_name_without_persons_is_refused_with_the_option_that_this_command_has(capsys, notes, tmp_path):
+    code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--unit-name", "patient")
+    assert code == 2
+    assert "or protect authors: --person FIELD." in said
+    assert "--unit author" not in said
+
+
+def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
+    of_persons = "budget --epsilon 2 --documents 8000 --topics 12 --words 400 --unit person".split()
+    for unit, more in (("person", ()), ("patient", ("--unit-name", "patient"))):
+        assert run([*of_persons, *more]) == 0
+        said = capsys.readouterr().out
+        assert f"unit: {unit} (add_or_remove_one)" in said
+        assert f"everything but one {unit} can do" in said
+        assert f"a group of several {unit}s" in said
+        assert "author" not in said
+    assert run(["budget", "--unit-name", "patient"]) == 2
+    assert "the unit here is the document" in capsys.readouterr().err

@@ -79,6 +79,9 @@ _OPTIONS_OF = {
     "transform": {"label": "--id"},
 }
 
+#: Commands that protect persons once a field names them.
+_OF_PERSONS = frozenset({"choose-topics", "convert", "evaluate", "fit", "prevalence"})
+
 #: Shown as one line, whatever filters are set.
 _WARNINGS = (LargeDeltaWarning, LostChoiceWarning, SeparateBudgetsWarning, WeakForecastWarning)
 
@@ -188,6 +191,8 @@ def _in_options(error: DiscreetError, command: str) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))
         if part == Proposal("group_selection", "private"):
             return option
+        if part == Proposal("privacy_unit", "author") and command in _OF_PERSONS:
+            return "--person FIELD"
         if isinstance(part, Proposal) and part.value is False:
             return f"--no-{option.removeprefix('--')}"
         if isinstance(part, Proposal) and part.value is not ... and part.value is not True:

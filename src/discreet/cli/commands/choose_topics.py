@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.ledgers import open_ledger
 from discreet.cli.options import (
     Author,
     Force,
@@ -156,7 +157,6 @@ def _choose(
     from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.corpus import TEXT_FORMATS
-    from discreet.privacy import Ledger
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -173,7 +173,7 @@ def _choose(
         unit = "document" if documents.owners is None else "author"
         book = None
         if ledger is not None:
-            book = Ledger.open(ledger, settings["epsilon"], settings["delta"], privacy_unit=unit)
+            book = open_ledger(ledger, settings["epsilon"], settings["delta"], unit)
         found = choose_n_topics_privately(
             documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.ledgers import open_ledger
 from discreet.cli.options import (
     Author,
     Delta,
@@ -168,11 +169,10 @@ def _measure_privately(
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
     from discreet.cli.small_releases import save_with_card
-    from discreet.privacy import Ledger
 
     epsilon, delta, ledger = budget
     unit = "document" if documents.owners is None else "author"
-    book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
+    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit)
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:

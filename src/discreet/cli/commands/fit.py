@@ -19,6 +19,7 @@ from discreet.cli.groups import (
     labels_of,
     shares_of,
 )
+from discreet.cli.ledgers import name_of_unit, open_ledger
 from discreet.cli.options import (
     Author,
     Delta,
@@ -143,6 +144,7 @@ def fit(
     from discreet.corpus.fields import field_names
     from discreet.corpus.words.word_vectors import check_vector_file
     from discreet.privacy.units import check_unit_name
+    from discreet.release.booking.booked_choices import ledger_of_choices
     from discreet.report.noisy_topics import forecast_told, weak_verdict
 
     say = console(quiet=quiet)
@@ -246,7 +248,13 @@ def fit(
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         going = show_shards(engine, threads, callback, sharded=sharded)
-        given: dict[str, Any] = {"unit_name": unit_name}
+        carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
+        named = (
+            name_of_unit(settings["privacy_unit"], unit_name)
+            if book is None and carried is None
+            else unit_name
+        )
+        given: dict[str, Any] = {"unit_name": named}
         if prevalence is not None:
             prevalence.set_params(engine=going)
             given |= {"prevalence": prevalence, "by": labels}
@@ -338,8 +346,6 @@ def _open_ledger(
 
     A new file gets ``budget`` as its epsilon, or that of this run; one that exists keeps its own.
     """
-    from discreet.privacy import Ledger
-
     if path is None:
         if budget is not None:
             raise ParameterError(
@@ -347,7 +353,7 @@ def _open_ledger(
             )
         return None
     total = epsilon if budget is None else budget
-    ledger = Ledger.open(path, total, delta, privacy_unit=privacy_unit, unit_name=unit_name)
+    ledger = open_ledger(path, total, delta, privacy_unit, unit_name)
     if budget is not None and ledger.epsilon != budget:
         raise ParameterError(
             f"--budget is {budget:g}, but the ledger {path} was made with {ledger.epsilon:g}; leave --budget out."

@@ -20,6 +20,7 @@ from discreet.cli.groups import (
     labels_of,
     shares_of,
 )
+from discreet.cli.ledgers import open_ledger
 from discreet.cli.options import (
     Author,
     Delta,
@@ -89,7 +90,6 @@ def prevalence(
     from discreet.cli.shares_shown import cost_of_topics, show_shares, write_table
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import read_corpus
-    from discreet.privacy import Ledger
     from discreet.release import Release
 
     check_release_file(out, force=force)
@@ -105,7 +105,7 @@ def prevalence(
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = author is not None if documents is None else documents.owners is not None
     unit = "author" if owned else "document"
-    book = None if ledger is None else Ledger.open(ledger, epsilon, delta, privacy_unit=unit)
+    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit)
     shares = shares_of(
         release,
         groups,
