@@ -224,6 +224,23 @@ def test_the_limit_of_the_refusal_is_thirty():
         model._check_call(sp.csr_matrix((1, width + 2)), None)
 
 
+def test_more_topics_than_words_can_tell_apart_are_refused_while_nothing_is_booked():
+    """Fewer words must not mean fewer refusals: 500 topics over 16 words pass the limit of noise, over 200 not."""
+    said = r"^16 words cannot tell 500 topics apart.* at most 8 topics, or for more words\. Nothing was booked; allow_"
+    counts, many = random_counts(4000, 16, 3), {"n_topics": 500, "epsilon": 20.0, "allow_unlearnable": False}
+    assert fails(ParameterError, said, counts, **many) == 0
+    book = Ledger(20.0, 1e-6)
+    how = {"epsilon": 20.0, "ledger": book, "random_state": 0, "words_are_public": True}
+    with pytest.raises(ParameterError, match=r"16 words cannot tell 9 topics apart.*Nothing was booked"):
+        fit_topics(["w1 w2"] * 9, n_topics=9, vocabulary=[f"w{i}" for i in range(16)], **how)
+    assert book.entries == ()
+    make(n_topics=8, epsilon=20.0, allow_unlearnable=False)._check_call(counts, None)
+    make(**{**many, "allow_unlearnable": True})._check_call(counts, None)
+    make(**{**many, "epsilon": math.inf})._check_call(
+        counts, None
+    )  # the twin promises nothing and warns of nothing
+
+
 def test_weak_topics_are_warned_of_before_they_are_trained():
     texts = [" ".join(f"w{(i * j) % 97}" for j in range(1, 12)) for i in range(6000)]
     stages = []

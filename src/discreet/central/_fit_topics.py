@@ -239,7 +239,7 @@ def fit_topics(
         counts: Any = texts_or_corpus
         if chosen:
             counts = count_booked(words, booked[0], texts_or_corpus, owners)
-            public = read_public(topics, counts.vocabulary)
+            public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
             counts = words.transform(texts_or_corpus, owners=owners)
         release = fit_booked(topics, booked[len(chosen)], counts, owners, public)

@@ -124,6 +124,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             *faults_of_shards(X, owners, getattr(self, "engine", None)),
         ]
 
+    def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
+        """Say where so few words cannot tell the topics apart."""
+        return []
+
     def _read_public(self, words: tuple[str, ...] | None) -> Any:
         """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
         return None
@@ -187,8 +191,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         return public_settings(type(self).__name__, self._algorithm, **{**public, **fitted.settings})
 
 
-def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None) -> Any:
-    """Read what a model takes that is public, as word vectors are."""
+def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
+    """Read what a model takes that is public, as word vectors are; refuse too few words while nothing is booked."""
+    if words is not None and not booked:
+        refuse(model._faults_of_words(len(words)))  # pyright: ignore[reportPrivateUsage]
     return model._read_public(words)  # pyright: ignore[reportPrivateUsage]
 
 

@@ -29,7 +29,7 @@ from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.forecast import HOPELESS, beside_public_vectors, learnability
+from discreet.privacy.accounting.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
@@ -66,7 +66,8 @@ class PrivateLDA(PrivateTopicModel):
         A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
     allow_unlearnable : bool, default False
-        Train even where topics will be mostly noise, and without a ``WeakForecastWarning`` where they will be weak.
+        Train even where topics will be mostly noise or more than the words can tell apart, and without a
+        ``WeakForecastWarning`` where they will be weak.
     allow_large_delta : bool, default False
         Train even where delta is above 1 over the noisy number of units, so that some might be published as they are.
     random_state : int, optional
@@ -198,7 +199,11 @@ class PrivateLDA(PrivateTopicModel):
         """Say where so few units as are public cannot be enough."""
         bound = self.n_units_lower_bound
         shape = getattr(X, "shape", None) or getattr(getattr(X, "counts", None), "shape", None)
-        if bound is None or self.allow_unlearnable or shape is None or len(shape) != 2 or self._faults():
+        if shape is None or len(shape) != 2 or self._faults():
+            return []
+        if few := self._faults_of_words(shape[1]):
+            return few
+        if bound is None or self.allow_unlearnable:
             return []
         forecast = learnability(
             shape[1], self.n_topics, bound, gdp_mu(self.epsilon, self.delta), delta=self.delta
@@ -209,6 +214,16 @@ class PrivateLDA(PrivateTopicModel):
         return [
             ParameterError(f"{forecast.in_words()} Nothing was booked; ", advice, " goes on all the same.")
         ]
+
+    def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
+        few = self.n_topics > 1 and n_words < self.n_topics * WORDS_A_TOPIC
+        if self.allow_unlearnable or math.isinf(self.epsilon) or not few:
+            return []
+        most = n_words // WORDS_A_TOPIC
+        ask = f"ask for at most {most} topics, or for more words" if most > 1 else "topics need more words"
+        said = f"{n_words} words cannot tell {self.n_topics} topics apart, whatever the noise: {ask}."
+        advice = Proposal("allow_unlearnable", True)
+        return [ParameterError(f"{said} Nothing was booked; ", advice, " goes on all the same.")]
 
     def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
         if self.word_vectors is None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import name_of_unit
 from discreet.cli.options import Delta, Epsilon, VocabularyShare
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def budget(
         epsilon,
         delta,
         privacy_unit=unit,
-        unit_name=name_of_unit(unit, unit_name),
+        unit_name=unit_name,
         n_documents=documents,
         n_topics=topics,
         n_words=words,

@@ -57,7 +57,11 @@ def choose_topics(
         Path | None, typer.Option(help="With --epsilon: file that keeps the budget over several runs.")
     ] = None,
     allow_unlearnable: Annotated[
-        bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
+        bool,
+        typer.Option(
+            "--allow-unlearnable",
+            help="Train even where topics will be mostly noise, or too many for the words.",
+        ),
     ] = False,
     max_words: Annotated[
         int | None, typer.Option(min=2, help="Keep the words that most documents have; by default 2,000.")

@@ -116,7 +116,11 @@ def fit(
     scheduler: Scheduler = None,
     tls: TlsFolder = None,
     allow_unlearnable: Annotated[
-        bool, typer.Option("--allow-unlearnable", help="Train even where topics will be mostly noise.")
+        bool,
+        typer.Option(
+            "--allow-unlearnable",
+            help="Train even where topics will be mostly noise, or too many for the words.",
+        ),
     ] = False,
     allow_large_delta: Annotated[
         bool,

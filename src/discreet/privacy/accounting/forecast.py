@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from discreet.privacy.accounting.gdp import gdp_epsilon
 
-__all__ = ["HOPELESS", "Learnability", "beside_public_vectors", "learnability"]
+__all__ = ["HOPELESS", "WORDS_A_TOPIC", "Learnability", "beside_public_vectors", "learnability"]
 
 #: Above this, training refuses unless it is told to go on.
 HOPELESS = 30.0
 #: Fewer words a topic than this tell no topics apart.
-_WORDS_A_TOPIC = 2
+WORDS_A_TOPIC = 2
 #: Difficulty above which topics are no longer called usable.
 _USABLE = 8.0
 #: Words that make up less of the text than this say little of it.
@@ -71,7 +71,7 @@ class Learnability:
         """Return the forecast in sentences, the last of which says what would change it, in numbers."""
         if self.verdict == "too few words":
             words = "1 word" if self.n_words == 1 else f"{self.n_words} words"
-            fewer = self.n_words // _WORDS_A_TOPIC
+            fewer = self.n_words // WORDS_A_TOPIC
             at_most = f"at most {fewer} topics can be told apart by them; " if fewer > 1 else ""
             return (
                 f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
@@ -100,9 +100,9 @@ class Learnability:
         """Say how many topics, words or units, or which epsilon, would bring the difficulty to a target."""
         times = self.difficulty / target
         topics, words = self.n_topics / times, self.n_words / times
-        topics = min(topics, self.n_words // _WORDS_A_TOPIC + 1)  # more cannot be told apart
+        topics = min(topics, self.n_words // WORDS_A_TOPIC + 1)  # more cannot be told apart
         ways = [f"at most {_below(topics)} topics"] if topics > 2 else []
-        if words > _WORDS_A_TOPIC * self.n_topics:
+        if words > WORDS_A_TOPIC * self.n_topics:
             ways.append(f"at most {_below(words)} words")
         if self.delta is not None and self.mu > 0:
             epsilon = gdp_epsilon(self.mu * times, self.delta)
@@ -145,7 +145,7 @@ def learnability(
         if difficulty < limit:
             verdict = name
             break
-    if verdict != "mostly noise" and n_words < _WORDS_A_TOPIC * n_topics:
+    if verdict != "mostly noise" and n_words < WORDS_A_TOPIC * n_topics:
         verdict = "too few words"
     elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:
         verdict = "little of the text"
