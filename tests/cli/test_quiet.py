@@ -1,5 +1,6 @@
 """--quiet: no progress, no results, no forecasts; what weakens a promise is said all the same."""
 
+import json
 import warnings
 
 import pytest
@@ -39,3 +40,57 @@ def test_what_one_call_hushed_the_next_one_says(model, capsys, monkeypatch):
     assert run(["topics", str(model)]) == 0
     assert run(["review", str(model), "--quiet"]) == 0
     assert warnings.filters == filters
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A few notes, their words, and topics and shares of them, made with a seed."""
+    folder = tmp_path_factory.mktemp("quiet")
+    notes = [{"note": "tea and cake " * 4, "ward": ("north", "south")[row % 2]} for row in range(60)]
+    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)))
+    (folder / "words.txt").write_text("tea\ncake\n")
+    (folder / "wards.txt").write_text("north\nsouth\n")
+    release(words=("tea", "cake")).save(folder / "topics")
+    return folder
+
+
+TEXT = "--text note"
+WORDS = f"{TEXT} --vocabulary words.txt --vocabulary-is-public"
+BY = "--by ward --groups wards.txt"
+SEEDED = "reproducible, not for release"
+
+
+@pytest.mark.parametrize(
+    ("call", "void"),
+    [
+        (f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --allow-unlearnable --seed 1 --out m", [SEEDED]),
+        (
+            f"fit notes.jsonl {WORDS} --epsilon 2 --topics 2 --allow-unlearnable {BY} --shares s.json --out n",
+            ["Publish neither before the review"],
+        ),
+        (
+            f"prevalence topics --corpus notes.jsonl {TEXT} {BY} --epsilon 2 --seed 1 --out p.json",
+            [SEEDED, "the costs add up"],
+        ),
+        (
+            f"perturb notes.jsonl {TEXT} --vocabulary words.txt --epsilon 2 --per word --seed 3 --out r.bin",
+            [SEEDED, "for whoever writes several documents, they add up"],
+        ),
+        (f"transform topics notes.jsonl {TEXT} --out t.csv", ["the release's guarantee does not cover them"]),
+        (
+            f"choose-topics --corpus notes.jsonl {TEXT} --topics 1,2 --folds 2 --sweeps 40",
+            ["use it on public text only"],
+        ),
+        (f"evaluate topics --corpus notes.jsonl {TEXT}", ["no ledger covers them"]),
+    ],
+    ids=lambda value: value.split()[0] if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "quiet"])
+def test_what_makes_a_promise_void_is_said_once(place, tmp_path, monkeypatch, capsys, call, void, quiet):
+    for name in ("notes.jsonl", "words.txt", "wards.txt", "topics"):
+        (tmp_path / name).symlink_to(place / name)
+    monkeypatch.chdir(tmp_path)
+    assert run([*call.split(), *quiet]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert [said.count(sentence) for sentence in void] == [1] * len(void)
+    assert ("wrote" in said) == (not quiet and "--out" in call)

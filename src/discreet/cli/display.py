@@ -14,14 +14,26 @@ from rich.table import Table
 from discreet._bars import Rates
 from discreet._progress import Callback
 from discreet.release import Release
+from discreet.release.booking.promised import NumbersRelease
 from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.wording import shown
 
-__all__ = ["console", "hand_over", "print_comparison", "print_topics", "progress", "whole_words"]
+__all__ = [
+    "SEEDED",
+    "console",
+    "hand_over",
+    "print_comparison",
+    "print_guarantee",
+    "print_topics",
+    "progress",
+    "whole_words",
+]
 
 _NARROW, _WIDE = 40, 10_000
+#: What a promise is worth that was made with a seed.
+SEEDED = "Made with a seed: reproducible, not for release."
 
 
 def console(*, quiet: bool = False) -> Console:
@@ -72,11 +84,11 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
 
 
 def hand_over(release: Release, out: Path, report: Path | None, say: Console) -> None:
-    """Write what a fit releases, and show it; a quiet console shows nothing."""
+    """Write what a fit releases, and show it; a quiet console shows only what makes the promise void."""
     release.save(out)
     print_topics(release, 10, say)
     say.print()
-    say.print(release.guarantee, markup=False)
+    print_guarantee(release, say)
     if report is not None:
         release.to_html(report)
     say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
@@ -85,6 +97,13 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
         f"discreet review {out}",
         markup=False,
     )
+
+
+def print_guarantee(release: Release | NumbersRelease, say: Console) -> None:
+    """Print what is promised, and who is quiet that a seed makes it void: else the promise says so."""
+    say.print(release.guarantee, markup=False)
+    if say.quiet and release.reproducible:
+        console().print(SEEDED)
 
 
 def print_topics(

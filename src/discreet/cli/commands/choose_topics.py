@@ -220,7 +220,7 @@ def _compare(
         documents, _ = load(corpus, known, callback=callback, **options)
         say_skipped(documents, say)
         counts = _most_common(documents.counts, max_words)
-        say.print("This compares models on exact counts: use it on public text only.")
+        console().print("This compares models on exact counts: use it on public text only.")
         result = choose_n_topics(counts, candidates, callback=callback, **settings)
     if out is not None:
         if out.suffix.lower() == ".svg":

@@ -142,7 +142,7 @@ def evaluate(
         typer.echo(json.dumps(answer, ensure_ascii=False, indent=1))
     else:
         _show(answer)
-    say.print(_PRIVATE)
+    console().print(_PRIVATE)
 
 
 def _refuse_exact(given: dict[str, Any]) -> None:

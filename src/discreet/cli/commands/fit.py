@@ -287,7 +287,7 @@ def fit(
         show_shares(made, say)
         say.print(f"wrote {', '.join(map(str, written))}; a page or a table of it, at no cost:", markup=False)
         say.print(f"  discreet report {shares} --out shares.html --table shares.csv", markup=False)
-        say.print(
+        console().print(
             "They name topics by their first words, which nobody has reviewed. Publish neither before the review:\n"
             f"  discreet review {out} --shares {shares} --shares-out reviewed-{shares.name} --out reviewed",
             markup=False,

@@ -68,7 +68,7 @@ def perturb(
     A report says of each public word whether the document has it, with coins that make every answer deniable. What
     the reports promise is printed: all four losses, because none says enough alone.
     """
-    from discreet.cli.display import console
+    from discreet.cli.display import SEEDED, console
     from discreet.corpus import Tokenizer, load_vocabulary, read_corpus
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
@@ -103,7 +103,7 @@ def perturb(
     ]
     memo.save()  # before anything may be sent
     write_reports(out, reports)
-    say = console(quiet=quiet)
+    say, always = console(quiet=quiet), console()
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
     cut = Tokenizer()
@@ -114,9 +114,9 @@ def perturb(
             "one by one, with two characters or more."
         )
     if len(reports) > 1:
-        say.print("Losses are per report: for whoever writes several documents, they add up.")
+        always.print("Losses are per report: for whoever writes several documents, they add up.")
     if seed is not None:
-        say.print("Made with a seed: reproducible, not for release.")
+        always.print(SEEDED)
 
 
 def _names(corpus: "Corpus", field: str | None) -> list[str | None]:

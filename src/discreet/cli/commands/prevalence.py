@@ -85,7 +85,7 @@ def prevalence(
     Groups are public: a list in a file, or the periods of a range; or their names are chosen privately. What is written
     may leave.
     """
-    from discreet.cli.display import console, progress
+    from discreet.cli.display import console, print_guarantee, progress
     from discreet.cli.shards import open_shards
     from discreet.cli.shares_shown import cost_of_topics, show_shares, write_table
     from discreet.cli.small_releases import check_release_file, save_with_card
@@ -153,8 +153,9 @@ def prevalence(
         write_table(made, table)
         written.append(table)
     show_shares(made, say)
-    say.print(made.guarantee, markup=False)
-    say.print(cost_of_topics(made), markup=False)
+    print_guarantee(made, say)
+    apart = made.configuration.get("topics_booked_here") is not True
+    (console() if apart else say).print(cost_of_topics(made), markup=False)
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 

@@ -75,7 +75,7 @@ def transform(
             written = write_shares([shares], out, None if named is None else (str(identifier), named))
             say_skipped(documents, say)
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
-    say.print("These shares describe the new documents; the release's guarantee does not cover them.")
+    console().print("These shares describe the new documents; the release's guarantee does not cover them.")
 
 
 def read_for(
