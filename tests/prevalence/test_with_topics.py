@@ -151,6 +151,8 @@ def test_the_command_does_it_in_one_go(notes, tmp_path, options, groups):
     assert call(notes, tmp_path, *options, "--shares", str(tmp_path / "w.json"), "--ledger", str(ledger)) == 0
     made = PrevalenceRelease.load(tmp_path / "w.json")
     assert (tmp_path / "w.md").read_text() == made.card()
+    assert "on the same ledger: what they cost is in the promise above." in made.card()
+    assert "public before" not in made.card()
     assert made.groups == groups
     assert made.promise.epsilon == pytest.approx(4.0, rel=1e-3)
     assert Ledger.open(ledger).spent().epsilon == pytest.approx(4.0, rel=1e-3)

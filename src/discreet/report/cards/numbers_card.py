@@ -47,8 +47,8 @@ def prevalence_card(release: PrevalenceRelease) -> str:
 
 ## What this is
 
-The topics were public before. Each document added its shares of them to the row of its group, and a count to the size
-of the group; {_weight(release)}these sums were released with noise. {_may_leave(release)}
+{_before(release)} Each document added its shares of them to the row of its group, and a count to the size of the
+group; {_weight(release)}these sums were released with noise. {_may_leave(release)}
 Everything else follows from them and costs nothing more: shares, their intervals, differences between groups, trends.
 
 Each 95 % interval of a raw or projected share holds the exact share with that probability, whatever the others do; it
@@ -192,11 +192,22 @@ def _groups(release: PrevalenceRelease) -> str:
     return "a public list, not made from these texts, as declared by whoever made this"
 
 
+def _booked_here(release: PrevalenceRelease) -> bool:
+    return release.configuration.get("topics_booked_here") is True
+
+
+def _before(release: PrevalenceRelease) -> str:
+    """Say what was there before the shares were counted."""
+    if _booked_here(release):
+        return "The topics were released before, on the same ledger: what they cost is in the promise above."
+    return "The topics were released before."
+
+
 def _topics(release: PrevalenceRelease) -> str:
     epsilon = release.configuration.get("topics_epsilon")
     if not is_number(epsilon):
         return "released apart; what they cost is not stated here"
     cost = f"released at epsilon = {epsilon_shown(float(epsilon))}"
-    if release.configuration.get("topics_booked_here") is True:
+    if _booked_here(release):
         return f"{cost}, which is counted in the promise: both stand on one ledger"
     return f"{cost}, which is not counted in the promise: for readers of both, the costs add up"
