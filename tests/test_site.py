@@ -1,5 +1,6 @@
 """The site is built strictly, and read and searched as files, without a network."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -46,3 +47,9 @@ def test_pages_opened_as_files_load_nothing_and_can_be_searched(site):
 def test_pictures_that_stand_outside_the_docs_are_copied(site):
     assert list((site / "repository" / "experiments").rglob("*.png"))
     assert (site / "repository" / "contributing.html").is_file()
+
+
+def test_the_page_of_errors_finds_its_styles_beside_it(site):
+    page = (site / "404.html").read_text()
+    assert 'href="./assets/' in page
+    assert not re.search(r'(?:href|src)="/|"base": ?"/"', page)

@@ -71,8 +71,13 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
-    """Do the same on the page of errors."""
-    return output_content.replace(SHIM, WORKER)
+    """Do the same on the page of errors, which else looks for its styles at the root of the disk."""
+    own = (
+        re.sub(r'((?:href|src)=")/(?!/)', r"\1./", output_content)
+        if template_name == "404.html"
+        else output_content
+    )
+    return own.replace('"base": "/"', '"base": "."').replace(SHIM, WORKER)
 
 
 def on_post_build(config: Any) -> None:

@@ -12,6 +12,7 @@ from discreet import PrivateLDA, compare
 from discreet.cli.app import run
 from discreet.errors import ReleaseError
 from discreet.release import Release
+from discreet.release.goodness_of_fit import mark_of
 
 
 def changed(made, *, order=None, weight=None, jitter=0.0, seed=0):
@@ -216,3 +217,15 @@ def test_the_command_prints_and_writes_it(tmp_path, monkeypatch, capsys):
     assert "compared" in (tmp_path / "c.html").read_text()
     assert run("compare a b --out c.html".split()) == 2
     assert "--force" in capsys.readouterr().err
+
+
+def test_the_page_names_the_two_by_title_or_folder_and_digest():
+    """In a file cabinet a page must say which two releases it is about."""
+    one, other = release(), release().with_details(title="Spring")
+    page = text_of(compare(one, other).to_html(names=("m82", "r82")))
+    assert "m82 and Spring, compared" in page
+    assert "the first and the second" not in page
+    assert f"digest of topics and words {mark_of(one)}" in page
+    same = compare(one.with_details(title="Notes"), other.with_details(title="Notes"))
+    assert "Notes (m82) and Notes (r82), compared" in text_of(same.to_html(names=("m82", "r82")))
+    assert "the first and Spring, compared" in text_of(compare(one, other).to_html())

@@ -89,6 +89,28 @@ def test_an_unknown_language_is_refused(general_language):
         suspicious_words(release(), language="tlh")
 
 
+def test_a_word_that_one_of_several_languages_knows_is_not_rare(monkeypatch):
+    """In notes of two languages the words of the second must not drown what is to be looked at."""
+    known = {("enfermera", "es"): 4.0, ("nurse", "en"): 4.5}
+    fake = SimpleNamespace(
+        available_languages=lambda: {"en": "", "es": ""},
+        zipf_frequency=lambda word, language: known.get((word, language), 0.0),
+    )
+    monkeypatch.setitem(sys.modules, "wordfreq", fake)
+    made = release(words=("enfermera", "nurse", "qqzz"))
+    for said, unusual in (
+        ("en", {"enfermera", "qqzz"}),
+        ("es", {"nurse", "qqzz"}),
+        ("en, es", {"qqzz"}),
+        (None, {"enfermera", "qqzz"}),
+    ):
+        found = {suspect.word for suspect in suspicious_words(made, language=said)}
+        assert found & {"enfermera", "nurse", "qqzz"} == unusual, said
+    for told in ({"stop_words": "english (318), spanish (732)"}, {"languages": "english, spanish"}):
+        found = {suspect.word for suspect in suspicious_words(made.with_settings(**told))}
+        assert found & {"enfermera", "nurse", "qqzz"} == {"qqzz"}
+
+
 def test_the_real_wordfreq_knows_a_nurse_from_a_drug():
     pytest.importorskip("wordfreq")
     found = reasons("nurse", "metoprolol")

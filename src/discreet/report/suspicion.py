@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.corpus.tokens.repeat import tokenizer_like
+from discreet.corpus.tokens.stop_words import LANGUAGES
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.record import Release
@@ -56,7 +57,9 @@ class Suspect(NamedTuple):
     share: float
 
 
-def suspicious_words(release: Release, *, flagged: Iterable[str] = (), language: str = "en") -> list[Suspect]:
+def suspicious_words(
+    release: Release, *, flagged: Iterable[str] = (), language: str | None = None
+) -> list[Suspect]:
     """Return the words that a person should look at, the most suspicious first.
 
     Parameters
@@ -65,16 +68,18 @@ def suspicious_words(release: Release, *, flagged: Iterable[str] = (), language:
     flagged : iterable of str
         Words or phrases to look for, such as the names of a public staff list. Each of their words counts, as it stands
         there and as texts are cut: of "Quimbly-Vortle" both halves.
-    language : str, default "en"
-        Of the texts, as ``wordfreq`` names it; without effect where that is not installed.
+    language : str, optional
+        Of the texts, as ``wordfreq`` names it; several with commas: a word is as common as in that of them where
+        it is most. By default those that the release names, or "en". Without effect where ``wordfreq`` is
+        not installed.
 
     Raises
     ------
     ReleaseError
-        Where ``wordfreq`` does not know the language.
+        Where ``wordfreq`` does not know a language that is given.
     """
     own = {_plain(part) for part in _parts(flagged, release)} - {""}
-    zipf = _zipf(language)
+    zipf = _zipf(_languages_of(release) if language is None else language)
     capitals = sum(word[:1].isupper() for word in release.vocabulary) / len(release.vocabulary) <= _CAPITALS
     first: list[list[int]] = np.argsort(-release.topic_word, axis=1, kind="stable")[:, :_FIRST].tolist()
     topics: dict[int, list[int]] = {}
@@ -154,6 +159,24 @@ def _zipf(language: str) -> Callable[[str], float] | None:
     except ImportError:
         return None
     known = sorted(available_languages())
-    if language not in known:
-        raise ReleaseError(f"wordfreq knows the languages {', '.join(known)}; name one of them.")
-    return lambda word: float(zipf_frequency(word, language))
+    wanted = [name.strip() for name in language.split(",")]
+    if not set(wanted) <= set(known):
+        raise ReleaseError(
+            f"wordfreq knows the languages {', '.join(known)}; name one of them, or several with commas."
+        )
+    return lambda word: max(float(zipf_frequency(word, name)) for name in wanted)
+
+
+def _languages_of(release: Release) -> str:
+    """Return the languages that the release names, as far as ``wordfreq`` knows them; else English."""
+    try:
+        from wordfreq import available_languages  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return "en"
+    told = {
+        name
+        for setting in ("languages", "stop_words")
+        for name in re.findall(r"[a-z]+", str(release.configuration.get(setting, "")))
+    }
+    found = [code for code, name in LANGUAGES.items() if name in told and code in available_languages()]
+    return ",".join(found) or "en"

@@ -30,7 +30,8 @@ def compare(
         check_output_file(out, (".html",), force=force)
     found = compare(Release.load(first), Release.load(second))
     if out is not None:
-        found.to_html(out)
+        short = (first.absolute().name, second.absolute().name)
+        found.to_html(out, names=short if short[0] != short[1] else (str(first), str(second)))
     print_comparison(found, whole_words(Console(highlight=False)))
     if out is not None:
         typer.echo(f"wrote {out}")

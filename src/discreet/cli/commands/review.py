@@ -38,7 +38,12 @@ def review(
     names: Annotated[
         Path | None, typer.Option(help="Public list of names to look for, such as the staff list.")
     ] = None,
-    language: Annotated[str, typer.Option(help="Language of the words (needs wordfreq).")] = "en",
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language of the words, or several: en,es (needs wordfreq); by default those of the release, or en."
+        ),
+    ] = None,
     by: Annotated[str | None, typer.Option(help="Who reviewed it, for card and report.")] = None,
     note: Annotated[str | None, typer.Option(help="A sentence of the reviewer, for card and report.")] = None,
     title: Title = None,

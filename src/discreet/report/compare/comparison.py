@@ -185,11 +185,19 @@ class Comparison:
         )
         return frame({name: [row[column] for row in rows] for column, name in enumerate(names)})
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return the comparison as one offline HTML page; also write it to ``path`` where that is given."""
+    def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str:
+        """Return the comparison as one offline HTML page.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write it, too.
+        names : pair of str, optional
+            What to call releases that have no title, or the same: their folders, say.
+        """
         from discreet.report.compare.page import comparison_page
 
-        page = comparison_page(self)
+        page = comparison_page(self, names)
         if path is not None:
             write_whole(page.encode(), Path(path), "the comparison")
         return page

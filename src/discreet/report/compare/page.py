@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.release.goodness_of_fit import mark_of
 from discreet.release.record import Release
 from discreet.report.pages import content_hash, part, template
 from discreet.report.wording import epsilon_shown, shown
@@ -14,18 +15,17 @@ __all__ = ["comparison_page"]
 _ALONE_SHOWN = 40
 
 
-def comparison_page(found: "Comparison") -> str:
+def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -> str:
     """Return the page. The same comparison gives the same text."""
     of_a, of_b = found.names()
     style = part("prevalence.css")
     largest = max(
         [1e-12, *(share for pair in found.pairs for share in (pair.before, pair.after) if share is not None)]
     )
-    titles = [release.details.get("title") for release in (found.a, found.b)]
     page = template("comparison.html.j2").render(
         style=style,
         style_hash=content_hash(style),
-        titles=[title or place for title, place in zip(titles, ("the first", "the second"), strict=True)],
+        titles=_titles(found, names),
         clear=found.in_words(),
         pairs=[_row(pair, of_a, of_b, largest) for pair in found.pairs],
         told_noise=all(release.topic_word_noise is not None for release in (found.a, found.b)),
@@ -43,6 +43,15 @@ def comparison_page(found: "Comparison") -> str:
         ],
     )
     return page if page.endswith("\n") else page + "\n"
+
+
+def _titles(found: "Comparison", names: tuple[str, str] | None) -> list[str]:
+    """Return what to call the two: by title, or by name; by both where they have one title."""
+    places = [shown(name) for name in names or ("the first", "the second")]
+    titles = [release.details.get("title") for release in (found.a, found.b)]
+    if titles[0] == titles[1] and titles[0] is not None:
+        return [f"{title} ({place})" for title, place in zip(titles, places, strict=True)]
+    return [title or place for title, place in zip(titles, places, strict=True)]
 
 
 def _row(pair: "Pair", of_a: list[str], of_b: list[str], largest: float) -> dict[str, Any]:
@@ -72,4 +81,5 @@ def _promise(release: Release) -> dict[str, Any]:
         "delta": f"{promise.delta:g}",
         "unit": promise.called,
         "review": release.review or "not reviewed",
+        "digest": mark_of(release),
     }
