@@ -133,6 +133,13 @@ CASES = [
         {},
         ["line 6: expected whole numbers, found something else"],
     ),
+    ("a.uci", UCI.replace("2 2 5", "2 2 1_0"), {}, ["line 6: expected whole numbers, found something else"]),
+    (
+        "a.uci",
+        UCI.replace("2 2 5", "2 2 \uff15"),
+        {},
+        ["line 6: expected whole numbers, found something else"],
+    ),
     ("a.uci", UCI.replace("2 2 5", "2 2"), {}, ["line 6: expected 3 numbers, found 2"]),
     ("a.uci", UCI.replace("2 2 5", "2 2 5 7"), {}, ["line 6: expected 3 numbers, found 4"]),
     ("a.uci", UCI.replace("1 1 2\n1 3 1\n", "1 1 2 1\n3 1\n"), {}, ["line 4", "line 5"]),
@@ -153,11 +160,20 @@ CASES = [
         ["line 5: a count is not a whole number"],
     ),
     ("a.mtx", MTX.replace("2 3 1", "2 3 -1"), {}, ["line 5: negative count"]),
+    ("a.mtx", MTX.replace("2 3 1", "2 0_3 1"), {}, ["line 5: expected whole numbers, found something else"]),
+    (
+        "a.mtx",
+        MTX.replace("integer", "real").replace("2 3 1", "2 3 1_0.0"),
+        {},
+        ["line 5: expected whole numbers, found something else"],
+    ),
     ("a.ldac", "", {}, ["a.ldac is empty"]),
     ("a.ldac", "2 0:1 1:1\n2 0:1\n", {}, ["line 2: 2 different words are promised, 1 are there"]),
     ("a.ldac", "1 0:1\nx 0:1\n", {}, ["line 2: expected the number of different words first"]),
     ("a.ldac", "1 0:1\n1 0:-1\n", {}, ["line 2: negative count"]),
     ("a.ldac", "1 0:1\n1 0:1.5\n", {}, ["line 2: a count is not a whole number"]),
+    ("a.ldac", "1 0:1\n1 0:1_0\n", {}, ["line 2: expected pairs"]),
+    ("a.ldac", "1 0:1\n1 0_1:1\n", {}, ["line 2: expected pairs"]),
     ("a.ldac", "1 0:1\n1 0:nan\n", {}, ["line 2: a count is NaN"]),
     ("a.ldac", f"1 0:1\n1 {SECRET}\n", {}, ["line 2: expected pairs"]),
     ("a.ldac", "1 0:1\n1 -1:1\n", {}, ["line 2: word number outside"]),
@@ -375,3 +391,20 @@ def test_parquet_whose_names_are_no_text(tmp_path, old, new):
     path.write_bytes(whole.replace(old, new))
     with pytest.raises(CorpusError, match="damaged"):
         read_corpus(path, "parquet-counts")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.uci", UCI.replace("2 2 5", "2 2 +5")),
+        ("a.mtx", MTX.replace("1 1 4", " 1 1\t4 ").replace("2 3 1", "+2 3 +1")),
+        ("a.ldac", "1 0:+5\n"),
+    ],
+)
+def test_a_plus_and_blanks_before_a_number_change_nothing(tmp_path, name, text):
+    for where, written in (("given", text), ("plain", text.replace("+", ""))):
+        (tmp_path / where).mkdir()
+        (tmp_path / where / name).write_text(written)
+    found, plain = (read_corpus(tmp_path / where / name) for where in ("given", "plain"))
+    assert found.counts.sum() > 0
+    assert (found.counts != plain.counts).nnz == 0

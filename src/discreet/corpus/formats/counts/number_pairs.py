@@ -103,7 +103,7 @@ def _one_by_one(rest: bytes) -> list[int] | str:
     numbers: list[int] = []
     for part in rest.split():
         word, colon, count = part.partition(b":")
-        if not colon:
+        if not colon or b"_" in part:  # Python reads 1_0 as ten
             return "expected pairs number:count, found something else"
         try:
             column, value = int(word), float(count)

@@ -278,6 +278,8 @@ def _line_by_line(
 
 
 def _whole(part: bytes, allow_real: bool) -> int | str:
+    if b"_" in part:  # Python reads 1_0 as ten
+        return "expected whole numbers, found something else"
     try:
         value = int(part)
     except ValueError:
