@@ -73,6 +73,8 @@ def attacked(_: Path) -> dict[str, Any]:
         "train": train,
         "corpus": corpus,
         "labels": np.argmax(some_counts(200)[:, ::8], 1) % 2,
+        "texts": some_texts(300),
+        "topics": Release(np.full((2, len(WORDS)), 1 / len(WORDS)), WORDS, Ledger(1.0, 1e-6)),
         "run_with_the_unit": lambda run: float(np.random.default_rng(run).normal(0.1)),
         "run_without_it": lambda run: float(np.random.default_rng(run + 10**6).normal()),
     }

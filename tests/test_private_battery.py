@@ -214,7 +214,8 @@ def test_no_private_estimator_is_left_out():
     )
 
 
-@pytest.mark.parametrize("model", NOT_ASKED)
+# What WholeDocumentLDA learns from the same reports: tests/local/test_whole_document.py.
+@pytest.mark.parametrize("model", [one for one in NOT_ASKED if one is not WholeDocumentLDA])
 def test_fits_to_reports_are_functions_of_the_reports(model):
     """Why the battery is not asked: there is no budget, and nothing random but where the fit starts."""
     rng = np.random.default_rng(0)

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown, whole
 from discreet.errors import ParameterError
@@ -86,13 +86,13 @@ class Codebook:
         self._turn = np.unpackbits(self._expand(b"turn"), bitorder="little")[:dimension].astype(np.int64)
         self._turn = 1 - 2 * self._turn
 
-    def scores(self, vector: Any, nonce: bytes) -> NDArray[np.int64]:
+    def scores(self, vector: ArrayLike, nonce: bytes) -> NDArray[np.int64]:
         """Return the M scores of one vector of D whole numbers."""
         rows = self._rows(np.asarray(vector)[None])
         return self._hadamard.scores(self._turned(rows[0]), self._signs([nonce])[0], self.n_codewords)
 
     def choose(
-        self, vectors: Any, nonces: Sequence[bytes], ranks: NDArray[np.int64], *, two_sided: bool
+        self, vectors: ArrayLike, nonces: Sequence[bytes], ranks: NDArray[np.int64], *, two_sided: bool
     ) -> NDArray[np.int64]:
         """Return for each vector the codeword of the given rank.
 
@@ -114,7 +114,7 @@ class Codebook:
                 found[i] = self._hadamard.of_rank(np.abs(scores) if two_sided else scores, int(ranks[i]))
         return found
 
-    def codewords(self, nonces: Sequence[bytes], indices: Any) -> NDArray[np.float64]:
+    def codewords(self, nonces: Sequence[bytes], indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return v of shape (n, D), one codeword of each nonce, turned back; coordinates of variance 1."""
         out = np.empty((len(nonces), self.dimension))
         for part in self._blocks(len(nonces)):
@@ -125,7 +125,7 @@ class Codebook:
                 out[i] = self._back(words)
         return out
 
-    def total(self, nonces: Sequence[bytes], indices: Any) -> NDArray[np.float64]:
+    def total(self, nonces: Sequence[bytes], indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the sum of :meth:`codewords` over all nonces, of shape (D,); signs are added exactly."""
         words = np.zeros(self.n_signs, np.int64)
         for part in self._blocks(len(nonces)):
@@ -144,7 +144,7 @@ class Codebook:
         self._hadamard.transform(out)
         return out[: self.dimension] * self._turn / np.sqrt(self.n_signs)
 
-    def _rows(self, vectors: Any) -> NDArray[np.int64]:
+    def _rows(self, vectors: ArrayLike) -> NDArray[np.int64]:
         rows = np.asarray(vectors)
         if rows.dtype.kind not in "iub" or rows.ndim != 2 or rows.shape[1] != self.dimension:
             raise ParameterError(

@@ -46,10 +46,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown
 from discreet.errors import ParameterError
@@ -178,7 +177,7 @@ class CodebookChannel:
         """Return the codewords for vectors of that dimension and a question, named by 32 bytes."""
         return Codebook(dimension, self.n_codewords, question)
 
-    def report(self, vector: Any, nonce: bytes, codebook: Codebook, stream: SecureStream) -> int:
+    def report(self, vector: ArrayLike, nonce: bytes, codebook: Codebook, stream: SecureStream) -> int:
         """Answer for one document.
 
         Parameters
@@ -200,7 +199,7 @@ class CodebookChannel:
         source = stream.spawn("report")
         return self.report_from(vector, nonce, codebook, lambda n: source.words((n + 1) // 2).view("<u4")[:n])
 
-    def report_from(self, vector: Any, nonce: bytes, codebook: Codebook, read: ReadWords) -> int:
+    def report_from(self, vector: ArrayLike, nonce: bytes, codebook: Codebook, read: ReadWords) -> int:
         """Answer with given uniform 32-bit numbers: two a try, the first one's upper 21 bits above the second."""
         self._check(codebook)
         last = 2**_RANDOM_BITS - 2**_RANDOM_BITS % self.total_weight
@@ -215,7 +214,7 @@ class CodebookChannel:
         )
 
     def reports(
-        self, vectors: Any, nonces: Sequence[bytes], codebook: Codebook, stream: SecureStream
+        self, vectors: ArrayLike, nonces: Sequence[bytes], codebook: Codebook, stream: SecureStream
     ) -> NDArray[np.int64]:
         """Answer for many documents, each with coins of its own: for simulations.
 

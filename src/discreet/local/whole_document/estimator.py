@@ -110,6 +110,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         Reports, or numbers with two answers, that ``learn`` left out since ``begin``.
     n_features_in_ : int
         Number of words.
+    feature_names_in_ : array of str of shape (n_words,)
+        The words of the columns.
 
     Notes
     -----

@@ -19,6 +19,8 @@ server's word: that a document answers once, whatever it says, is the work of th
 each client's loss is that of its one report.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,7 +155,7 @@ class Question:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> "Question":
+    def from_json(cls, text: str) -> Question:
         """Read a question; ``CorpusError`` where it is none."""
         fault = CorpusError("this is not a question of whole documents; take the text that to_json() gave.")
         try:
