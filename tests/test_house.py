@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet import _ROOMS as ROOMS
 from discreet._progress import tell
 from discreet._threads import balanced_cuts, count_threads, share_out
 from discreet.errors import ParameterError
@@ -43,19 +44,9 @@ def test_every_public_name_loads():
         discreet.nothing  # noqa: B018
 
 
-ROOMS = [
-    "audit",
-    "central",
-    "corpus",
-    "engines",
-    "evaluate",
-    "federated",
-    "lda",
-    "local",
-    "privacy",
-    "release",
-    "report",
-]
+def test_every_room_is_public_but_the_command():
+    packages = {path.parent.name for path in Path(discreet.__file__).parent.glob("*/__init__.py")}
+    assert set(ROOMS) == packages - {"cli"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

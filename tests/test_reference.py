@@ -7,20 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet import _ROOMS as ROOMS
+
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
-ROOMS = (
-    "audit",
-    "central",
-    "corpus",
-    "engines",
-    "evaluate",
-    "federated",
-    "lda",
-    "local",
-    "privacy",
-    "release",
-    "report",
-)
 MODULES = ("discreet", *(f"discreet.{room}" for room in ROOMS))
 PUBLIC = [
     (module, name)

@@ -7,6 +7,7 @@ byte-order mark first, which would else be a part of the first entry.
 import os
 from pathlib import Path
 
+from discreet._validate import path_shown
 from discreet.errors import ParameterError, Part
 
 __all__ = ["list_lines", "read_list"]
@@ -51,5 +52,5 @@ def list_lines(path: str | os.PathLike[str], *called: Part) -> list[str]:
         if "\0" in text:
             fault = "must be UTF-8 text, one entry per line, but holds zero bytes"
     if fault:
-        raise ParameterError(*called, f": {os.fspath(path)} {fault}.")
+        raise ParameterError(*called, f": {path_shown(path)} {fault}.")
     return [line.strip() for line in text.splitlines()]

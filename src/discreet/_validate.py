@@ -5,6 +5,8 @@ said in an ``_faults`` of its own, after those of ``super()``. A function calls 
 """
 
 import math
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -33,10 +35,13 @@ __all__ = [
     "faults_of",
     "first_few",
     "formerly",
+    "is_folder",
     "is_number",
+    "is_there",
     "is_whole",
     "number",
     "optional",
+    "path_shown",
     "refuse",
     "renamed",
     "rules",
@@ -47,6 +52,8 @@ __all__ = [
 
 #: Longer text, or text with blanks, is no setting that somebody mistyped.
 _LONGEST_WORD = 40
+_LONGEST_PATH = 255
+_FILE_ENDING = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
@@ -178,6 +185,34 @@ def shown(value: Any) -> str:
     if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
         return repr(value)
     return f"a {type(value).__name__}" + (f" of {len(value)} characters" if isinstance(value, str) else "")
+
+
+def path_shown(path: str | os.PathLike[str]) -> str:
+    """Return a path that leads nowhere as an error may show it; what reads like a text is not shown.
+
+    Whoever passes a text where a file is meant must not find it in a log. A name without blanks is shown, and one with
+    blanks that ends as names of files do, or lies in a folder that exists.
+    """
+    name = os.fspath(path)
+    one_line = len(name) <= _LONGEST_PATH and name.isprintable()
+    if one_line and (not any(map(str.isspace, name)) or _FILE_ENDING.search(name) or _is_in_a_folder(name)):
+        return name
+    return f"what was given as a path (a text of {len(name)} characters)"
+
+
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads anywhere; a text too long for one does not (pathlib would raise, with the text)."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to a folder; a text too long for one does not."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def _is_in_a_folder(name: str) -> bool:
+    folder = os.path.dirname(name)  # noqa: PTH120  (what was given need not be a path)
+    return bool(folder) and is_folder(folder)
 
 
 def collect(*checks: Callable[[], Any]) -> list[DiscreetError]:

@@ -89,7 +89,7 @@ def text_file(folder: Path, name: str) -> Path:
         return folder / "t.parquet"
     lines = {
         "jsonl": [json.dumps({"text": text}) for text in TEXTS],
-        "csv": ["text", *(text or '""' for text in TEXTS)],
+        "csv": ["text", *(text or '" "' for text in TEXTS)],
         "lines": TEXTS,
         "mallet": [f"{row} - {text}" for row, text in enumerate(TEXTS)],
     }[name]

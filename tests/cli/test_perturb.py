@@ -151,3 +151,46 @@ def test_a_file_of_reports_is_what_local_lda_takes(tmp_path):
     groups = model.release_.topic_word.reshape(3, 3, 10).sum(axis=2)
     assert sorted(groups.argmax(axis=1).tolist()) == [0, 1, 2]
     assert groups.max(axis=1).min() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "expected"),
+    [
+        (["heart attack", "ward"], "--ngrams 1,2 --stop-words english", [[1, 1], [0, 0]]),
+        (["heart_attack", "attack"], "--phrases phrases.txt", [[1, 0], [0, 1]]),
+        (["the", "bed"], "--stop-words english,more.txt", [[0, 0], [0, 0]]),
+        (["a", "bed"], r"--token-pattern \b\w+\b", [[0, 0], [1, 1]]),
+        (["example", "ward"], "--keep-links", [[1, 1], [0, 0]]),
+        (["example", "ward"], "", [[0, 1], [0, 0]]),
+        (["ward", "bed"], "--languages german --stop-words none", [[1, 0], [0, 1]]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_texts_are_cut_as_the_vocabulary_was(tmp_path, monkeypatch, capsys, words, options, expected, kind):
+    """The same options as `fit`, so that a report is of the words that the curator's texts were counted by."""
+    monkeypatch.chdir(tmp_path)
+    texts = ["the heart attack on the ward: http://a.example/x", "the attack, a bed"]
+    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
+    (tmp_path / "phrases.txt").write_text("heart attack\n")
+    (tmp_path / "more.txt").write_text("bed\n")
+    if kind == "jsonl":
+        (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    else:
+        (tmp_path / "in.csv").write_text('text;n\n"{}";1\n"{}";2\n'.format(*texts))
+        options += " --delimiter ;"
+    line = f"perturb in.{kind} --vocabulary words.txt --out r.bin --epsilon 22 --per word {options}"
+    assert run(line.split()) == 0
+    _, bits = read_reports(tmp_path / "r.bin", vocabulary=words)
+    np.testing.assert_array_equal(bits, expected)
+    never = {"--stop-words english,more.txt": "2 words", "--phrases phrases.txt": None}
+    wanted = never.get(options.removesuffix(" --delimiter ;").strip())
+    told = " ".join(capsys.readouterr().err.split())
+    assert (f"{wanted} of the vocabulary can never be found" in told) == (wanted is not None)
+
+
+def test_counts_are_not_cut(folder, capsys):
+    (folder / "in.jsonl").unlink()
+    (folder / "in.ldac").write_text("1 0:1\n")
+    line = f"perturb {folder}/in.ldac --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
+    assert run([*line.split(), "--ngrams", "1,2"]) == 2
+    assert "--ngrams cannot be used" in capsys.readouterr().err

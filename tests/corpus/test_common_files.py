@@ -43,6 +43,17 @@ def test_another_delimiter_is_named(tmp_path, mark, said):
     assert "no field for text='text'" in refusal(tmp_path / "c.csv")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("text", [MARK, "\u6771\u4eac"])
+def test_text_in_two_or_four_bytes_is_named_by_its_first_ones(tmp_path, encoding, text):
+    (tmp_path / "a.csv").write_bytes(f"text\n{text} ab\n".encode(encoding))
+    assert f"encoding='{encoding}'" in refusal(tmp_path / "a.csv")
+    assert read_corpus(tmp_path / "a.csv", encoding=encoding).n_documents == 1
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "1.txt").write_bytes(text.encode(encoding))
+    assert f"encoding='{encoding}'" in refusal(tmp_path / "b")
+
+
 def sheet(path, rows):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

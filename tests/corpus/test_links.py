@@ -25,6 +25,9 @@ from discreet.errors import ParameterError
         ("write to ann.lee+x@mail.example.org, thanks", ["write", "to", "thanks"]),
         ("@ann@social.example @bob.bsky.social hello", ["hello"]),
         ("caf&eacute; don&#39;t &amp;lt; &#x41;bc &nbsp;x", ["café", "don", "abc"]),
+        ("&Lstrok;&oacute;d&zacute; &#138;koda na&#239;ve", ["łódź", "škoda", "naïve"]),
+        ("ab&#127;cd ab&#1;cd ab&#xd800;cd ab&#x110000;cd", ["ab", "cd"] * 4),
+        ("fever&comma;chills&mdash;cough &white;", ["fever", "chills", "cough", "white"]),
         ("#Ferguson burns", ["ferguson", "burns"]),
         # No links: these stay as they were.
         ("dinner @ home, 5@10, art: rt heart start", ["dinner", "home", "10", "art", "rt", "heart", "start"]),

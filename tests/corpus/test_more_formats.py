@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from discreet import Corpus, CorpusError, ParameterError
+from discreet import Corpus, CorpusError, ParameterError, PrivateCountVectorizer, fit_topics
 from discreet.corpus import from_frame, read_corpus, unpack
 from discreet.corpus.formats.arrow_size import unpacked_size
 from discreet.corpus.formats.text import json_array
@@ -333,13 +333,24 @@ def test_missing_text_is_the_same_in_every_format(tmp_path, name):
     assert (corpus.n_documents, corpus.n_skipped) == (2, 2)
     assert by_word(corpus) == [{"bed": 1}, {"nurse": 1}]
     assert read_corpus(path, skip_empty=True, vocabulary=["bed"], words_are_public=True).n_skipped == 2
-    if name == "csv":  # which cannot tell missing text from empty text
-        assert read_corpus(path).n_documents == 4
-        assert read_corpus(path).n_skipped == 0
-    else:
-        said = refusal(path)
-        assert "found nothing" in said
-        assert "skip_empty=True leaves out documents without text" in said
+    said = refusal(path)
+    assert "found nothing" in said
+    assert "skip_empty=True leaves out documents without text" in said
+
+
+def test_missing_text_in_lists_is_counted_and_told_what_to_do():
+    texts = ["bed", None, "nurse", math.nan, None]
+    calls = (
+        Corpus.from_texts,
+        lambda given: fit_topics(given, epsilon=1.0, n_topics=2),
+        lambda given: PrivateCountVectorizer(epsilon=1.0).fit_transform(given),
+    )
+    for call in calls:
+        for given in (texts, iter(texts)):
+            with pytest.raises(
+                CorpusError, match=r"text 1, 3, 4: .*NoneType, float; 3 in all: .*leave them out"
+            ):
+                call(given)
 
 
 def test_missing_text_in_frames():

@@ -148,6 +148,27 @@ def test_the_command_refuses_before_it_connects(task, more, reason, tmp_path, ca
     assert not (tmp_path / "ledger.json").exists()
 
 
+def test_a_silo_counts_texts_as_the_vocabulary_was(tmp_path, monkeypatch):
+    """The text options of `fit`: what is summed is what the agreed words were counted by."""
+    words = ["heart attack", "ward", "the"]
+    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
+    (tmp_path / "notes.csv").write_text('text;n\n"the heart attack, the ward";1\n;2\n', encoding="utf-8")
+    task = {**TASK, "n_words": 3, "vocabulary": vocabulary_digest(words)}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    seen = []
+    monkeypatch.setattr("discreet.federated.silo.serve", lambda silo, **_: None)
+    monkeypatch.setattr(
+        "discreet.federated.silo.Silo", lambda counts, *_, **__: seen.append(counts.toarray())
+    )
+    line = (
+        f"silo serve --counts {tmp_path}/notes.csv --vocabulary {tmp_path}/words.txt --ledger {tmp_path}/ledger.json "
+        f"--expect {tmp_path}/tasks.json --superlink 127.0.0.1:1 --epsilon 2 --insecure --delimiter ; --ngrams 1,2 "
+        "--stop-words english --skip-empty"
+    )
+    assert run(line.split()) == 0
+    np.testing.assert_array_equal(seen[0], [[1, 1, 0]])
+
+
 def test_the_digest_is_of_every_file_and_of_nothing_else(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "one.py").write_text("x = 1\n")

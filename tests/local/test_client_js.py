@@ -3,7 +3,9 @@
 import json
 import shutil
 import subprocess
+import sys
 import unicodedata
+from html.entities import html5
 from importlib.resources import files
 from pathlib import Path
 
@@ -213,6 +215,103 @@ def test_every_character_parts_words_as_in_python(tmp_path):
         pytest.skip(f"node has Unicode {told['unicode']}, older than Python's")
     assert len(known) > 140_000
     assert [hex(code) for code in told["other"]] == []
+
+
+FRAGMENTS = [
+    "fever",
+    "Cough",
+    "RT",
+    "rt",
+    "@",
+    "@ann",
+    "@5mg",
+    ":",
+    " : ",
+    "http",
+    "HTTPS://",
+    "http://t.co/x",
+    "www.",
+    "www.a.org",
+    "t.co/",
+    "bit.ly/a",
+    "youtu.be/x",
+    "pic.twitter.com/x",
+    ".",
+    "..",
+    "\u2026",
+    "\u201c",
+    "#",
+    "&",
+    ";",
+    "&amp;",
+    "amp;",
+    "&lt;",
+    "&eacute;",
+    "&Zcaron;",
+    "&nbsp;",
+    "&Tab;",
+    "&foo;",
+    "&constructor;",
+    "&#39;",
+    "&#x41;",
+    "&#138;",
+    "&#1;",
+    "&#127;",
+    "&#55296;",
+    "&#x10ffff;",
+    "&#x110000;",
+    "&#9999999;",
+    "&#x20000;",
+    "&#xfb01;",
+    "&#64;",
+    "R&D;",
+    "a@b.org",
+    "x.y+z@a-b.c.de",
+    ".bsky.social",
+    "/",
+    " ",
+    "  ",
+    "\n",
+    "\t",
+    "\x1c",
+    "\x85",
+    "\u2028",
+    "\ufeff",
+    "\u200c",
+    "u\u0308",
+    "\u094d",
+    "\u4e1c",
+    "x_1",
+    "-",
+    "\u00b2",
+    "\u0130",
+    "\u03a3",
+]
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_links_and_entities_are_read_as_in_python(tmp_path):
+    """Every name of HTML 5, numbers of all kinds, and what chance makes of pieces of messages."""
+    rng = np.random.default_rng(8)
+    codes = [*range(0x200), *range(0x200, 0x110100, 37)]
+    # What this Python does not know yet, a newer node may.
+    codes = [code for code in codes if code > sys.maxunicode or unicodedata.category(chr(code)) != "Cn"]
+    texts = [f"ab&{name}cd" for name in html5] + [f"ab&#{code};cd &#x{code:x};" for code in codes]
+    texts += ["".join(rng.choice(FRAGMENTS, rng.integers(2, 12))) for _ in range(6000)]
+    cased, lowered = Tokenizer(lowercase=False), Tokenizer()
+    expected = [[lowered(text), cased(text)] for text in texts]
+    (tmp_path / "told.json").write_text(json.dumps([texts, expected]))
+    (tmp_path / "run.js").write_text(
+        f"const client = require({json.dumps(str(CLIENT))});\n"
+        "const [texts, expected] = JSON.parse(require('fs').readFileSync(process.argv[2]));\n"
+        "const own = (text) => [client.tokens(text), client.tokens(text, false)];\n"
+        "const other = texts.filter((text, i) => JSON.stringify(own(text)) !== JSON.stringify(expected[i]));\n"
+        "console.log(JSON.stringify(other.map((text) => [text, own(text)])));\n"
+    )
+    run = [NODE, tmp_path / "run.js", tmp_path / "told.json"]
+    told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=120, check=True).stdout)
+    assert told == []
+    assert sum(len(words) for words, _ in expected) > 10_000
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")

@@ -6,10 +6,22 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import clone
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from discreet import Ledger, PrivateCountVectorizer, PrivateFit, PrivateLDA, TopicPrevalence, fit_topics
-from discreet.errors import SeparateBudgetsWarning
+from discreet import (
+    Corpus,
+    GibbsLDA,
+    Ledger,
+    PrivateCountVectorizer,
+    PrivateFit,
+    PrivateLDA,
+    TopicPrevalence,
+    fit_topics,
+)
+from discreet.errors import BudgetExceeded, CorpusError, SeparateBudgetsWarning
 from discreet.privacy import composed_epsilon
 
 RNG = np.random.default_rng(0)
@@ -112,6 +124,50 @@ def test_a_grid_search_is_told_what_it_spends_and_what_to_do_instead():
     told = warned(lambda: search.fit(counts()))
     assert len(told) == 2  # each fold, by the second candidate
     assert all("GridSearchCV" in said for said in told)
+
+
+SEARCHES = {
+    "a search": lambda model, X: GridSearchCV(model, {"n_topics": [2, 3]}, cv=2).fit(X),
+    "a random search": lambda model, X: RandomizedSearchCV(model, {"n_topics": [2, 3]}, n_iter=2, cv=2).fit(
+        X
+    ),
+    "scores": lambda model, X: cross_val_score(model, X, cv=2),
+    "an estimator of scikit-learn": lambda _, X: LatentDirichletAllocation(2).fit(X),
+    "NumPy": lambda _, X: np.asarray(X),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("model", [PrivateLDA(**EASY), GibbsLDA(2)], ids=["private", "not private"])
+def test_a_corpus_is_refused_by_searches_with_what_to_do_instead(search, model):
+    ledger = Ledger(9.0, 1e-5)
+    model = model.set_params(ledger=ledger) if isinstance(model, PrivateLDA) else model
+    corpus = Corpus(counts(), ["ward", "night", "storm", "coast", "law"], words_are_public=True)
+    with pytest.raises(CorpusError, match=r"is no array: give its counts.*GridSearchCV.*choose_n_topics"):
+        SEARCHES[search](model, corpus)
+    assert ledger.entries == ()
+
+
+def test_a_search_over_a_pipeline_of_texts_is_told_what_it_spends():
+    texts = ["nurse bed ward pain", "ward bed sleep", "pain nurse"] * 30
+    steps = make_pipeline(
+        PrivateCountVectorizer(epsilon=9.0, delta=1e-4),
+        PrivateLDA(2, epsilon=50.0, delta=1e-4, allow_unlearnable=True),
+    )
+    search = GridSearchCV(steps, {"privatelda__n_topics": [2, 3]}, cv=2, error_score="raise")
+    told = warned(lambda: search.fit(texts))
+    assert told
+    assert all("GridSearchCV" in said for said in told)
+
+
+def test_one_ledger_refuses_what_a_search_would_spend_beyond_it():
+    """A clone has the same ledger, not a budget of its own."""
+    ledger = Ledger(60.0, 1e-4)
+    model = PrivateLDA(2, epsilon=50.0, delta=1e-5, ledger=ledger, allow_unlearnable=True)
+    assert clone(model).ledger is ledger
+    with pytest.raises(BudgetExceeded):
+        GridSearchCV(model, {"n_topics": [2, 3]}, cv=2, error_score="raise").fit(counts())
+    assert len(ledger.entries) == 1
 
 
 def test_another_ledger_whose_file_was_exchanged_does_not_end_a_fit(tmp_path):

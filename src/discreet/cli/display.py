@@ -1,11 +1,13 @@
 """What the command shows while it works. Nothing here can end a fit, and nothing here shows text."""
 
+import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -15,6 +17,7 @@ from discreet._bars import Rates
 from discreet._progress import Callback
 from discreet.release import Release
 from discreet.release.booking.promised import NumbersRelease
+from discreet.release.files.words import clean
 from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.noisy_topics import told as noise_told
@@ -26,6 +29,7 @@ __all__ = [
     "hand_over",
     "print_comparison",
     "print_guarantee",
+    "print_json",
     "print_topics",
     "progress",
     "whole_words",
@@ -39,6 +43,13 @@ SEEDED = "Made with a seed: reproducible, not for release."
 def console(*, quiet: bool = False) -> Console:
     """Return a console on standard error, so that standard output stays clean for results."""
     return whole_words(Console(stderr=True, quiet=quiet, highlight=False))
+
+
+def print_json(answer: Any) -> None:
+    """Print an answer as JSON, in which what a terminal would act on stands as a code."""
+    told = json.dumps(answer, ensure_ascii=False, indent=1)
+    plain = (one if one == "\n" or clean(one) == one else json.dumps(one)[1:-1] for one in told)
+    typer.echo("".join(plain))
 
 
 def whole_words(console: Console) -> Console:
@@ -77,7 +88,7 @@ def progress(*, quiet: bool = False) -> Generator[Callback]:
             rate = rates.told(stage, done)
             now, before = (stage, done, total), last
             last = now
-            if (done == total or 0 < total <= 20) and now != before:  # a reader may say twice that it is done
+            if done == total and now != before:  # a reader may say twice that it is done
                 lines.print(f"{stage} {done}/{total}{rate}", markup=False)
 
         yield say
@@ -120,6 +131,7 @@ def print_topics(
         table.add_column("share", justify="right", no_wrap=True)
     table.add_column("words", overflow="fold", min_width=min(longest, out.width))
     noisy = mostly_noise(release)
+    apart = ", " if any(" " in word for row in words for word in row) else " "
     order: list[int] = (
         list(range(len(words))) if weights is None else (-weights).argsort(kind="stable").tolist()
     )
@@ -128,7 +140,7 @@ def print_topics(
         name = release.topic_names[topic]
         before = [f"{one}: " for one in share] if narrow else []
         called = "(mostly noise) " if noisy[topic] else "" if name is None else f"{shown(name)}: "
-        told = "".join([*before, called, " ".join(map(shown, words[topic]))])
+        told = "".join([*before, called, apart.join(map(shown, words[topic]))])
         table.add_row(str(topic), *(share if not narrow else ()), escape(told))
     out.print(table)
     if told := noise_told(release):

@@ -10,6 +10,7 @@ from discreet.corpus.formats.table import listed
 from discreet.errors import ReleaseError, WeakForecastWarning
 
 __all__ = [
+    "AllowUnlearnable",
     "Author",
     "Delimiter",
     "Delta",
@@ -17,12 +18,18 @@ __all__ = [
     "Epsilon",
     "FileFormat",
     "Force",
+    "Label",
     "Model",
+    "NewFolder",
+    "PageFile",
+    "PublicWords",
     "Quiet",
+    "ReportFile",
     "Seed",
     "SkipEmpty",
     "Text",
     "Threads",
+    "TopicCount",
     "UnitName",
     "Vocabulary",
     "VocabularyIsPublic",
@@ -78,6 +85,10 @@ Vocabulary = Annotated[
     Path | None,
     typer.Option(help="List of words, one per line: those of the columns (counts), or the words to count."),
 ]
+PublicWords = Annotated[
+    Path,
+    typer.Option("--vocabulary", help="The public words, one per line: the same file for all who take part."),
+]
 VocabularyIsPublic = Annotated[
     bool,
     typer.Option(
@@ -85,6 +96,17 @@ VocabularyIsPublic = Annotated[
         help="The list of words was not made from these texts: all may be named. For raw text: only with --vocabulary.",
     ),
 ]
+NewFolder = Annotated[Path, typer.Option(help="New folder for the release.")]
+TopicCount = Annotated[int, typer.Option(min=1, help="Number of topics.")]
+ReportFile = Annotated[Path | None, typer.Option(help="Also write the HTML report here.")]
+PageFile = Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")]
+AllowUnlearnable = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unlearnable", help="Train even where topics will be mostly noise, or too many for the words."
+    ),
+]
+Label = Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
 Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\t is a tab.")]
 SkipEmpty = Annotated[

@@ -21,6 +21,7 @@ from discreet._owners import check_same_owners, check_same_rows, number_owners
 from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.labels import check_labels
+from discreet.corpus.no_array import NoArray
 from discreet.corpus.notebook import corpus_html
 from discreet.corpus.words.chosen_counts import with_choices
 from discreet.corpus.words.origin import FROM_TEXT, UNKNOWN, WordOrigin, carried, given_words, listed_words
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Corpus"]
 
 
-class Corpus:
+class Corpus(NoArray):
     """Documents as counts of words. Its attributes cannot be set; its arrays must not be changed.
 
     Parameters

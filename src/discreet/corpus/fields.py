@@ -10,7 +10,13 @@ __all__ = ["field_names"]
 _LONGEST_NAME = 40
 
 
-def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> tuple[list[str], int]:  # noqa: A002
+def field_names(
+    path: PathLike,
+    format: str,  # noqa: A002
+    *,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> tuple[list[str], int]:
     """Return the names of the fields of a file that was read: of its first record, its header or its columns.
 
     Ask only where a field was found by its name. A CSV file without a header has a document there, and a word of it may
@@ -22,6 +28,8 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> tupl
     format : str
         As for :func:`read_corpus`; many have no fields of their own.
     encoding : str, default "utf-8"
+    delimiter : str, optional
+        Of CSV.
 
     Returns
     -------
@@ -33,7 +41,8 @@ def field_names(path: PathLike, format: str, *, encoding: str = "utf-8") -> tupl
     if is_standard_input(path):  # it was read, and cannot be read again
         return [], 0
     module = FORMATS[format].load()
-    names: list[Any] = module.field_names(path, encoding) if hasattr(module, "field_names") else []
+    given = (path, encoding, delimiter) if format == "csv" else (path, encoding)
+    names: list[Any] = module.field_names(*given) if hasattr(module, "field_names") else []
     shown = [
         name for name in names if len(name) <= _LONGEST_NAME and name.isprintable() and len(name.split()) == 1
     ]

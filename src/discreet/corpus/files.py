@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from discreet._validate import path_shown
 from discreet.corpus.unpack import LONGEST_MAGIC, kind_of, unpacked
 from discreet.errors import CorpusError, Proposal
 
@@ -34,6 +35,13 @@ PathLike = str | os.PathLike[str]
 _SHOWN = 5
 _MOST_PROBLEMS = 100
 _PEEKED = 4096
+#: Marks at the beginning of text in two or four bytes a character; the longer ones first.
+_WIDE = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _PIPED_SIZE = 1 << 30  # nobody knows how much will come; it is not held
 
 
@@ -76,7 +84,7 @@ class Problems:
 @contextmanager
 def _reading(path: PathLike) -> Generator[None]:
     """Turn errors of the system into one of ours, with the file's name."""
-    name = os.fspath(path)
+    name = path_shown(path)
     what: str | None = None
     try:
         yield
@@ -184,6 +192,10 @@ def _codec(encoding: str) -> str:
 
 
 def _refuse_binary(start: bytes, name: str, codec: str) -> None:
+    wide = next((name for mark, name in _WIDE.items() if start.startswith(mark)), None)
+    if wide is not None and not codec.startswith(wide) and (b"\0" in start or codec == "utf-8"):
+        said = f"{name} is {wide.upper()} text by its first bytes, as spreadsheets save Unicode text; give "
+        raise CorpusError(said, Proposal("encoding", wide), ".")
     if b"\0" in start and not codec.startswith(("utf-16", "utf-32")):
         raise CorpusError(
             f"{name} looks like a binary file (it holds zero bytes), expected text; check the path and ",

@@ -95,7 +95,7 @@ def read_corpus(
         of words counted from raw text: only a list that is given, ``vocabulary``, can be public.
     skip_empty : bool, default False
         Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
-        text is an error, and blank text an empty document.
+        text (null, NaN, an empty cell of CSV or of a sheet) is an error, and blank text an empty document.
     callback : callable, optional
         ``callback("reading", done, total)``.
 

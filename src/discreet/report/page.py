@@ -20,7 +20,7 @@ from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural
 from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.editing import details
-from discreet.release.files.words import printable
+from discreet.release.files.words import clean
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
@@ -216,9 +216,9 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "one_over_units": _one_over(release.n_units_noisy),
         "large_delta": large_delta(guarantee.delta, release.n_units_noisy, guarantee.called),
         "reports": reports_counted(release),
-        "entries": [(printable(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
+        "entries": [(clean(entry.purpose), events.in_words(entry.event)) for entry in ledger.entries],
         "settings": [
-            (printable(name), printable(value if isinstance(value, str) else json.dumps(value)))
+            (clean(name), clean(value if isinstance(value, str) else json.dumps(value)))
             for name, value in settings_told(release).items()
             if not details.is_detail(name)
         ],
@@ -276,7 +276,7 @@ def _audit(audit: "AuditReport", curve: str, release: Release) -> dict[str, Any]
         rows.append((_percent(rate), _percent(audit.tpr_at(rate)), f"{low} to {high}", allowed))
     low, high = audit.auc_interval()
     return {
-        "attack": printable(audit.attack),
+        "attack": clean(audit.attack),
         "svg": Markup(curve),
         "targets": len(audit.scores),
         "documents": f"{audit.scores.shape[1]:,}",

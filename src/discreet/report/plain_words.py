@@ -9,7 +9,7 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 import math
 
 from discreet.privacy.accounting.explain import attack_risk_of
-from discreet.release.files.words import printable
+from discreet.release.files.words import clean
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import told as noise_told
@@ -111,7 +111,7 @@ def _usual(release: Release) -> str:
 
 def _spent(release: Release) -> str:
     ledger, promise = release.ledger, release.promise
-    entries = [printable(entry.purpose) for entry in ledger.entries]
+    entries = [clean(entry.purpose) for entry in ledger.entries]
     limit = "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}"
     shown = ", ".join(entries[:4]) + (f" and {len(entries) - 4} more" if len(entries) > 4 else "")
     said = f"Epsilon {epsilon_shown(promise.epsilon)} of {limit}" + (f", for {shown}." if entries else ".")

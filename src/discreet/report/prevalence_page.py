@@ -19,7 +19,7 @@ from markupsafe import Markup
 from discreet.privacy.accounting import events
 from discreet.privacy.units import plural
 from discreet.release.editing.details import DETAILS
-from discreet.release.files.words import printable, undirected
+from discreet.release.files.words import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall
@@ -192,9 +192,7 @@ def _cell(value: Any) -> Any:
     """Write numbers with six digits, and names so that no spreadsheet takes them for formulas."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return (
-        undirected(printable(for_spreadsheet(value))) if isinstance(value, str) else value
-    )  # None: an empty cell
+    return clean(for_spreadsheet(value)) if isinstance(value, str) else value  # None: an empty cell
 
 
 def _spans(release: PrevalenceRelease) -> list[tuple[int, int, str]]:
@@ -324,9 +322,7 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
         "large_delta": release.large_delta,
         "topics": None if topics_epsilon is None else epsilon_shown(float(topics_epsilon)),
         "together": settings.get("topics_booked_here") is True,
-        "entries": [
-            (printable(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries
-        ],
+        "entries": [(clean(entry.purpose), events.in_words(entry.event)) for entry in release.ledger.entries],
         "noise": f"{release.noise:.1f}",
     }
 

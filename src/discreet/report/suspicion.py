@@ -23,6 +23,7 @@ from discreet.corpus.tokens.stop_words import LANGUAGES
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.record import Release
+from discreet.report.look_alikes import has_several_scripts, look_alikes, skeleton
 
 __all__ = ["Suspect", "knows_general_language", "suspicious_words"]
 
@@ -78,9 +79,10 @@ def suspicious_words(
     ReleaseError
         Where ``wordfreq`` does not know a language that is given.
     """
-    own = {_plain(part) for part in _parts(flagged, release)} - {""}
+    own = {form for part in _parts(flagged, release) for form in (_plain(part), _drawn(part))} - {""}
     zipf = _zipf(_languages_of(release) if language is None else language)
     capitals = sum(word[:1].isupper() for word in release.vocabulary) / len(release.vocabulary) <= _CAPITALS
+    alike = look_alikes(release.vocabulary, release.vocabulary)
     first: list[list[int]] = np.argsort(-release.topic_word, axis=1, kind="stable")[:, :_FIRST].tolist()
     topics: dict[int, list[int]] = {}
     for topic, row in enumerate(first):
@@ -89,6 +91,8 @@ def suspicious_words(
     found: list[Suspect] = []
     for column, word in enumerate(release.vocabulary):
         reasons = _reasons(word, own, zipf, capitals)
+        if word in alike:
+            reasons["looks like another word"] = 2
         if reasons:
             share = release.topic_word[:, column]
             strongest = sorted(topics.get(column, []), key=lambda topic: -share[topic])
@@ -112,8 +116,10 @@ def _reasons(
     for part in re.split(r"[\s_]+", word):
         plain = _plain(part)
         n_digits = sum(character.isdigit() for character in part)
-        if plain and plain in own:
+        if {plain, _drawn(part)} & own:
             reasons["in your list"] = 5
+        if has_several_scripts(part):
+            reasons["letters of several scripts"] = 3
         if _YEAR.fullmatch(part) or _ORDINAL.fullmatch(part) or 0 < n_digits < 3:
             reasons["a short number or a year"] = 1
         elif n_digits:
@@ -145,6 +151,11 @@ def _plain(word: str) -> str:
     """Return a word without accents, capitals and marks: O'Brien and obrien are one name."""
     letters = unicodedata.normalize("NFKD", word.casefold())
     return "".join(character for character in letters if character.isalnum())
+
+
+def _drawn(word: str) -> str:
+    """Return what a word looks like, without marks: a Cyrillic o is an o."""
+    return "".join(character for character in skeleton(word) if character.isalnum())
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet._validate import is_whole
 from discreet.release.booking.promised import Promised
-from discreet.release.files.words import printable, undirected
+from discreet.release.files.words import clean
 from discreet.release.record import Release
 
 __all__ = [
@@ -36,10 +36,10 @@ _REPORTS = ("n_reports", "documents_reported")
 
 def shown(word: str) -> str:
     """Return a word as it can be shown: printable, not endless, and not nothing."""
-    clean = undirected(printable(word))
-    if len(clean) > _LONGEST:
-        clean = clean[: _LONGEST - 1] + "\u2026"
-    return clean if clean.strip() else f"\u201c{clean}\u201d"
+    text = clean(word)
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 1] + "\u2026"
+    return text if text.strip() else f"\u201c{text}\u201d"
 
 
 def reports_counted(release: Release) -> str | None:
@@ -70,7 +70,7 @@ def text_covered(release: Release) -> str | None:
     return f"about {100 * min(max(share, 0.0), 1.0):.0f} % (a noisy number)"
 
 
-def words_origin(release: Release, escape: Callable[[str], str] = printable) -> str:
+def words_origin(release: Release, escape: Callable[[str], str] = clean) -> str:
     """Say where the words come from, and who says so; what they say is escaped."""
     kind = release.configuration.get("words")
     booked = any(entry.purpose.startswith("vocabulary") for entry in release.ledger.entries)

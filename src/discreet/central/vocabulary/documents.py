@@ -13,7 +13,7 @@ from discreet._owners import check_same_rows, index_of, number_owners
 from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.tokens.counting import count_texts
+from discreet.corpus.tokens.counting import count_texts, only_texts
 from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError
 
@@ -156,9 +156,7 @@ def _count_in_text_order(texts: Iterable[Any], tokenizer: Tokenizer) -> tuple[sp
     indices: list[int] = []
     data: list[int] = []
     indptr = [0]
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise CorpusError(f"text {row}: expected str, found {type(text).__name__}; decode or drop it.")
+    for text in only_texts(texts):
         counted = Counter(tokenizer(text))  # keeps the order of first use
         indices.extend(number.setdefault(word, len(number)) for word in counted)
         data.extend(counted.values())

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.ledgers import open_ledger
 from discreet.cli.options import (
+    AllowUnlearnable,
     Author,
     Force,
     Quiet,
@@ -56,13 +57,7 @@ def choose_topics(
     ledger: Annotated[
         Path | None, typer.Option(help="With --epsilon: file that keeps the budget over several runs.")
     ] = None,
-    allow_unlearnable: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unlearnable",
-            help="Train even where topics will be mostly noise, or too many for the words.",
-        ),
-    ] = False,
+    allow_unlearnable: AllowUnlearnable = False,
     max_words: Annotated[
         int | None, typer.Option(min=2, help="Keep the words that most documents have; by default 2,000.")
     ] = None,

@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Force, check_output_file
+from discreet.cli.options import (
+    Force,
+    PageFile,
+    check_output_file,
+)
 
 __all__ = ["compare"]
 
@@ -13,7 +17,7 @@ __all__ = ["compare"]
 def compare(
     first: Annotated[Path, typer.Argument(help="Folder of a saved release, usually the earlier one.")],
     second: Annotated[Path, typer.Argument(help="Folder of the other.")],
-    out: Annotated[Path | None, typer.Option(help="Also write a page to look at: .html.")] = None,
+    out: PageFile = None,
     force: Force = False,
 ) -> None:
     """Match the topics of two releases; say what grew, what vanished, and what noise alone explains.

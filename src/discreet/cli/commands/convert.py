@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.options import (
     Force,
+    Label,
     Quiet,
     Vocabulary,
     VocabularyIsPublic,
@@ -51,7 +52,7 @@ def convert(
         str | None,
         typer.Option("--person", "--author", help="Field that says whose document it is (raw text)."),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
+    label: Label = None,
     zero_based: ZeroBased = None,
     shard_documents: Annotated[
         int | None,

@@ -12,9 +12,11 @@ from discreet.cli.options import (
     Delta,
     Epsilon,
     Force,
+    NewFolder,
     Quiet,
     Seed,
     Threads,
+    TopicCount,
     check_output_file,
     check_output_folder,
 )
@@ -28,11 +30,11 @@ TOKEN_PATTERN = r"[a-z]{3,}"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="New folder for the release.")] = Path("model"),
+    out: NewFolder = Path("model"),
     report: Annotated[Path, typer.Option(help="HTML report to write.")] = Path("report.html"),
     epsilon: Epsilon = 4.0,
     delta: Delta = 1e-6,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
+    topics: TopicCount = 20,
     seed: Seed = None,
     threads: Threads = -1,
     force: Force = False,

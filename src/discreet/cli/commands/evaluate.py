@@ -15,6 +15,7 @@ from discreet.cli.options import (
     Author,
     Delta,
     Force,
+    Label,
     Model,
     Quiet,
     Threads,
@@ -45,7 +46,7 @@ def evaluate(
     vocabulary: Annotated[
         Path | None, typer.Option(help="The word of each column, one per line (counts).")
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")] = None,
+    label: Label = None,
     labels: Annotated[Path | None, typer.Option(help="Label of each document, one per line.")] = None,
     reference: Annotated[
         Path | None, typer.Option(help="Public corpus in which coherence is counted; read like --corpus.")
@@ -89,7 +90,7 @@ def evaluate(
     These are exact figures, to look at and to keep. With --epsilon: by how much topics beat word frequencies alone,
     with noise, booked, for the report.
     """
-    from discreet.cli.display import console, progress
+    from discreet.cli.display import console, print_json, progress
     from discreet.cli.small_releases import check_release_file
     from discreet.release import Release
 
@@ -139,7 +140,7 @@ def evaluate(
     if held_out.labels is not None:
         answer["labels"] = _labels(release, held_out, seed, threads)
     if as_json:
-        typer.echo(json.dumps(answer, ensure_ascii=False, indent=1))
+        print_json(answer)
     else:
         _show(answer)
     console().print(_PRIVATE)

@@ -21,13 +21,17 @@ from discreet.cli.groups import (
 )
 from discreet.cli.ledgers import name_of_unit, open_ledger
 from discreet.cli.options import (
+    AllowUnlearnable,
     Author,
     Delta,
     Epsilon,
     Force,
+    NewFolder,
     Quiet,
+    ReportFile,
     Seed,
     Threads,
+    TopicCount,
     UnitName,
     Vocabulary,
     VocabularyIsPublic,
@@ -52,10 +56,10 @@ _SHOWN = 12
 @reads_texts()
 def fit(
     corpus: Annotated[Path, typer.Argument(help="File or folder that holds the documents.")],
-    out: Annotated[Path, typer.Option(help="New folder for the release.")],
+    out: NewFolder,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
-    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
+    topics: TopicCount = 20,
     author: Author = None,
     each_document: Annotated[
         bool,
@@ -90,7 +94,7 @@ def fit(
             help="Public lower bound on documents or persons: what cannot work is refused before it costs."
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    report: ReportFile = None,
     title: Title = None,
     owner: Owner = None,
     contact: Contact = None,
@@ -115,13 +119,7 @@ def fit(
     workers: Workers = None,
     scheduler: Scheduler = None,
     tls: TlsFolder = None,
-    allow_unlearnable: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unlearnable",
-            help="Train even where topics will be mostly noise, or too many for the words.",
-        ),
-    ] = False,
+    allow_unlearnable: AllowUnlearnable = False,
     allow_large_delta: Annotated[
         bool,
         typer.Option(
@@ -146,6 +144,7 @@ def fit(
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import ShardedCorpus
     from discreet.corpus.fields import field_names
+    from discreet.corpus.formats.table import FORMATS
     from discreet.corpus.words.word_vectors import check_vector_file
     from discreet.privacy.units import check_unit_name
     from discreet.release.booking.booked_choices import ledger_of_choices
@@ -193,6 +192,7 @@ def fit(
     if by is None and idle:
         raise ParameterError(
             f"{', '.join(idle)}: groups need the field that names them, --by FIELD, and a new file, --shares FILE."
+            + (" If the format of the input was meant: --format." if start in FORMATS else "")
         )
     if not 0 < by_share < 1:
         raise ParameterError(f"--by-share must be above 0 and below 1, but is {by_share:g}.")
@@ -241,7 +241,7 @@ def fit(
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.owners is None else "author"
     check_unit_name(unit_name, settings["privacy_unit"])
-    seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8")
+    seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8", delimiter=how.delimiter)
     say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     labels: Any = None

@@ -2,11 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Delimiter, Encoding, FileFormat, Force, Quiet, Seed, Text, check_output_file
+from discreet.cli.options import Force, PublicWords, Quiet, Seed, check_output_file
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ class Per(StrEnum):
     DOCUMENT = "document"
 
 
+@reads_texts()
 def perturb(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
     ],
-    vocabulary: Annotated[Path, typer.Option(help="The public words, one per line.")],
+    vocabulary: PublicWords,
     out: Annotated[Path, typer.Option("--out", "-o", help="File of reports to write.")],
     epsilon: Annotated[float, typer.Option(help="Privacy loss of what --per says. Positive.")],
     per: Annotated[
@@ -55,10 +57,7 @@ def perturb(
             "other words, then gets no second report."
         ),
     ] = None,
-    text: Text = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
+    how: TextOptions = NOTHING_SAID,
     seed: Seed = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -68,23 +67,18 @@ def perturb(
     A report says of each public word whether the document has it, with coins that make every answer deniable. What
     the reports promise is printed: all four losses, because none says enough alone.
     """
+    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import SEEDED, console
-    from discreet.corpus import Tokenizer, load_vocabulary, read_corpus
+    from discreet.corpus import TEXT_FORMATS, load_vocabulary, read_corpus
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
     check_output_file(out, force=force)
     known = load_vocabulary(vocabulary)
-    options: dict[str, Any] = {
-        "text": text,
-        "encoding": encoding,
-        "delimiter": delimiter,
-        "vocabulary": known,
-        "label": name,
-    }
-    corpus = read_corpus(
-        documents, file_format, **{key: value for key, value in options.items() if value is not None}
-    )
+    file_format = how.format_of(documents)
+    options = how.options(file_format, stop_words=None)
+    named = {} if name is None else {"label": name}
+    corpus = read_corpus(documents, file_format, vocabulary=known, **named, **options)
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
     names = _names(corpus, name)
@@ -106,12 +100,14 @@ def perturb(
     say, always = console(quiet=quiet), console()
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
-    cut = Tokenizer()
-    never = sum(cut(word) != [word] for word in known)
+    say_skipped(corpus, say)
+    cut = options["tokenizer"] if file_format in TEXT_FORMATS else None
+    never = 0 if cut is None else sum(word not in cut(word) for word in known)
     if never:
         say.print(
-            f"{never} word{'s' * (never > 1)} of the vocabulary can never be found: words are read in lower case, "
-            "one by one, with two characters or more."
+            f"{never} word{'s' * (never > 1)} of the vocabulary can never be found in texts that are cut like this: "
+            "cut them as those were from which the vocabulary was made (--token-pattern, --stop-words, --ngrams, "
+            "--phrases)."
         )
     if len(reports) > 1:
         always.print("Losses are per report: for whoever writes several documents, they add up.")

@@ -26,7 +26,7 @@ __all__ = ["read"]
 _MARK = "PRIVATE | "
 
 
-@reads_texts(*NEW_WORDS, "skip_empty")
+@reads_texts(*NEW_WORDS)
 def read(
     model: Model,
     corpus: Annotated[Path, typer.Option(help="File or folder that holds the private documents.")],
@@ -64,10 +64,11 @@ def read(
     _say(f"topic {topic}: {', '.join(release.top_words(8)[topic])}")
     if not chosen:
         _say(f"no document has {least_words} words of the model; try --least-words 1")
+    counted = " of those with text" if found.n_skipped else ""
     for number in chosen:
         _say()
         _say(
-            f"document {number}: {100 * shares[number]:.0f} % of its {lengths[number]:.0f} words of the model"
+            f"document {number}{counted}: {100 * shares[number]:.0f} % of its {lengths[number]:.0f} words of the model"
         )
         _say(texts[number])
 

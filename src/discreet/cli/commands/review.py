@@ -1,6 +1,5 @@
 """`discreet review`: look at the words before a release leaves, and write the release as reviewed."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import typer
 from discreet._files import write_whole
 from discreet._lists import list_lines, read_list
 from discreet.cli.details import Contact, OtherSpending, Owner, Period, Title, today, with_details
-from discreet.cli.options import Model, Quiet, check_output_file, check_output_folder
+from discreet.cli.options import Model, Quiet, ReportFile, check_output_file, check_output_folder
 from discreet.errors import ParameterError, ReleaseError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def review(
     contact: Contact = None,
     period: Period = None,
     other_spending: OtherSpending = None,
-    report: Annotated[Path | None, typer.Option(help="Also write the HTML report here.")] = None,
+    report: ReportFile = None,
     shares: Annotated[
         Path | None,
         typer.Option(
@@ -71,13 +70,15 @@ def review(
 
     Decide from this list and from what you know, not by looking words up in the texts: then it costs no privacy.
     """
-    from discreet.cli.display import console
+    from discreet.cli.display import console, print_json
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.release import Release
     from discreet.release.editing.edit_list import apply, parse, word_in_line
     from discreet.release.editing.edits import details_that_hold
     from discreet.release.editing.topics_of_shares import reviewed_shares
+    from discreet.report.look_alikes import look_alikes
     from discreet.report.suspicion import suspicious_words
+    from discreet.report.wording import shown
 
     if out is not None:
         check_output_folder(out)
@@ -98,7 +99,7 @@ def review(
         release, flagged=() if names is None else read_list(names, "--names"), language=language
     )
     if as_json:
-        typer.echo(json.dumps([suspect._asdict() for suspect in suspects], ensure_ascii=False, indent=1))
+        print_json([suspect._asdict() for suspect in suspects])
         return
     say, always = console(quiet=quiet), console()
     if write_edits is not None:
@@ -140,6 +141,11 @@ def review(
         say.print(f"wrote {report}", markup=False)
     for name in details_that_hold(reviewed, gone) if out is not None or report is not None else ():
         always.print(f"Look again: the {name} still holds a word that was removed or renamed.", markup=False)
+    for word, alike in sorted(look_alikes(gone, reviewed.vocabulary).items()):
+        still = ", ".join(map(_letters, alike))
+        always.print(
+            f"Look again: {shown(word)} is gone, but what looks like it is still there: {still}", markup=False
+        )
     if of_groups is not None and shares_out is not None:
         written = save_with_card(of_groups, shares_out)
         say.print(f"wrote {', '.join(map(str, written))}: {of_groups.review}", markup=False)
@@ -168,6 +174,14 @@ def _shares_of(release: "Release", path: Path) -> "PrevalenceRelease":
     shares = PrevalenceRelease.load(path)
     reviewed_shares(shares, release, EditList(), release)
     return shares
+
+
+def _letters(word: str) -> str:
+    """Show a word, and as codes what in it is no letter of ASCII, so that it is told from its look-alike."""
+    from discreet.report.wording import shown
+
+    codes = ascii(word)[1:-1]
+    return shown(word) if codes == word else f"{shown(word)} ({codes})"
 
 
 def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 0) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon
+from discreet.cli.options import Delta, Epsilon, PublicWords
+from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import ParameterError
 
 __all__ = ["app"]
@@ -14,8 +15,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Take part in training topics across silos, running nothing that a server sends.",
 )
-
-Vocabulary = Annotated[Path, typer.Option(help="The public words, one per line, the same file in all silos.")]
 
 
 @app.command()
@@ -38,9 +37,10 @@ def package() -> None:
 
 
 @app.command()
+@reads_texts()
 def serve(
     counts: Annotated[Path, typer.Option(help="The silo's counts or texts, in any format that `fit` reads.")],
-    vocabulary: Vocabulary,
+    vocabulary: PublicWords,
     ledger: Annotated[Path, typer.Option(help="The silo's ledger; made if there is none.")],
     expect: Annotated[
         Path, typer.Option(help="JSON list of the tasks that were agreed with the other silos.")
@@ -48,6 +48,7 @@ def serve(
     superlink: Annotated[str, typer.Option(help="Address and port of Flower's SuperLink.")],
     epsilon: Epsilon,
     delta: Delta = 1e-6,
+    how: TextOptions = NOTHING_SAID,
     root_certificates: Annotated[
         Path | None, typer.Option(help="Certificate of the authority that vouches for the SuperLink.")
     ] = None,
@@ -105,7 +106,8 @@ def serve(
     if len(units) != 1 or None in units:
         raise ParameterError("all tasks of one ledger must have mechanisms that protect the same unit.")
     unit, relation = units.pop()
-    corpus = read_corpus(counts, vocabulary=words)
+    known = how.format_of(counts)
+    corpus = read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
     kept = Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
     asked = _ask if confirm else None
     silo = Silo(corpus.counts, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")

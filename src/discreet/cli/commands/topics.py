@@ -1,6 +1,5 @@
 """`discreet topics`: the topics of a release, on the terminal or as JSON."""
 
-import json
 from typing import Annotated, Literal
 
 import typer
@@ -22,7 +21,7 @@ def topics(
     """Print the topics of a release, and its guarantee."""
     from rich.console import Console
 
-    from discreet.cli.display import print_topics, whole_words
+    from discreet.cli.display import print_json, print_topics, whole_words
     from discreet.release import Release
 
     if by not in ("probability", "lift"):
@@ -31,7 +30,7 @@ def topics(
     release = Release.load(model)
     if as_json:
         answer = {"guarantee": release.guarantee, "topics": release.top_words(words, by=order)}
-        typer.echo(json.dumps(answer, ensure_ascii=False, indent=1))
+        print_json(answer)
         return
     out = whole_words(Console(highlight=False))
     print_topics(release, words, out, by=order)

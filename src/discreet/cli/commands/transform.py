@@ -48,8 +48,9 @@ def transform(
 ) -> None:
     """Write the topic shares of each document of CORPUS, in its order, to 6 digits.
 
-    Of a folder of shards, each thread or worker holds one at a time. Words that MODEL does not know are
-    left out. The result describes the new documents one by one and is as private as they are.
+    Of a folder of shards, each thread or worker holds one at a time; rows are in the order of the shards, which
+    need not be that of the files that they were made of. Words that MODEL does not know are left out. The result
+    describes the new documents one by one and is as private as they are.
     """
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
@@ -75,6 +76,10 @@ def transform(
             written = write_shares([shares], out, None if named is None else (str(identifier), named))
             say_skipped(documents, say)
     say.print(f"wrote {out}: {written} documents, {len(release.topic_word)} topics", markup=False)
+    if known == "shards":
+        say.print(
+            "Rows are in the order of the shards, which need not be that of the files they were made of."
+        )
     console().print("These shares describe the new documents; the release's guarantee does not cover them.")
 
 

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from discreet._validate import shown
+from discreet._validate import is_folder, is_there, path_shown, shown
 from discreet.corpus.files import is_standard_input
 from discreet.corpus.unpack import archive_members, without_packing
 from discreet.errors import CorpusError, Proposal
@@ -137,7 +137,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
         Where the name does not say; lists the formats.
     """
     file = Path(path)
-    if file.is_dir():
+    if is_folder(file):
         return "shards" if (file / MANIFEST).is_file() else "txt"
     for row in _ROWS:
         if row.names(without_packing(file.name), row.read_as):
@@ -148,8 +148,8 @@ def find_format(path: str | os.PathLike[str]) -> str:
             Proposal("format"),
             f", one of {listed()}.",
         )
-    if not file.exists():
-        raise CorpusError(f"{os.fspath(path)} does not exist; check the path.")
+    if not is_there(file):
+        raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     if file.name.lower().endswith(".zip"):
         return _format_in_archive(file)
     raise CorpusError(

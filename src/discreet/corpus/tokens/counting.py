@@ -8,7 +8,7 @@ order and a corpus does not depend on the order in which its words were met.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, repeat
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._validate import first_few
 from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
 from discreet.corpus.tokens.letters import Breaks
@@ -23,7 +24,7 @@ from discreet.corpus.tokens.own_tokens import check_tokens
 from discreet.corpus.tokens.tokenizer import Tokenizer
 from discreet.errors import CorpusError
 
-__all__ = ["RowChunks", "TextCounter", "count_texts", "count_tokens"]
+__all__ = ["RowChunks", "TextCounter", "count_texts", "count_tokens", "only_texts"]
 
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
@@ -170,14 +171,29 @@ class TextCounter:
         self._tokens, self._lengths = array("i"), array("q")
 
 
+def only_texts(texts: Iterable[Any]) -> Iterator[str]:
+    """Yield texts; at the first that is none, look through the others and name all that are none."""
+    entries = enumerate(texts)
+    for number, text in entries:
+        if isinstance(text, str):
+            yield text
+            continue
+        others = [(row, other) for row, other in entries if not isinstance(other, str)]
+        rows = [number, *(row for row, _ in others)]
+        kinds = list(dict.fromkeys(type(each).__name__ for each in (text, *(other for _, other in others))))
+        what = f"text {first_few(rows)}: expected str, found {', '.join(kinds)}"
+        raise CorpusError(
+            f"{what}; {len(rows)} in all: decode them, or leave them out, with their owners: "
+            "[text for text in texts if isinstance(text, str)]."
+        )
+
+
 def count_texts(
     texts: Iterable[Any], tokenizer: Tokenizer, vocabulary: tuple[str, ...] | None
 ) -> tuple[Csr, tuple[str, ...]]:
     """Count texts held in memory: see :meth:`Corpus.from_texts`."""
     counter = TextCounter(tokenizer, vocabulary)
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise CorpusError(f"text {number}: expected str, found {type(text).__name__}; decode or drop it.")
+    for text in only_texts(texts):
         counter.add(text)
     return counter.finish()
 

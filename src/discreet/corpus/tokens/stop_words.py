@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet._lists import read_list
-from discreet._validate import shown
+from discreet._validate import is_there, shown
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["LANGUAGES", "StopWords", "collect_stop_words", "english_stop_words", "language_names"]
@@ -147,7 +147,7 @@ def _named(name: str, languages: Sequence[str], *, alone: bool) -> Iterable[tupl
     if language is not None:
         yield language, _of_language(language)
         return
-    if not name or "\n" in name or not Path(name).is_file():
+    if not name or "\n" in name or not is_there(name):
         known = f" Languages: {', '.join(sorted(_NAMES))}." if name.isalpha() else ""
         raise ParameterError(
             Parameter("stop_words"), f" must be {_MEANT}; got {shown(name)}, which is none.{known}"

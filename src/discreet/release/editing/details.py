@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import ReleaseError
-from discreet.release.files.words import printable, undirected
+from discreet.release.files.words import clean
 
 if TYPE_CHECKING:
     from discreet.release.booking.promised import NumbersRelease
@@ -92,9 +92,7 @@ def with_review(release: "Release", by: str, *, on: str | None = None, note: str
 def details(release: "Release | NumbersRelease") -> dict[str, str]:
     """Return what was said by :func:`with_details`, in the order of ``DETAILS``."""
     given = release.configuration
-    return {
-        name: undirected(printable(str(given[ABOUT + name]))) for name in DETAILS if ABOUT + name in given
-    }
+    return {name: clean(str(given[ABOUT + name])) for name in DETAILS if ABOUT + name in given}
 
 
 def topic_names(release: "Release") -> tuple[str | None, ...]:
@@ -122,9 +120,9 @@ def review(release: "Release | NumbersRelease") -> str | None:
     done = [f"{count} {words[count != 1]}" for count, words in counted if type(count) is int and count > 0]
     if not done and not set(told) - {"topics_named"}:
         return None
-    who = f"reviewed by {printable(str(told['by']))}" if "by" in told else "edited, nobody says by whom"
-    when = f" on {printable(str(told['on']))}" if "on" in told else ""
-    note = f". {printable(str(told['note']))}" if "note" in told else ""
+    who = f"reviewed by {clean(str(told['by']))}" if "by" in told else "edited, nobody says by whom"
+    when = f" on {clean(str(told['on']))}" if "on" in told else ""
+    note = f". {clean(str(told['note']))}" if "note" in told else ""
     return f"{who}{when}: {', '.join(done) if done else 'nothing changed'}{note}"
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from discreet._files import flush_folder, open_plain
+from discreet._validate import is_folder, path_shown
 from discreet.errors import ReleaseError
 from discreet.release.files import file_format
 from discreet.release.files.file_format import MODEL
@@ -78,10 +79,10 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
     ReleaseError
         Where anything is missing, unknown, damaged or inconsistent.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise ReleaseError(
-            f"expected a folder with a release, but {folder} is not one; give a folder that Release.save made. Files "
-            "of shares and of a fit are read by PrevalenceRelease.load and FitRelease.load (discreet.release)."
+            f"expected a folder with a release, but {path_shown(folder)} is not one; give a folder that Release.save "
+            "made. Files of shares and of a fit are read by PrevalenceRelease.load and FitRelease.load."
         )
     try:
         with _open(folder / VOCABULARY) as file:
@@ -96,7 +97,7 @@ def load(folder: Path, kind: "type[Release]") -> "Release":
             model = _read(file, size, MODEL)
             return file_format.build(model, header, words, sha256(raw_words).hexdigest(), kind)
     except OSError as error:
-        raise ReleaseError(f"{folder} cannot be read: {error.strerror or error}.") from None
+        raise ReleaseError(f"{path_shown(folder)} cannot be read: {error.strerror or error}.") from None
     except MemoryError:
         raise ReleaseError(
             f"{folder} needs more memory than there is; load it on a larger machine."
@@ -127,7 +128,7 @@ def _open(path: Path) -> BinaryIO:
     except OSError as error:
         reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
         raise ReleaseError(
-            f"{path} cannot be opened ({reason}); give a folder that Release.save made."
+            f"{path_shown(path)} cannot be opened ({reason}); give a folder that Release.save made."
         ) from None
 
 

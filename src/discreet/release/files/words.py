@@ -8,6 +8,7 @@ from discreet.errors import ReleaseError
 __all__ = [
     "LARGEST_VOCABULARY",
     "VOCABULARY",
+    "clean",
     "from_line",
     "halves",
     "printable",
@@ -38,6 +39,11 @@ def printable(text: str) -> str:
 def undirected(text: str) -> str:
     """Return text without marks that turn the direction of writing, which may show it as what it is not."""
     return _DIRECTIONS.sub("\ufffd", text)
+
+
+def clean(text: str) -> str:
+    """Return text as it may be shown: :func:`printable` and :func:`undirected`."""
+    return undirected(printable(text))
 
 
 def vocabulary_bytes(words: tuple[str, ...]) -> bytes:

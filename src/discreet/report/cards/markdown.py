@@ -7,7 +7,7 @@ from typing import Any
 from discreet.privacy.accounting import events
 from discreet.release.booking.promised import NumbersRelease, Promised
 from discreet.release.editing.details import DETAILS, details, is_detail
-from discreet.release.files.words import printable, undirected
+from discreet.release.files.words import clean
 from discreet.release.record import Release
 from discreet.report.wording import settings_told
 
@@ -78,5 +78,5 @@ def _value(value: Any) -> str:
 
 def plain(text: str) -> str:
     """Escape text so that it stays text, on one line."""
-    line = _MARKUP.sub(r"\\\g<0>", " ".join(undirected(printable(text)).split()))
+    line = _MARKUP.sub(r"\\\g<0>", " ".join(clean(text).split()))
     return _NUMBERED.sub(r"\1\\\2", line)

@@ -22,10 +22,10 @@ def read(path: PathLike, reading: Reading) -> Corpus:
         return gather(_records(header, rows, reading), reading, problems, progress=source.progress)
 
 
-def field_names(path: PathLike, encoding: str) -> list[str]:
+def field_names(path: PathLike, encoding: str, delimiter: str | None = None) -> list[str]:
     """Return the header."""
     with open_text(path, encoding, newline="") as file:
-        return csv_rows(file, Problems(""), separator(path, None))[0]
+        return csv_rows(file, Problems(""), separator(path, delimiter))[0]
 
 
 def _records(header: list[str], rows: Iterator[tuple[int, list[str]]], reading: Reading) -> Iterator[Record]:
@@ -34,7 +34,7 @@ def _records(header: list[str], rows: Iterator[tuple[int, list[str]]], reading: 
     for line, row in rows:
         yield Record(
             line,
-            row[text],
+            row[text] or None,  # an empty cell is how CSV says that nothing is there
             None if owner is None else row[owner],
             None if label is None else row[label],
         )

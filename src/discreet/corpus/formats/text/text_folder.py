@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from discreet._validate import is_there, path_shown
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, Problems, as_text, read_text
 from discreet.corpus.formats.text.records import Reading, Record, choose_fields, gather
@@ -41,8 +42,8 @@ def read(path: PathLike, reading: Reading) -> Corpus:
     ``folder`` (the folder it lies in), so that ``author="folder"`` is a folder for each author.
     """
     name = os.fspath(path)
-    if not Path(path).exists():
-        raise CorpusError(f"{name} does not exist; check the path.")
+    if not is_there(path):
+        raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
     choose_fields(reading, _FIELDS, name)
     with _texts(Path(path), reading.encoding) as texts:
         names = texts.names

@@ -1,0 +1,66 @@
+"""Commands that read texts: the same options everywhere, and what is said of a file before anything is spent."""
+
+import json
+
+from tests.report.report_cases import release
+
+from discreet.cli.app import app, run
+
+MARK = "secretword"
+
+
+def commands(group):
+    for command in group.registered_commands:
+        yield command.callback.__name__, set(command.callback.__annotations__)
+    for inner in group.registered_groups:
+        yield from commands(inner.typer_instance)
+
+
+def test_every_command_that_reads_texts_can_leave_out_those_that_are_missing():
+    reading = {name: options for name, options in commands(app) if "delimiter" in options}
+    assert {"fit", "read", "transform", "perturb", "serve"} <= set(reading)
+    assert [name for name, options in reading.items() if "skip_empty" not in options] == []
+
+
+def test_read_leaves_out_documents_without_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    release(words=("ward", "bed")).save("model")
+    rows = [{"text": None}, {"text": "ward ward bed"}, {"text": " "}, {"text": "bed bed"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = "read model --corpus a.jsonl --topic 0 --least-words 1"
+    assert run(line.split()) == 2
+    assert "--skip-empty leaves out documents without text" in capsys.readouterr().err
+    assert run([*line.split(), "--skip-empty"]) == 0
+    told = capsys.readouterr().out
+    assert "ward ward bed" in told
+    assert "document 0 of those with text" in told
+
+
+def test_the_promise_names_the_fields_that_the_delimiter_parts(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("patient;ward;note\n" + "1;A;bed ward pain\n2;B;nurse bed ward\n" * 30)
+    line = "fit a.csv --delimiter ; --text note --out m --epsilon 9 --delta 1e-3 --topics 2 --seed 0"
+    run(line.split())
+    assert "Fields seen: patient, ward, note." in capsys.readouterr().err
+
+
+def test_a_format_given_as_the_beginning_of_a_range_is_told_which_option_it_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run("fit - --from jsonl --out m".split()) == 2
+    assert "the format of the input was meant: --format" in capsys.readouterr().err
+    assert run("fit - --from 2024-01 --out m".split()) == 2
+    assert "--format" not in capsys.readouterr().err
+
+
+def test_words_with_blanks_are_parted_by_commas(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    release(words=("thanks dr", "dr")).save("model")
+    assert run("topics model --words 60".split()) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "thanks dr," in told or ", thanks dr" in told
+    release(words=("thanks", "dr")).save("plain")
+    assert run("topics plain --words 60".split()) == 0
+    told = capsys.readouterr().out
+    assert "thanks" in told
+    assert "thanks," not in told
+    assert ", thanks" not in told
