@@ -169,7 +169,7 @@ def test_author_unit_and_shared_ledger_file(letters, tmp_path):
     )
     assert run(arguments.split()) == 0
     release = Release.load(tmp_path / "m")
-    assert "author" in release.guarantee
+    assert "unit: person (add_or_remove_one)" in release.guarantee
     assert "author" in (tmp_path / "budget.json").read_text()
 
 
