@@ -10,6 +10,8 @@ __all__ = ["NoArray"]
 class NoArray:
     """Refuses to be an array, which NumPy and scikit-learn would make of one object."""
 
+    __slots__ = ()  # a class with slots keeps no others only where its bases do
+
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse; scikit-learn's searches and estimators, which ask for an array first, end here."""
         raise CorpusError(
