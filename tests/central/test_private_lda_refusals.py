@@ -234,6 +234,8 @@ def test_more_topics_than_words_can_tell_apart_are_refused_while_nothing_is_book
     with pytest.raises(ParameterError, match=r"16 words cannot tell 9 topics apart.*Nothing was booked"):
         fit_topics(["w1 w2"] * 9, n_topics=9, vocabulary=[f"w{i}" for i in range(16)], **how)
     assert book.entries == ()
+    own = Corpus.from_texts(["w1 w2"] * 9, words_are_public=False)  # how many words these have is theirs
+    assert make(**many)._faults_of_call(own, None) == []
     make(n_topics=8, epsilon=20.0, allow_unlearnable=False)._check_call(counts, None)
     make(**{**many, "allow_unlearnable": True})._check_call(counts, None)
     make(**{**many, "epsilon": math.inf})._check_call(

@@ -25,6 +25,7 @@ from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.rounds.schedule import plan as make_schedule
 from discreet.central.rounds.sharded_units import ShardedUnits, units_of
 from discreet.central.rounds.units import Units
+from discreet.corpus.words.origin import carried
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal, WeakForecastWarning
@@ -201,7 +202,13 @@ class PrivateLDA(PrivateTopicModel):
         shape = getattr(X, "shape", None) or getattr(getattr(X, "counts", None), "shape", None)
         if shape is None or len(shape) != 2 or self._faults():
             return []
-        if few := self._faults_of_words(shape[1]):
+        origin = carried(X, "word_origin")
+        told = origin is None or origin.kind in (
+            "public",
+            "chosen",
+            "numbered",
+        )  # else their number is private
+        if told and (few := self._faults_of_words(shape[1])):
             return few
         if bound is None or self.allow_unlearnable:
             return []
