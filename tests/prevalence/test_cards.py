@@ -62,7 +62,7 @@ def test_shares_tell_of_groups_and_who_declared_them():
     for group, size in zip(shares.groups, shares.n_units, strict=True):
         assert f"| {group} | {size:,.0f} |" in card
     for number, name in enumerate(shares.topics):
-        assert f"\n{number}. {name.replace('_', chr(92) + '_')}\n" in card
+        assert f"\n{number}. {name}\n" in card
     low, high = fit.interval()
     assert f"{fit.gain:.4f} nats ({low:.4f} to {high:.4f} with 95 % confidence)" in fit.card()
     assert fit.in_words() in fit.card()
@@ -95,7 +95,7 @@ def test_hostile_names_stay_text_and_files_give_the_same_card(tmp_path):
     card = made.card()
     assert "\u202e" not in card
     assert not re.search(r"(?<!\\)<(script|b)", card)
-    assert "](http" not in card
+    assert not re.search(r"(?<!\\)\]\(|http:", card)
     made.save(tmp_path / "shares.json")
     assert PrevalenceRelease.load(tmp_path / "shares.json").card() == card
     fit = fitted()[1]
