@@ -107,7 +107,7 @@ def test_release_names_the_report_and_all_losses(tmp_path):
     assert model.release_.determinism == "secure"
     model.release_.save(tmp_path / "topics")
     assert Release.load(tmp_path / "topics") == model.release_
-    assert "epsilon\\_one\\_word\\_replaced" in model.release_.card()
+    assert "epsilon_one_word_replaced" in model.release_.card()
     simulated = model.fit(reports(present, of), simulated=True).release_
     assert simulated.reproducible
     assert "not for release" in simulated.guarantee
