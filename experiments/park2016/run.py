@@ -208,11 +208,17 @@ def draw_batches(rows, line, base):
             points = sorted((row[0], row[-2]) for row in rows if tuple(row[2:4]) == wanted)
             label = "DP-SVI, " + ACCOUNTANTS.get(accountant, "no noise")
             panel.plot(*np.transpose(points), label=label, marker=marker, color=colour)
-        panel.axhline(line, color="0.5", linestyle=":", label="unigram")
-        panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
         panel.set(xscale="log", title=f"DP-SVI settings {kind}, epsilon = {SHOWN:g}")
         panel.set_xticks(RATES, [f"{rate:g}\n{round(1 / rate)} rounds" for rate in RATES])
         panel.set_xlabel("share of the documents in a batch")
+    finish(figure, panels, line, base, "batches.png")
+
+
+def finish(figure, panels, line, base, name):
+    """Draw what all pictures compare with, label the axis that they share, and write the file."""
+    for panel in panels:
+        panel.axhline(line, color="0.5", linestyle=":", label="unigram")
+        panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
         panel.minorticks_off()
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set(ylabel="completion perplexity", yscale="log")
@@ -220,7 +226,7 @@ def draw_batches(rows, line, base):
     panels[0].set_yticks(ticks, [f"{tick:,}" for tick in ticks])
     panels[0].minorticks_off()
     panels[1].legend(frameon=False, fontsize=8)
-    figure.savefig(HERE / "batches.png", dpi=150, metadata={"Software": None})
+    figure.savefig(HERE / name, dpi=150, metadata={"Software": None})
 
 
 def draw(rows, line, base):
@@ -240,18 +246,9 @@ def draw(rows, line, base):
                 "discreet, full batch" if algorithm == "full batch" else f"DP-SVI, {ACCOUNTANTS[accountant]}"
             )
             panel.plot(EPSILONS, points, label=label, **style)
-        panel.axhline(line, color="0.5", linestyle=":", label="unigram")
-        panel.axhline(base, color="0.2", linestyle="--", label="no privacy (variational Bayes)")
         panel.set(xscale="log", xlabel="epsilon (delta = 1e-4)", title=f"DP-SVI settings {kind}")
         panel.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-        panel.minorticks_off()
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[0].set(ylabel="completion perplexity", yscale="log")
-    ticks = (2000, 2500, 3000, 4000, 5000, 7000)
-    panels[0].set_yticks(ticks, [f"{tick:,}" for tick in ticks])
-    panels[0].minorticks_off()
-    panels[1].legend(frameon=False, fontsize=8)
-    figure.savefig(HERE / "figure.png", dpi=150, metadata={"Software": None})
+    finish(figure, panels, line, base, "figure.png")
 
 
 if __name__ == "__main__":
