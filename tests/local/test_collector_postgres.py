@@ -149,6 +149,20 @@ def test_a_server_that_crashes_costs_nothing_that_was_acknowledged(url, server):
         assert store.moments() == moments_of(rows)
 
 
+def test_the_writer_leaves_the_reading_connection_alone(url):
+    """After a crash the thread that writes counts, while another may be making the reading connection anew."""
+    with ReportStore(url, WORDS, CHANNEL) as store:
+        tables = store._tables
+        with store._sums.lock, store._using:
+            reading = tables._reading
+            reading.close()
+            tables.begin()
+            assert tables.count(writing=True) == 0
+            assert tables._reading is reading
+            tables.commit()
+        assert store.moments().n == 0
+
+
 @contextlib.contextmanager
 def stopped(server):
     """Stop the processes that serve connections, as a machine does that swaps or a network that swallows packets."""

@@ -180,7 +180,8 @@ class PostgresTables(Tables):
 
     def count(self, *, writing: bool = False) -> int:
         """Return how many reports there are."""
-        self._look_again()
+        if not writing:  # whoever writes leaves the reading connection to its own thread
+            self._look_again()
         return super().count(writing=writing)
 
     def check(self) -> None:
