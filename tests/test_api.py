@@ -193,7 +193,7 @@ SAME_NAME = {
         "Ledger.guarantee",
     },
     # Keeps the state of something, and from_json brings it back.
-    "to_json": {"Ledger.to_json", "Masker.to_json", "Question.to_json"},
+    "to_json": {"Ledger.to_json", "Masker.to_json", "PublishedQuestion.to_json", "Question.to_json"},
     # Rows, as dicts.
     "table": {"TopicNumbers.table"},
 }

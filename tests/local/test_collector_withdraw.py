@@ -17,6 +17,7 @@ from tests.local import postgres_server
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
+from discreet.local.collector.storage.kept import kept_of
 from discreet.local.collector.storage.open_tables import open_tables
 from discreet.local.collector.storage.store import ConflictError, ReportStore, StoreFailedError
 
@@ -65,7 +66,7 @@ def saved(where):
     """Return the moments as they are written, before any row is read."""
     from discreet.lda.moments.moments import Moments
 
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, WORDS, CHANNEL)
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, kept_of(WORDS, CHANNEL))
     with contextlib.closing(tables):
         return moments, tables.restore(moments), tables.count()
 

@@ -10,6 +10,8 @@ import typer
 
 from discreet._version import __version__
 from discreet.cli.commands import (
+    answer,
+    ask,
     audit,
     budget,
     choose_topics,
@@ -71,6 +73,7 @@ _OPTIONS = {
 }
 #: The same in single commands.
 _OPTIONS_OF = {
+    "answer": {"label": "--name"},
     "audit": {"n_jobs": "--jobs"},
     "convert": {"format": "--from or --to"},
     "fit": {"label": "--by"},
@@ -109,6 +112,8 @@ for _command in (
     prevalence.prevalence,
     perturb.perturb,
     collect.collect,
+    ask.ask,
+    answer.answer,
     choose_topics.choose_topics,
     convert.convert,
     vectors.vectors,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.local.shuffling import amplify_by_shuffling
     from discreet.local.streaming_local_lda import StreamingLocalLDA
     from discreet.local.whole_document.estimator import WholeDocumentLDA
+    from discreet.local.whole_document.published import PublishedQuestion
     from discreet.local.whole_document.questions import Question
     from discreet.local.whole_document.wire import CodebookReport, read_codebook_reports
     from discreet.local.wire import Report, read_reports, write_reports
@@ -29,6 +30,7 @@ _HOMES = {
     "discreet.local.shuffling": ("amplify_by_shuffling",),
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
     "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
+    "discreet.local.whole_document.published": ("PublishedQuestion",),
     "discreet.local.whole_document.questions": ("Question",),
     "discreet.local.whole_document.wire": ("CodebookReport", "read_codebook_reports"),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
@@ -42,6 +44,7 @@ __all__ = [
     "CodebookReport",
     "LocalLDA",
     "Moments",
+    "PublishedQuestion",
     "Question",
     "Report",
     "ReportMemo",

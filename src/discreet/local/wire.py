@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,14 +126,22 @@ def _parse(raw: bytes, start: int) -> tuple[Report, int]:
     return Report(channel, vocabulary, number, unpack_bits(packed, n_words)), end
 
 
-def write_reports(path: str | os.PathLike[str], reports: Iterable[Report]) -> int:
+class Sent(Protocol):
+    """What can be sent."""
+
+    def to_bytes(self) -> bytes:
+        """Return the wire form."""
+        ...
+
+
+def write_reports(path: str | os.PathLike[str], reports: Iterable[Sent]) -> int:
     """Write reports one after the other, whole or not at all; return how many.
 
     Parameters
     ----------
     path : path
         New or replaced.
-    reports : iterable of Report
+    reports : iterable of Report or CodebookReport
     """
     count = 0
 

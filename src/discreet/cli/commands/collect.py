@@ -16,13 +16,22 @@ __all__ = ["collect"]
 
 
 def collect(
-    vocabulary: Annotated[Path, typer.Option(help="The public words, one a line, as the writers have them.")],
     store: Annotated[
         str,
         typer.Option(
             help="SQLite file that keeps the reports, made where there is none; or the URL of a PostgreSQL database."
         ),
     ],
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="The public words, one a line, as the writers have them.")
+    ] = None,
+    question: Annotated[
+        Path | None,
+        typer.Option(
+            help="Publish this question about whole documents, from `discreet ask`, and take answers to it; in the "
+            "place of --vocabulary and channel."
+        ),
+    ] = None,
     channel: Annotated[
         str | None,
         typer.Option(help="The writers' channel as 2^32 p,2^32 q[,limit], whole numbers; or give --epsilon."),
@@ -69,13 +78,14 @@ def collect(
         ),
     ] = None,
 ) -> None:
-    """Take reports over HTTP, keep each exactly once, and show topics.
+    """Take reports over HTTP, keep each exactly once, and show topics, or the question that is asked.
 
     A report is on the disk before it is acknowledged. GET / is a page, GET /status, /topics, /metrics and /healthz are
     for programs. Everybody who reaches the address may read these; with --tokens or --tickets only their holders send.
     Both files may be edited while the service runs.
     """
     from discreet.corpus import load_vocabulary
+    from discreet.local.whole_document.published import PublishedQuestion
 
     if tokens is not None and tickets is not None:
         raise ParameterError("give --tokens or --tickets, not both.")
@@ -90,8 +100,22 @@ def collect(
             raise ParameterError(
                 f"--server-name must be a name without scheme and port, such as collect.example.org, but is {name!r}."
             )
-    known = tuple(load_vocabulary(vocabulary))
-    chosen = _channel(channel, epsilon, per, words, len(known))
+    if (vocabulary is None) == (question is None):
+        raise ParameterError("give --vocabulary and the writers' channel, or --question; one of them.")
+    chosen: BitChannel | PublishedQuestion
+    if question is not None:
+        if channel is not None or epsilon is not None or most_words is not None:
+            raise ParameterError(
+                "--question has its own channel; leave out --channel, --epsilon and --most-words."
+            )
+        chosen = PublishedQuestion.read(question)
+        known = chosen.question.vocabulary
+        promise = chosen.guarantee
+    else:
+        assert vocabulary is not None
+        known = tuple(load_vocabulary(vocabulary))
+        chosen = _channel(channel, epsilon, per, words, len(known))
+        promise = chosen.guarantees(len(known)).in_words()
     try:
         from discreet.local.collector.app import make_app
         from discreet.local.collector.serve import run_server
@@ -108,7 +132,7 @@ def collect(
     elif tickets is not None:
         admission = SecretsFile(tickets, Tickets)
     with ReportStore(store, known, chosen, keep_days=keep_days) as kept:
-        print(chosen.guarantees(len(known)).in_words(), flush=True)
+        print(promise, flush=True)
         app = make_app(
             kept,
             admission=admission,

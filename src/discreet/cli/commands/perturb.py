@@ -1,8 +1,9 @@
 """`discreet perturb`: randomise documents on the writer's own device."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,10 +12,12 @@ from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from discreet.corpus import Corpus
     from discreet.privacy import BitChannel
 
-__all__ = ["Per", "make_channel", "perturb"]
+__all__ = ["Per", "document_names", "make_channel", "perturb", "read_documents", "say_unreachable"]
 
 
 class Per(StrEnum):
@@ -69,19 +72,14 @@ def perturb(
     """
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import SEEDED, console
-    from discreet.corpus import TEXT_FORMATS, load_vocabulary, read_corpus
+    from discreet.corpus import load_vocabulary
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
     check_output_file(out, force=force)
     known = load_vocabulary(vocabulary)
-    file_format = how.format_of(documents)
-    options = how.options(file_format, stop_words=None)
-    named = {} if name is None else {"label": name}
-    corpus = read_corpus(documents, file_format, vocabulary=known, **named, **options)
-    if corpus.n_documents == 0:
-        raise CorpusError(f"{documents} holds no document.")
-    names = _names(corpus, name)
+    corpus, cut = read_documents(documents, known, name, how)
+    names = document_names(corpus, name)
     channel = make_channel(epsilon, per, words, len(known))
     if name is not None and memory is None:
         raise ParameterError("--name tells documents apart for --memory; give a file for it.")
@@ -101,7 +99,30 @@ def perturb(
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
     say_skipped(corpus, say)
-    cut = options["tokenizer"] if file_format in TEXT_FORMATS else None
+    say_unreachable(cut, known, say)
+    if len(reports) > 1:
+        always.print("Losses are per report: for whoever writes several documents, they add up.")
+    if seed is not None:
+        always.print(SEEDED)
+
+
+def read_documents(
+    documents: Path, known: Sequence[str], name: str | None, how: TextOptions
+) -> "tuple[Corpus, Any]":
+    """Return the documents, counted by public words, and how their texts were cut (None: they are no texts)."""
+    from discreet.corpus import TEXT_FORMATS, read_corpus
+
+    file_format = how.format_of(documents)
+    options = how.options(file_format, stop_words=None)
+    named = {} if name is None else {"label": name}
+    corpus = read_corpus(documents, file_format, vocabulary=known, **named, **options)
+    if corpus.n_documents == 0:
+        raise CorpusError(f"{documents} holds no document.")
+    return corpus, options["tokenizer"] if file_format in TEXT_FORMATS else None
+
+
+def say_unreachable(cut: Any, known: Sequence[str], say: "Console") -> None:
+    """Say how many words no text that is cut like this can have."""
     never = 0 if cut is None else sum(word not in cut(word) for word in known)
     if never:
         say.print(
@@ -109,13 +130,9 @@ def perturb(
             "cut them as those were from which the vocabulary was made (--token-pattern, --stop-words, --ngrams, "
             "--phrases)."
         )
-    if len(reports) > 1:
-        always.print("Losses are per report: for whoever writes several documents, they add up.")
-    if seed is not None:
-        always.print(SEEDED)
 
 
-def _names(corpus: "Corpus", field: str | None) -> list[str | None]:
+def document_names(corpus: "Corpus", field: str | None) -> list[str | None]:
     """Return what the documents are called, each otherwise; None where they have no names."""
     if field is None:
         return [None] * corpus.n_documents

@@ -13,6 +13,7 @@ from discreet.local.collector.outliers import Kept, set_aside
 from discreet.local.collector.storage.store import ReportsLeftError, ReportStore
 from discreet.local.collector.storage.sums import Blocks, Packed
 from discreet.local.wire import vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["MOST_TOPICS", "Answers", "NotYetError"]
 
@@ -65,16 +66,19 @@ class Answers:
         self._fitting: tuple[tuple[int, bool], asyncio.Task[None]] | None = None
         self._fit_due = 0.0
         self._topics: dict[tuple[int, bool], tuple[dict[str, Any], float]] = {}
-        losses = store.channel.guarantees(len(store.words))
+        channel = store.channel
+        assert isinstance(channel, BitChannel)
+        self._channel = channel
+        losses = channel.guarantees(len(store.words))
         self._fixed = {
             "n_words": len(store.words),
             "vocabulary": vocabulary_digest(store.words).hex(),
             "channel": {
-                "p": float(store.channel.p),
-                "q": float(store.channel.q),
-                "p_threshold": store.channel.p_threshold,
-                "q_threshold": store.channel.q_threshold,
-                "limit": store.channel.limit,
+                "p": float(channel.p),
+                "q": float(channel.q),
+                "p_threshold": channel.p_threshold,
+                "q_threshold": channel.q_threshold,
+                "limit": channel.limit,
             },
             "guarantees": {**losses._asdict(), "in_words": losses.in_words()},
         }
@@ -180,7 +184,7 @@ class Answers:
                     yield block
 
             try:
-                return moments.n, set_aside(moments, watched, self._store.channel)
+                return moments.n, set_aside(moments, watched, self._channel)
             except ReportsLeftError:  # somebody withdrew meanwhile
                 go_on()
 
@@ -204,9 +208,7 @@ class Answers:
         if moments.n == 0 or k < 1:
             answer["note"] = "The reports let no topic through the noise yet; more of them are needed."
             return answer
-        model = LocalLDA(
-            k, channel=self._store.channel, refine=False, random_state=0, n_jobs=1, callback=go_on
-        )
+        model = LocalLDA(k, channel=self._channel, refine=False, random_state=0, n_jobs=1, callback=go_on)
         try:
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")

@@ -3,14 +3,15 @@
 ``POST /reports`` takes one or more reports, one after the other; it answers once they are on the disk. ``POST
 /withdraw`` takes the same bytes and takes the reports away again. ``GET /status``, ``/topics``, ``/metrics`` and the
 page ``/`` tell what the reports say together; they are post-processing of randomised reports, so the promise to
-writers is the channel's, whoever reads them. ``/healthz`` says whether reports can be kept. Nothing here logs a report,
-a token or a sender.
+writers is the channel's, whoever reads them. Where whole documents are asked about, ``GET /question`` tells the
+question, in the place of topics and page. ``/healthz`` says whether reports can be kept. Nothing here logs a report, a
+token or a sender.
 """
 
 import base64
 import contextlib
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -25,31 +26,20 @@ from starlette.routing import Route
 
 from discreet.local.collector.admission import Admission
 from discreet.local.collector.answers import MOST_TOPICS, Answers, NotYetError
+from discreet.local.collector.asking import Asking
 from discreet.local.collector.border import PLAIN, Border
 from discreet.local.collector.intake import Intake, later
 from discreet.local.collector.storage.store import ReportStore, StoreFailedError
+from discreet.local.whole_document.published import PublishedQuestion
 
 __all__ = ["make_app"]
 
 
 class _Telling:
-    """What is told: status, topics, health, and figures for Prometheus."""
+    """What is told of the service: health, and figures for Prometheus."""
 
     def __init__(self, store: ReportStore, intake: Intake) -> None:
-        self.store, self.intake, self.answers = store, intake, Answers(store)
-
-    async def status(self, request: Request) -> Response:
-        return JSONResponse(await self.answers.status(), headers=PLAIN)
-
-    async def topics(self, request: Request) -> Response:
-        asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(self.store.words))
-        if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
-            raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
-        outliers = request.query_params.get("outliers", "")
-        if outliers not in ("", "keep"):
-            raise HTTPException(422, "outliers may be keep, or is left out.")
-        told = await self.answers.topics(int(asked) if asked else None, keep_all=outliers == "keep")
-        return JSONResponse(told, headers=PLAIN)
+        self.store, self.intake = store, intake
 
     async def health(self, request: Request) -> Response:
         trouble = self.store.trouble
@@ -70,6 +60,26 @@ class _Telling:
             *(f'discreet_received_total{{outcome="{name}"}} {n}' for name, n in self.intake.counts.items()),
         ]
         return PlainTextResponse("\n".join(lines) + "\n", headers=PLAIN)
+
+
+class _Topics:
+    """What reports of bits tell: how many topics can be learned, and the topics."""
+
+    def __init__(self, store: ReportStore) -> None:
+        self.store, self.answers = store, Answers(store)
+
+    async def status(self, request: Request) -> Response:
+        return JSONResponse(await self.answers.status(), headers=PLAIN)
+
+    async def topics(self, request: Request) -> Response:
+        asked, most = request.query_params.get("k", ""), min(MOST_TOPICS, len(self.store.words))
+        if asked and not (re.fullmatch("[0-9]{1,4}", asked) and 2 <= int(asked) <= most):
+            raise HTTPException(422, f"k must be a number of topics from 2 to {most}, or left out.")
+        outliers = request.query_params.get("outliers", "")
+        if outliers not in ("", "keep"):
+            raise HTTPException(422, "outliers may be keep, or is left out.")
+        told = await self.answers.topics(int(asked) if asked else None, keep_all=outliers == "keep")
+        return JSONResponse(told, headers=PLAIN)
 
 
 def _page() -> tuple[str, str]:
@@ -103,6 +113,24 @@ async def _refusal(request: Request, error: Exception) -> Response:
     )
 
 
+def _topic_routes(store: ReportStore) -> tuple[list[Route], Callable[[], None]]:
+    """Return what is told of reports of bits, and what gives up a fit that is under way."""
+    topics = _Topics(store)
+    text, policy = _page()
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(text, headers={**PLAIN, "Content-Security-Policy": policy})
+
+    routes = [Route("/status", topics.status), Route("/topics", topics.topics), Route("/", page)]
+    return routes, topics.answers.stop
+
+
+def _question_routes(store: ReportStore, asked: PublishedQuestion) -> list[Route]:
+    """Return what is told where whole documents are asked about."""
+    asking = Asking(store, asked)
+    return [Route("/question", asking.question), Route("/status", asking.status)]
+
+
 def make_app(
     store: ReportStore,
     *,
@@ -134,15 +162,16 @@ def make_app(
     """
     intake = Intake(store, admission, rate, most_reports, most_words)
     telling = _Telling(store, intake)
-    text, policy = _page()
-
-    async def page(request: Request) -> Response:
-        return HTMLResponse(text, headers={**PLAIN, "Content-Security-Policy": policy})
+    if isinstance(store.channel, PublishedQuestion):
+        told, stop = _question_routes(store, store.channel), None
+    else:
+        told, stop = _topic_routes(store)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         yield
-        telling.answers.stop()
+        if stop is not None:
+            stop()
 
     middleware: list[Any] = [Middleware(Border, names=names, origins=origins)]
     if origins:
@@ -158,11 +187,9 @@ def make_app(
         routes=[
             Route("/reports", intake.counting(intake.reports), methods=["POST"]),
             Route("/withdraw", intake.counting(intake.withdraw), methods=["POST"]),
-            Route("/status", telling.status),
-            Route("/topics", telling.topics),
             Route("/metrics", telling.metrics),
             Route("/healthz", telling.health),
-            Route("/", page),
+            *told,
         ],
         middleware=middleware,
         exception_handlers={

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.errors import CorpusError
 from discreet.local.collector.admission import Admission, Pace
+from discreet.local.collector.answer_form import AnswerForm
 from discreet.local.collector.border import PLAIN
 from discreet.local.collector.report_form import ReportForm
 from discreet.local.collector.storage.store import (
@@ -23,6 +24,7 @@ from discreet.local.collector.storage.store import (
     StoreBusyError,
     StoreFailedError,
 )
+from discreet.local.whole_document.published import PublishedQuestion
 
 __all__ = ["Endpoint", "Intake", "later"]
 
@@ -60,7 +62,10 @@ class Intake:
         most_words: int | None,
     ) -> None:
         self.store, self.admission, self.pace = store, admission, Pace(rate)
-        self.form = ReportForm(store.words, store.channel, most_words=most_words)
+        if isinstance(store.channel, PublishedQuestion):
+            self.form = AnswerForm(store.channel)
+        else:
+            self.form = ReportForm(store.words, store.channel, most_words=most_words)
         self.most_bytes = most_reports * self.form.size
         self.counts = {"counted": 0, "repeated": 0, "withdrawn": 0, "refused": 0, "busy": 0}
         self.under_way = 0

@@ -6,7 +6,6 @@ A shell over :mod:`discreet.local.whole_document.course`; the promise is the cha
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -36,6 +35,7 @@ from discreet.errors import CorpusError, ParameterError, Proposal
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.local.promise import ledger_of_reports
 from discreet.local.whole_document.course import Answers, State, begin, kinds, step
+from discreet.local.whole_document.published import PublishedQuestion
 from discreet.local.whole_document.questions import Question, question_of, thresholds
 from discreet.local.whole_document.simulated_clients import simulated_answers
 from discreet.local.whole_document.wire import CodebookReport
@@ -233,19 +233,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         question = getattr(self, "question_", None)
         if question is None:
             raise CorpusError(_NOTHING_OPEN)
-        channel = self.channel(question)
-        asked = {
-            "question": json.loads(question.to_json()),
-            "channel": {
-                "codewords": channel.n_codewords,
-                "chosen": channel.n_chosen,
-                "member": channel.member_weight,
-                "other": channel.other_weight,
-                "twoSided": channel.two_sided,
-            },
-            "ends": thresholds(self.shares),
-        }
-        return json.dumps(asked, ensure_ascii=False)
+        return PublishedQuestion.of(question, self.channel(question), self.shares).to_json()
 
     def learn(self, reports: Iterable[CodebookReport]) -> Question | None:
         """Learn from the reports on ``question_``; return the next question, or None where ``release_`` is made.

@@ -41,6 +41,7 @@ __all__ = ["Kind", "Question", "question_of", "thresholds"]
 Kind = Literal["words", "squares", "topics"]
 _ONE = 2**32
 _DOC_TOPIC_PRIOR, _STEPS = 0.05, 20
+_NO_QUESTION = "this is not a question of whole documents; take the text that to_json() gave."
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,23 +144,32 @@ class Question:
 
     def to_json(self) -> str:
         """Return the question as a client's program takes it."""
-        return json.dumps(
-            {
-                "kind": self.kind,
-                "place": self.place,
-                "vocabulary": self.vocabulary,
-                "table": self.table.tolist(),
-                "weights": self.weights.tolist(),
-            },
-            ensure_ascii=False,
-        )
+        return json.dumps(self.as_json(), ensure_ascii=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what :meth:`to_json` writes."""
+        return {
+            "kind": self.kind,
+            "place": self.place,
+            "vocabulary": self.vocabulary,
+            "table": self.table.tolist(),
+            "weights": self.weights.tolist(),
+        }
 
     @classmethod
     def from_json(cls, text: str) -> Question:
         """Read a question; ``CorpusError`` where it is none."""
-        fault = CorpusError("this is not a question of whole documents; take the text that to_json() gave.")
         try:
             found = json.loads(text)
+        except (ValueError, RecursionError):
+            raise CorpusError(_NO_QUESTION) from None
+        return cls.of_json(found)
+
+    @classmethod
+    def of_json(cls, found: Any) -> Question:
+        """Read what :meth:`as_json` gave; ``CorpusError`` where it is none."""
+        fault = CorpusError(_NO_QUESTION)
+        try:
             words, kind = found["vocabulary"], found["kind"]
             table, weights = _whole(found["table"]), _whole(found["weights"])
             place = found["place"]

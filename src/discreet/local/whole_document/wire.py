@@ -24,16 +24,19 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from discreet.errors import CorpusError, ParameterError
 from discreet.privacy.codebook_channel import CodebookChannel
 
-__all__ = ["MAGIC", "CodebookReport", "read_codebook_reports"]
+__all__ = ["ANSWER", "MAGIC", "NUMBER", "CodebookReport", "read_codebook_reports"]
 
 _FORM = struct.Struct("<4sBB2sIIQII32s32s16s")
 #: What a report begins with.
 MAGIC = b"DSCW"
+#: Where answer and number stand.
+ANSWER, NUMBER = slice(28, 32), slice(96, 112)
 _VERSION = 1
 _SEEDED, _TWO_SIDED = 1, 2
 
@@ -87,14 +90,18 @@ class CodebookReport:
                 "client's own version."
             )
         try:
-            channel = CodebookChannel(
-                n, m, member, other, bool(marks & _TWO_SIDED), reproducible=bool(marks & _SEEDED)
-            )
+            channel = _channel(n, m, member, other, marks)
         except ParameterError as error:
             raise CorpusError(f"the report names no valid channel: {error}") from None
         if answer >= n:
             raise CorpusError(f"the answer must be one of {n} codewords, but is not; the report was damaged.")
         return cls(channel, words, question, number, answer)
+
+
+@lru_cache(8)
+def _channel(n: int, m: int, member: int, other: int, marks: int) -> CodebookChannel:
+    """Return a channel, which all reports on a question share."""
+    return CodebookChannel(n, m, member, other, bool(marks & _TWO_SIDED), reproducible=bool(marks & _SEEDED))
 
 
 def read_codebook_reports(path: str | os.PathLike[str]) -> list[CodebookReport]:

@@ -17,16 +17,14 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
-from discreet.lda.moments.packed import packed_width
+from discreet.local.collector.storage.kept import Kept
 from discreet.local.collector.storage.tables import Tables
-from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["PostgresTables"]
 
@@ -140,13 +138,12 @@ class PostgresTables(Tables):
     _begin = f"BEGIN; SELECT pg_advisory_xact_lock({_LOCK})"
     _prefix = "discreet_"
 
-    def __init__(self, url: str, words: Sequence[str], channel: BitChannel) -> None:
+    def __init__(self, url: str, kept: Kept) -> None:
         self._url = url
         self._watch = _Watch(_OUR_SECONDS)
-        width = packed_width(len(words))
-        self._stride = 16 + width
-        self._insert_all = _INSERT.format(stride=self._stride, bits=width)
-        super().__init__("the PostgreSQL database", words, channel)
+        self._stride = 16 + kept.width
+        self._insert_all = _INSERT.format(stride=self._stride, bits=kept.width)
+        super().__init__("the PostgreSQL database", kept)
 
     def _connect(self) -> Any:
         told = conninfo.conninfo_to_dict(self._url)

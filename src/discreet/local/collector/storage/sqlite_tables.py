@@ -6,14 +6,12 @@ transaction and after it, and nothing is acknowledged where they are gone.
 """
 
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import CorpusError
-from discreet.lda.moments.packed import packed_width
+from discreet.local.collector.storage.kept import Kept
 from discreet.local.collector.storage.tables import Tables
-from discreet.privacy.bit_channel import BitChannel
 
 __all__ = ["SqliteTables"]
 
@@ -45,7 +43,7 @@ class SqliteTables(Tables):
     failures = (sqlite3.Error,)
     _mark, _begin = "?", "BEGIN IMMEDIATE"
 
-    def __init__(self, path: Path, words: Sequence[str], channel: BitChannel) -> None:
+    def __init__(self, path: Path, kept: Kept) -> None:
         # SQLite keeps its log beside the file that a link leads to.
         self._path = path.resolve()
         if self._path.exists() and self._path.stat().st_nlink > 1:
@@ -53,10 +51,9 @@ class SqliteTables(Tables):
                 f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
                 "to a file of its own, and give that."
             )
-        width = packed_width(len(words))
-        self._insert_all = _INSERT.format(stride=16 + width, bits=width)
+        self._insert_all = _INSERT.format(stride=16 + kept.width, bits=kept.width)
         self._identity: list[tuple[int, int]] = []
-        super().__init__(str(path), words, channel)
+        super().__init__(str(path), kept)
         self._identity = self._look()
         if _GONE in self._identity:
             self.close()

@@ -23,7 +23,7 @@ from pathlib import Path
 from discreet._validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.packed import packed_width
+from discreet.local.collector.storage.kept import kept_of
 from discreet.local.collector.storage.open_tables import open_tables
 from discreet.local.collector.storage.sums import TOGETHER, Blocks, ReportsLeftError, Sums
 from discreet.local.collector.storage.tables import (
@@ -33,6 +33,7 @@ from discreet.local.collector.storage.tables import (
     StoreFailedError,
     Withdrawal,
 )
+from discreet.local.whole_document.published import PublishedQuestion
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = [
@@ -91,7 +92,8 @@ class ReportStore:
         A SQLite file, made where it does not exist, or the URL of a PostgreSQL database.
     words : sequence of str
         The vocabulary.
-    channel : BitChannel
+    channel : BitChannel or PublishedQuestion
+        How the reports were randomised; of whole documents, the question that they answer.
     most_waiting : int, default 100,000
         Reports that may wait to be written; beyond, :meth:`add` raises :class:`StoreBusyError`.
     save_every : int, default 200,000
@@ -104,7 +106,7 @@ class ReportStore:
         self,
         where: str | Path,
         words: Sequence[str],
-        channel: BitChannel,
+        channel: BitChannel | PublishedQuestion,
         *,
         most_waiting: int = 100_000,
         save_every: int = 200_000,
@@ -117,13 +119,13 @@ class ReportStore:
         self.words, self.channel = tuple(words), channel
         self._most_waiting, self._save_every = most_waiting, save_every
         self._keep_days, self._expired = keep_days, 0
-        self._width = packed_width(len(self.words))
-        moments = Moments(len(self.words), channel=channel)
-        self._tables = open_tables(where, self.words, channel)
+        kept = kept_of(self.words, channel)
+        self._width = kept.width
+        self._tables = open_tables(where, kept)
         # One at a time on the connection that writes: batches, or the moments.
         self._using = threading.Lock()
         try:
-            self._sums = Sums(self._tables, moments, self._using)
+            self._sums = Sums(self._tables, kept.sums, self._using)
             self.n_reports = self._tables.count()
         except BaseException:
             self._tables.close()
@@ -216,7 +218,9 @@ class ReportStore:
                 self._sums.fold()
             except self._tables.failures as error:
                 raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
-            return self._sums.moments.copy()
+            found = self._sums.moments.copy()
+            assert isinstance(found, Moments)  # of answers about whole documents nobody asks for moments
+            return found
 
     def moments_and_reports(self) -> tuple[Moments, Blocks]:
         """Return the moments as :meth:`moments` does, and a function that gives the same reports, packed, in blocks.
@@ -224,9 +228,11 @@ class ReportStore:
         While it does, it raises :class:`ReportsLeftError` where reports were taken away meanwhile: begin again.
         """
         try:
-            return self._sums.snapshot()
+            moments, blocks = self._sums.snapshot()
         except self._tables.failures as error:
             raise StoreFailedError(f"the store cannot be read ({type(error).__name__}).") from None
+        assert isinstance(moments, Moments)
+        return moments, blocks
 
     def close(self) -> None:
         """Write what waits and the moments, and stop."""

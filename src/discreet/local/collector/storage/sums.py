@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.packed import packed_width
+from discreet.local.collector.storage.kept import Tally
 from discreet.local.collector.storage.tables import Tables, Withdrawal
 
 __all__ = ["Blocks", "ReportsLeftError", "Sums"]
@@ -41,13 +41,13 @@ class Sums:
     Parameters
     ----------
     tables : Tables
-    moments : Moments
+    moments : Moments or Tally
         Empty ones, of the store's channel; what was written is taken over.
     using : threading.Lock
         Held while the connection that writes is used.
     """
 
-    def __init__(self, tables: Tables, moments: Moments, using: threading.Lock) -> None:
+    def __init__(self, tables: Tables, moments: Moments | Tally, using: threading.Lock) -> None:
         self._tables, self._using, self._empty = tables, using, moments
         #: Held while the moments, or the connection that reads, are used. Taken before ``using``, never after it.
         self.lock = threading.Lock()
@@ -72,7 +72,7 @@ class Sums:
             if once or len(rows) < TOGETHER:
                 return
 
-    def snapshot(self) -> tuple[Moments, Blocks]:
+    def snapshot(self) -> tuple[Moments | Tally, Blocks]:
         """Return a copy of the moments of all committed reports, and what gives exactly these reports."""
         with self.lock:
             self.fold()
@@ -168,7 +168,7 @@ class Sums:
             return len(bits)
 
     def _packed(self, rows: list[bytes]) -> Packed:
-        width = packed_width(self._empty.n_words)
+        width = self._tables.width
         packed = np.frombuffer(b"".join(rows), np.uint8)
         if len(packed) != width * len(rows):
             raise CorpusError(f"a report in the store has not its {width} bytes of bits; it was damaged.")

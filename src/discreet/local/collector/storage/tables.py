@@ -13,7 +13,6 @@ What the databases have in common is here; :mod:`discreet.local.collector.storag
 :mod:`discreet.local.collector.storage.postgres_tables` add their connections and their dialect.
 """
 
-import json
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,9 +23,7 @@ import numpy as np
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.packed import packed_width
-from discreet.local.wire import vocabulary_digest
-from discreet.privacy.bit_channel import BitChannel
+from discreet.local.collector.storage.kept import Kept, Tally
 
 __all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "Withdrawal"]
 
@@ -69,8 +66,7 @@ class Tables(ABC):
     ----------
     where : str
         As messages name the store; no password.
-    words : sequence of str
-    channel : BitChannel
+    kept : Kept
     """
 
     #: What the driver raises.
@@ -80,14 +76,9 @@ class Tables(ABC):
     _writing: Any
     _reading: Any
 
-    def __init__(self, where: str, words: Sequence[str], channel: BitChannel) -> None:
-        self.where, self.width = where, packed_width(len(words))
-        wanted = {
-            "version": _VERSION,
-            "vocabulary": vocabulary_digest(words).hex(),
-            "words": json.dumps(list(words), ensure_ascii=False),
-            "channel": f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}",
-        }
+    def __init__(self, where: str, kept: Kept) -> None:
+        self.where, self.width = where, kept.width
+        wanted = {"version": _VERSION, **kept.settings}
         try:
             self._writing = self._reading = None
             self._writing = self._connect()
@@ -196,6 +187,13 @@ class Tables(ABC):
         statement = "SELECT id, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
         return self._run(self._reading, statement, (last_id, most)).fetchall()
 
+    def numbered(self, last_id: int, most: int) -> list[tuple[int, bytes, bytes]]:
+        """Return row number, report number and bits of the next committed reports, in order."""
+        statement = (
+            "SELECT id, number, bits FROM {}reports WHERE id > ? AND length(bits) > 0 ORDER BY id LIMIT ?"
+        )
+        return self._run(self._reading, statement, (last_id, most)).fetchall()
+
     def withdraw(self, numbers: Sequence[bytes]) -> tuple[list[bytes], Withdrawal]:
         """Take the bits of these reports away, and return them; between begin and commit."""
         taken, before, unknown = list[bytes](), 0, 0
@@ -250,7 +248,7 @@ class Tables(ABC):
         found = self._run(self._reading, statement).fetchone()
         return 0 if found is None else int(found[0])
 
-    def save(self, moments: Moments, last_id: int, generation: int) -> None:
+    def save(self, moments: Moments | Tally, last_id: int, generation: int) -> None:
         """Write the moments of the reports up to ``last_id``; between begin and commit."""
         upper = moments.second[np.triu_indices(moments.n_words)].astype("<i8")
         self._run(self._writing, "DELETE FROM {}moments")
@@ -270,7 +268,7 @@ class Tables(ABC):
     def scrub(self) -> None:
         """Leave no copy of what was deleted, as far as this process can reach; outside a transaction."""
 
-    def restore(self, moments: Moments) -> int:
+    def restore(self, moments: Moments | Tally) -> int:
         """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
         row = self._run(self._reading, "SELECT last_id, n, counts FROM {}moments").fetchone()
         if row is None:

@@ -1,0 +1,112 @@
+"""`discreet ask`: the questions of a course about whole documents, and topics from their answers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import AllowUnlearnable, Quiet, WordVectorFile
+from discreet.errors import CorpusError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.local import CodebookReport, PublishedQuestion
+
+__all__ = ["ask"]
+
+
+def ask(
+    course: Annotated[Path, typer.Argument(help="Folder of the course; made where there is none.")],
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Answers to the open question: a store of `discreet collect` (file or URL), or a file of `discreet "
+            "answer`. Several may be given. Without them the open question is named."
+        ),
+    ] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Begin a course about these public words, one per line.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Of one answer, for a whole document; up to 20. To begin a course.")
+    ] = None,
+    word_vectors: WordVectorFile = None,
+    topics: Annotated[int, typer.Option(min=1, help="Number of topics. To begin a course.")] = 20,
+    shares: Annotated[
+        str, typer.Option(help="Of the clients, for each question. To begin a course.")
+    ] = "0.4,0.1,0.2,0.3",
+    allow_unlearnable: AllowUnlearnable = False,
+    quiet: Quiet = False,
+) -> None:
+    """Ask about whole documents, one question after the other, and write topics at the end.
+
+    COURSE gets the file of each question, to be published by `discreet collect --question`, and at last the release,
+    in COURSE/topics. What is learned is post-processing of answers, each randomised by its writer.
+    """
+    from discreet.cli.display import console, print_guarantee, print_topics
+    from discreet.corpus import load_vocabulary
+    from discreet.local.whole_document.course_folder import Course
+
+    say = console(quiet=quiet)
+    if vocabulary is not None:
+        if epsilon is None or word_vectors is None:
+            raise ParameterError("a course needs --epsilon and --word-vectors beside --vocabulary.")
+        if answers:
+            raise ParameterError("--answers are of a course that was begun; begin it without them.")
+        found = Course.begin(
+            course,
+            load_vocabulary(vocabulary),
+            epsilon=epsilon,
+            word_vectors=word_vectors,
+            n_topics=topics,
+            shares=_shares(shares),
+            allow_unlearnable=allow_unlearnable,
+        )
+    else:
+        if epsilon is not None or word_vectors is not None:
+            raise ParameterError("--epsilon and --word-vectors begin a course; give --vocabulary, too.")
+        found = Course(course)
+        if answers:
+            if found.asked is None:
+                raise ParameterError(f"this course has ended: its topics are in {found.topics}.")
+            before = found.model.n_left_out_
+            found.learn([report for where in answers for report in _read(where, found.asked)])
+            say.print(f"{found.model.n_left_out_ - before:,} answers left out that do not fit", markup=False)
+    asked = found.asked
+    if asked is not None:
+        question = asked.question
+        say.print(
+            f"question {question.place + 1} of {len(asked.ends)}, about {question.kind}: {found.file_of(asked)}\n"
+            f"  discreet collect --question {found.file_of(asked)} --store answers-{question.place + 1}.db",
+            markup=False,
+        )
+        return
+    release = found.model.release_
+    print_topics(release, 10, say)
+    say.print()
+    print_guarantee(release, say)
+    say.print(
+        f"wrote {found.topics}; review the words before you publish: discreet review {found.topics}",
+        markup=False,
+    )
+
+
+def _shares(given: str) -> list[float]:
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise ParameterError(f"--shares must be numbers, parted by commas, but is {given!r}.") from None
+
+
+def _read(where: str, asked: "PublishedQuestion") -> "list[CodebookReport]":
+    from discreet.local import read_codebook_reports
+
+    if "://" not in where:
+        if not Path(where).is_file():
+            raise CorpusError(f"there are no answers at {where}; give a store, or a file of answers.")
+        with Path(where).open("rb") as file:
+            is_store = file.read(15) == b"SQLite format 3"
+        if not is_store:
+            return read_codebook_reports(where)
+    from discreet.local.collector.storage.collected import collected_answers
+
+    return collected_answers(where, asked)
