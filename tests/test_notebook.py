@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.report.report_cases import HOSTILE, release
 
@@ -238,3 +239,25 @@ def test_shares_and_fits_show_themselves():
     assert f"{fit.gain:.4f} nats" in fit._repr_html_()
     assert "&lt;b&gt;" in shares._repr_html_()
     assert f"{100 * shares.shares().share[1, 0]:.1f} %" in shares._repr_html_()
+
+
+@pytest.mark.parametrize("make", ["GibbsLDA", "VariationalLDA", "PrivateLDA"])
+def test_no_model_without_privacy_shows_words_unless_it_is_asked(make):
+    """A notebook is saved with what it shows, and shared."""
+    names = [f"zzmarker{i}" for i in range(6)]
+    X = pd.DataFrame(np.random.default_rng(0).poisson(1.0, (60, 6)), columns=names)
+    model, public = getattr(discreet, make)(2), {}
+    if make == "PrivateLDA":
+        model.set_params(epsilon=np.inf, n_rounds=2)
+        public = {"words_are_public": True}
+    model.fit(X, **public)
+    assert list(model.feature_names_in_) == names
+    assert "components_" in model._repr_html_()
+    assert "zzmarker" not in model._repr_html_() + repr(model)
+    if make == "PrivateLDA":
+        page = model.release_._repr_html_()
+        assert "zzmarker" not in page
+        assert "not private: top_words() tells them" in page
+        private = PrivateLDA(2, epsilon=8.0, random_state=0, allow_unlearnable=True).fit(X, **public)
+        assert "zzmarker" in private.release_._repr_html_()
+        assert "zzmarker" in private._repr_html_()

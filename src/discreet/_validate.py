@@ -320,3 +320,9 @@ class Checked:
     def _check_parameters(self) -> None:
         """Raise one error that tells all that is wrong with the parameters."""
         refuse(self._faults())
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn lists what dir() names in a notebook, and saves it with the notebook: no words of the texts there
+        # unless somebody asks for them. Those of a private fit were released.
+        private = math.isfinite(getattr(self, "epsilon", math.inf))
+        return [name for name in super().__dir__() if private or name != "feature_names_in_"]

@@ -1,5 +1,7 @@
 """What a notebook shows of a release: what is promised, whether it may leave, and its topics."""
 
+import math
+
 from discreet._notebook import facts_html, table_html
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
@@ -13,6 +15,8 @@ from discreet.report.wording import NOT_REVIEWED, epsilon_shown, shown, words_or
 __all__ = ["numbers_html", "release_html"]
 
 _WORDS = 8
+#: In the place of the words of a model without privacy: a notebook is saved with what it shows.
+ASK = "not private: top_words() tells them"
 
 
 def release_html(release: Release) -> str:
@@ -22,7 +26,8 @@ def release_html(release: Release) -> str:
     weight = release.topic_weight
     noisy = mostly_noise(release)
     order: list[int] = list(range(topics)) if weight is None else (-weight).argsort(kind="stable").tolist()
-    first = release.top_words(_WORDS)
+    private = math.isfinite(promise.epsilon)
+    first = release.top_words(_WORDS) if private else [[ASK] for _ in range(topics)]
     names = [
         "mostly noise" if noise else "" if name is None else shown(name)
         for name, noise in zip(release.topic_names, noisy.tolist(), strict=True)
