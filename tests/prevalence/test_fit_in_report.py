@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -53,13 +54,36 @@ def test_the_page_shows_perplexity_against_the_unigram_with_its_interval():
 
 def test_a_fit_of_another_model_is_refused():
     fit = PrivateFit(RELEASE, epsilon=0.5, random_state=0).fit(HELD_OUT).release_
-    for other in (
-        NAMED,
-        replace(RELEASE, topic_word=RELEASE.topic_word[::-1], topic_weight=None, topic_word_noise=None),
-    ):
-        with pytest.raises(ReleaseError, match="other topics or words"):
-            other.to_html(fit=fit)
-    assert "How good it is" in RELEASE.with_settings(note="x").to_html(fit=fit)
+    other = replace(RELEASE, topic_word=RELEASE.topic_word[::-1], topic_weight=None, topic_word_noise=None)
+    with pytest.raises(ReleaseError, match="other topics than"):
+        other.to_html(fit=fit)
+    for same in (RELEASE.with_settings(note="x"), NAMED):
+        assert "How good it is" in same.to_html(fit=fit)
+
+
+def test_no_guessed_word_can_be_tried_against_a_fit(tmp_path):
+    """A fit of topics that nobody has reviewed may be published: all of it is the same whatever a word was."""
+    told = []
+    for name in ("okafor", "brown"):
+        topics = replace(NAMED, vocabulary=(name, *WORDS[1:]))
+        fit = PrivateFit(topics, epsilon=0.5, random_state=0).fit(HELD_OUT[:300]).release_
+        fit.save(tmp_path / f"{name}.json")
+        file = json.loads((tmp_path / f"{name}.json").read_text())
+        for booked in (file["ledger"], *file["ledger"]["entries"]):
+            booked.update(dict.fromkeys(("id", "nonce", "digest", "time"), ""))  # fresh for each booking
+        told.append(file)
+    assert told[0] == told[1]
+    assert "model" in told[0]["configuration"]
+
+
+def test_the_mark_of_version_0_1_is_known():
+    """It was a digest of words and numbers."""
+    fit = PrivateFit(NAMED, epsilon=0.5, random_state=0).fit(HELD_OUT[:300]).release_
+    digest = sha256("\n".join(WORDS).encode() + NAMED.topic_word.astype("<f8").tobytes()).hexdigest()[:16]
+    older = replace(fit, configuration={**fit.configuration, "model": digest})
+    assert "How good it is" in NAMED.to_html(fit=older)
+    with pytest.raises(ReleaseError, match="other topics than"):
+        RELEASE.to_html(fit=older)
 
 
 @pytest.mark.parametrize("unit", ["document", "author"])

@@ -82,7 +82,7 @@ def test_shares_are_corrected_by_their_own_topics_only():
     shares = TopicPrevalence(RELEASE, groups=WARDS, epsilon=1.0).fit(X, by=by).release_
     assert shares.corrected(RELEASE, 20).share.shape == (3, 3)
     other = PrivateLDA(3, epsilon=8.0, random_state=1).fit(X[::-1]).release_
-    with pytest.raises(ParameterError, match="shares of other topics or words"):
+    with pytest.raises(ParameterError, match="shares of other topics than"):
         shares.corrected(other, 20)
     with pytest.raises(ParameterError, match="shares of 3 topics, but the release has 2"):
         shares.corrected(RELEASE.merge_topics([0, 1]), 20)

@@ -225,7 +225,7 @@ def test_the_page_names_the_two_by_title_or_folder_and_digest():
     page = text_of(compare(one, other).to_html(names=("m82", "r82")))
     assert "m82 and Spring, compared" in page
     assert "the first and the second" not in page
-    assert f"digest of topics and words {mark_of(one)}" in page
+    assert f"digest of topics {mark_of(one)}" in page
     same = compare(one.with_details(title="Notes"), other.with_details(title="Notes"))
     assert "Notes (m82) and Notes (r82), compared" in text_of(same.to_html(names=("m82", "r82")))
     assert "the first and Spring, compared" in text_of(compare(one, other).to_html())

@@ -23,7 +23,7 @@ from discreet.release.booking.promised import EXACT, SUM, NumbersRelease, checke
 if TYPE_CHECKING:
     from discreet.release.record import Release
 
-__all__ = ["GAIN_BOUND", "UNIGRAM_REACH", "UNIGRAM_WEIGHT", "FitRelease", "fit_size", "mark_of"]
+__all__ = ["GAIN_BOUND", "UNIGRAM_REACH", "UNIGRAM_WEIGHT", "FitRelease", "fit_size", "is_mark_of", "mark_of"]
 
 #: To what a gain may be clipped, in nats a token: nothing gains a hundred.
 GAIN_BOUND = number(least=1e-3, most=100)
@@ -36,10 +36,21 @@ _LARGEST_NATS = 700.0
 
 
 def mark_of(release: "Release") -> str:
-    """Return what tells topics and words from others, whatever they are called and whoever answers for them."""
-    digest = sha256("\n".join(release.vocabulary).encode("utf-8", "surrogatepass"))
+    """Return what tells topics from others, whatever their words are: a digest of the numbers.
+
+    Of the words there is nothing in it: shares and fits may be published before a review or after it, and whoever has
+    the reviewed topics could try one word after another in the place of what is missing.
+    """
+    digest = sha256(repr(release.topic_word.shape).encode())
     digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
     return digest.hexdigest()[:16]
+
+
+def is_mark_of(mark: object, release: "Release") -> bool:
+    """Whether a mark is of these topics; the mark of version 0.1, which held the words, is known, too."""
+    digest = sha256("\n".join(release.vocabulary).encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(release.topic_word, "<f8").data)
+    return mark in (mark_of(release), digest.hexdigest()[:16])
 
 
 def fit_size(count_weight: float) -> float:
@@ -193,8 +204,8 @@ class FitRelease(NumbersRelease):
         return fit_size(self.count_weight)
 
     def is_of(self, release: "Release") -> bool:
-        """Whether this was measured with just these topics and words."""
-        return self.configuration.get("model") == mark_of(release)
+        """Whether this was measured with just these topics, whatever their words are called now."""
+        return is_mark_of(self.configuration.get("model"), release)
 
     def card(self) -> str:
         """Return the card in Markdown: what was released, whose presence is protected, what it cost."""

@@ -240,8 +240,8 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
     """What the page says of how good the model is: perplexity in parts of that of word frequencies alone."""
     if not fit.is_of(release):
         raise ReleaseError(
-            "the fit was measured with other topics or words than those of this release (it may have been edited "
-            "since): measure this one, PrivateFit(release, ...)."
+            "the fit was measured with other topics than those of this release (it may have been edited since): "
+            "measure this one, PrivateFit(release, ...)."
         )
     low, high = (100 * math.exp(-end) for end in reversed(fit.interval()))
     most = max(100.0, high) * 1.05

@@ -4,9 +4,8 @@ Shares keep one short text a topic: its name, or its most probable words. Those 
 them; here they take the names and words of the topics as reviewed. The numbers stay: a topic that was merged or removed
 keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with it.
 
-Shares also keep a mark of their topics, which is a digest of the words. Whoever holds the reviewed topics could try
-names in the place of a renamed word until the mark of the unreviewed ones comes out, so the mark goes, too: reviewed
-shares carry that of the reviewed topics where only words were renamed, and otherwise none that any topics have.
+Shares also keep a mark of their topics, a digest of their numbers, which stays where only words were renamed. Where a
+review changed the numbers, none is kept that any topics have; one of version 0.1, which held the words, never is.
 
 *Guarantee*: post-processing, as of any edit (:mod:`discreet.release.editing.edits`).
 """
@@ -19,7 +18,7 @@ import numpy as np
 from discreet.errors import ReleaseError
 from discreet.release.editing.details import reviewed_settings
 from discreet.release.editing.edit_list import EditList, places
-from discreet.release.goodness_of_fit import mark_of
+from discreet.release.goodness_of_fit import is_mark_of, mark_of
 
 if TYPE_CHECKING:
     from discreet.release.prevalence import PrevalenceRelease
@@ -57,9 +56,9 @@ def reviewed_shares(
     ReleaseError
         Where they are shares of other topics, so that nothing would say which name is whose.
     """
-    if shares.configuration.get("model") != mark_of(topics):
+    if not is_mark_of(shares.configuration.get("model"), topics):
         raise ReleaseError(
-            "these are shares of other topics or words than those of this release. Give the release that they were "
+            "these are shares of other topics than those of this release. Give the release that they were "
             "made with, as it was then: the folder that `fit` wrote beside them, not one that was reviewed since."
         )
     called, where = names_of(reviewed), places(len(shares.topics), edits)

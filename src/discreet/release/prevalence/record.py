@@ -21,7 +21,7 @@ from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.booking.promised import EXACT, LARGEST_SUM, NumbersRelease, checked_level
 from discreet.release.files.words import halves
-from discreet.release.goodness_of_fit import mark_of
+from discreet.release.goodness_of_fit import is_mark_of
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -157,10 +157,10 @@ class PrevalenceRelease(NumbersRelease):
             Intervals hold the noise, and nothing of how well the correction fits: see
             :mod:`discreet.release.prevalence.response`.
         """
-        mine, told = self.configuration.get("model"), mark_of(topics)
-        if len(topics.topic_word) == len(self.topics) and mine not in (None, told):
+        mine = self.configuration.get("model")
+        if len(topics.topic_word) == len(self.topics) and mine is not None and not is_mark_of(mine, topics):
             raise ParameterError(
-                "these are shares of other topics or words than those of this release (it may have been edited since); "
+                "these are shares of other topics than those of this release (it may have been edited since); "
                 "give the one that the shares were found with."
             )
         if len(topics.topic_word) != len(self.topics):
