@@ -83,6 +83,17 @@ def words(notes):
     return ["--vocabulary", notes / "words.txt", "--vocabulary-is-public"]
 
 
+@pytest.mark.parametrize("named", [[], ["--unit-name", "patient"]])
+def test_persons_are_called_persons_or_as_told_without_a_ledger_file(notes, tmp_path, capsys, named):
+    given = [*words(notes), "--topics", "1,2", "--person", "patient", *named, "--out", tmp_path / "m"]
+    assert privately(notes, *given) == 0
+    said = capsys.readouterr()
+    called = named[-1] if named else "person"
+    assert Release.load(tmp_path / "m").promise.unit_name == called
+    assert "author" not in said.out + said.err
+    assert f"author: one {called}" in (tmp_path / "m" / "README.md").read_text()
+
+
 @pytest.mark.parametrize("of_persons", [False, True])
 def test_privately_the_planted_number_is_chosen_booked_and_its_topics_are_written(
     notes, tmp_path, capsys, of_persons

@@ -385,3 +385,27 @@ def test_shares_of_a_run_are_shown_and_say_that_the_topics_are_counted(ward_note
     assert len(made.groups) == 6
     for told in (made.card(), made.to_html()):
         assert "counted in the promise: both stand on one ledger" in told
+
+
+@pytest.mark.parametrize("named", [[], ["--unit-name", "patient"]])
+def test_persons_are_called_persons_or_as_told_without_a_ledger_file(ward_notes, tmp_path, capsys, named):
+    called = named[-1] if named else "person"
+    persons = ["--epsilon", "1", "--person", "patient", *named]
+    shares = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    assert run([*shares, *persons, "--out", str(tmp_path / "w.json")]) == 0
+    fit = ["evaluate", *command(ward_notes)[1:]]
+    assert run([*fit, *persons, "--out", str(tmp_path / "f.json")]) == 0
+    said = capsys.readouterr()
+    assert f"Protecting each {called} (field 'patient')" in said.err
+    assert f"one {called}" in said.err
+    assert "author" not in said.err + said.out
+    for name in ("w", "f"):
+        assert f'"unit_name": "{called}"' in (tmp_path / f"{name}.json").read_text()
+        assert f"one {called}" in (tmp_path / f"{name}.md").read_text()
+
+
+def test_a_name_of_persons_without_persons_is_refused(ward_notes, tmp_path, capsys):
+    shares = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
+    assert run([*shares, "--unit-name", "patient", "--out", str(tmp_path / "w.json")]) == 2
+    assert "--unit-name says what one author is" in capsys.readouterr().err
+    assert not (tmp_path / "w.json").exists()

@@ -1,16 +1,19 @@
 """Ledgers of commands: kept in a file, and what they call a unit where nobody says it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.privacy import Ledger
+    from discreet.release import Release
 
-__all__ = ["name_of_unit", "open_ledger"]
+__all__ = ["ledger_of_run", "name_of_unit", "open_ledger"]
 
 
-def name_of_unit(unit: str, given: str | None = None) -> str | None:
-    """Return what a new ledger calls a unit: ``--person`` protects a person, unless another name is given."""
+def name_of_unit(unit: str, given: str | None = None, topics: "Release | None" = None) -> str | None:
+    """Return what a new ledger calls a unit: as given, or as the topics call theirs; ``--person`` protects a person."""
+    if topics is not None and topics.promise.privacy_unit == unit:
+        given = given or topics.ledger.unit_name
     return given or ("person" if unit == "author" else None)
 
 
@@ -22,3 +25,19 @@ def open_ledger(
 
     called = unit_name if path.exists() else name_of_unit(unit, unit_name)
     return Ledger.open(path, epsilon, delta, privacy_unit=unit, unit_name=called)
+
+
+def ledger_of_run(
+    documents: Any, epsilon: float, delta: float, unit: str, unit_name: str | None = None
+) -> "Ledger | None":
+    """Return the ledger of a run that keeps none in a file, where its units have a name; else the estimator makes one.
+
+    Counts whose columns were chosen privately are booked where the choice is, so they get none here.
+    """
+    from discreet.corpus.words.chosen_counts import choices_of
+    from discreet.privacy import Ledger
+
+    called = name_of_unit(unit, unit_name)
+    if called is None or choices_of(documents):
+        return None
+    return Ledger(epsilon, delta, privacy_unit=unit, unit_name=called)

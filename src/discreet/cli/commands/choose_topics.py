@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import open_ledger
+from discreet.cli.ledgers import ledger_of_run, open_ledger
 from discreet.cli.options import (
     AllowUnlearnable,
     Author,
     Force,
     Quiet,
     Threads,
+    UnitName,
     VocabularyIsPublic,
     check_output_file,
     check_output_folder,
@@ -53,6 +54,7 @@ def choose_topics(
     ] = None,
     delta: Annotated[float | None, typer.Option(help="With --epsilon: delta, by default 1e-6.")] = None,
     author: Author = None,
+    unit_name: UnitName = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     ledger: Annotated[
         Path | None, typer.Option(help="With --epsilon: file that keeps the budget over several runs.")
@@ -88,6 +90,7 @@ def choose_topics(
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
     plain: dict[str, Any] = {"--max-words": max_words, "--folds": folds, "--sweeps": sweeps}
     private: dict[str, Any] = {"--delta": delta, "--person": author, "--ledger": ledger}
+    private["--unit-name"] = unit_name
     flags = {"--vocabulary-is-public": vocabulary_is_public, "--allow-unlearnable": allow_unlearnable}
     private |= {flag: True for flag, said in flags.items() if said}
     if epsilon is None:
@@ -124,7 +127,7 @@ def choose_topics(
         {**options, "author": author},
         candidates,
         settings,
-        ledger,
+        (ledger, unit_name),
         out,
         declared=vocabulary_is_public,
         as_json=as_json,
@@ -144,7 +147,7 @@ def _choose(
     options: dict[str, Any],
     candidates: list[int],
     settings: dict[str, Any],
-    ledger: Path | None,
+    budget: tuple[Path | None, str | None],
     out: Path,
     *,
     declared: bool,
@@ -156,6 +159,7 @@ def _choose(
     from discreet.cli.commands.convert import declare_public, load, say_skipped
     from discreet.cli.display import console, hand_over, progress
     from discreet.corpus import TEXT_FORMATS
+    from discreet.privacy.units import check_unit_name
 
     say = console(quiet=quiet)
     check_output_folder(out)
@@ -170,9 +174,10 @@ def _choose(
         if not documents.words_are_public and documents.word_origin.kind != "chosen":
             raise PrivacyError(_NEEDS_WORDS)
         unit = "document" if documents.owners is None else "author"
-        book = None
-        if ledger is not None:
-            book = open_ledger(ledger, settings["epsilon"], settings["delta"], unit)
+        ledger, unit_name = budget
+        check_unit_name(unit_name, unit)
+        terms = (settings["epsilon"], settings["delta"], unit, unit_name)
+        book = ledger_of_run(documents, *terms) if ledger is None else open_ledger(ledger, *terms)
         found = choose_n_topics_privately(
             documents, candidates, privacy_unit=unit, ledger=book, callback=callback, **settings
         )

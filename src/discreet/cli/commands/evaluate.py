@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.ledgers import open_ledger
+from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
 from discreet.cli.options import (
     Author,
     Delta,
@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Model,
     Quiet,
     Threads,
+    UnitName,
     WordVectorFile,
 )
 from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
@@ -73,6 +74,7 @@ def evaluate(
     ] = None,
     delta: Delta = 1e-6,
     author: Author = None,
+    unit_name: UnitName = None,
     ledger: Annotated[
         Path | None,
         typer.Option(help="With --epsilon: file that keeps the budget, such as that of the topics."),
@@ -97,8 +99,10 @@ def evaluate(
     exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
     if epsilon is not None:
         _refuse_exact(exact)
-    elif ledger is not None or out is not None or author is not None:
-        raise ParameterError("--ledger, --out and --person are for figures with noise; say --epsilon, too.")
+    elif not all(given is None for given in (ledger, out, author, unit_name)):
+        raise ParameterError(
+            "--ledger, --out, --person and --unit-name are for figures with noise; say --epsilon, too."
+        )
     if out is not None:
         check_release_file(out, force=force)
     if reference is not None and not reference_is_public:
@@ -129,7 +133,7 @@ def evaluate(
                 callback=callback,
             )
     if epsilon is not None:
-        book = (epsilon, delta, ledger)
+        book = (epsilon, delta, ledger, unit_name)
         _measure_privately(release, held_out, book, out, threads, as_json, say, force=force)
         return
     answer = _measure(release, held_out, seed, threads)
@@ -159,7 +163,7 @@ def _refuse_exact(given: dict[str, Any]) -> None:
 def _measure_privately(
     release: "Release",
     documents: "Corpus",
-    budget: tuple[float, float, Path | None],
+    budget: tuple[float, float, Path | None, str | None],
     out: Path | None,
     threads: int,
     as_json: bool,
@@ -170,10 +174,16 @@ def _measure_privately(
     """Release how good the model is, and say so."""
     from discreet.central import PrivateFit
     from discreet.cli.small_releases import save_with_card
+    from discreet.privacy.units import check_unit_name
 
-    epsilon, delta, ledger = budget
+    epsilon, delta, ledger, unit_name = budget
     unit = "document" if documents.owners is None else "author"
-    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit)
+    check_unit_name(unit_name, unit)
+    if ledger is None:
+        called = name_of_unit(unit, unit_name, release)
+        book = ledger_of_run(documents, epsilon, delta, unit, called)
+    else:
+        book = open_ledger(ledger, epsilon, delta, unit, unit_name)
     model = PrivateFit(release, epsilon=epsilon, delta=delta, privacy_unit=unit, n_jobs=threads, ledger=book)
     made = model.fit(documents.restrict(release.vocabulary)).release_
     if out is not None:

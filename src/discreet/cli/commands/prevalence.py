@@ -20,7 +20,7 @@ from discreet.cli.groups import (
     labels_of,
     shares_of,
 )
-from discreet.cli.ledgers import open_ledger
+from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
 from discreet.cli.options import (
     Author,
     Delta,
@@ -30,12 +30,12 @@ from discreet.cli.options import (
     Quiet,
     Seed,
     Threads,
+    UnitName,
     check_output_file,
 )
 from discreet.cli.text_options import NEW_WORDS, NOTHING_SAID, TextOptions, reads_texts
 
 if TYPE_CHECKING:
-    from discreet.privacy import Ledger
     from discreet.release import Release
 
 __all__ = ["prevalence"]
@@ -62,6 +62,7 @@ def prevalence(
     ] = 0.25,
     delta: Delta = 1e-6,
     author: Author = None,
+    unit_name: UnitName = None,
     how: TextOptions = NOTHING_SAID,
     ledger: Annotated[
         Path | None,
@@ -91,6 +92,7 @@ def prevalence(
     from discreet.cli.shares_shown import cost_of_topics, show_shares, write_table
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import read_corpus
+    from discreet.privacy.units import check_unit_name
     from discreet.release import Release
 
     check_release_file(out, force=force)
@@ -106,7 +108,9 @@ def prevalence(
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
     owned = author is not None if documents is None else documents.owners is not None
     unit = "author" if owned else "document"
-    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit)
+    check_unit_name(unit_name, unit)
+    book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, unit_name)
+    called = name_of_unit(unit, unit_name, release)
     shares = shares_of(
         release,
         groups,
@@ -125,7 +129,8 @@ def prevalence(
     )
     say = console(quiet=quiet)
     source = "the shards' owners" if author is None else f"field {author!r}"
-    say.print(_promise(release, source if owned else None, book), markup=False)
+    named = called if book is None else book.unit_name
+    say.print(_promise(release, source if owned else None, named), markup=False)
     with (
         engine_for(workers, scheduler, tls, sharded=known == "shards") as engine,
         progress(quiet=quiet) as callback,
@@ -135,7 +140,9 @@ def prevalence(
                 corpus, known, label=fields[0], vocabulary=release.vocabulary, callback=callback, **options
             )
         going = show_shards(engine, threads, callback, sharded=known == "shards")
-        shares.set_params(callback=callback, engine=going)
+        if book is None:
+            book = ledger_of_run(documents, epsilon, delta, unit, called)
+        shares.set_params(callback=callback, engine=going, ledger=book)
         labels = labels_of(documents, fields, corpus, known, options)
         shares.fit(documents, by=labels)  # where a label is not listed, that costs no budget
     made = with_details(
@@ -160,11 +167,10 @@ def prevalence(
     say.print(f"wrote {', '.join(map(str, written))}", markup=False)
 
 
-def _promise(release: "Release", known_by: str | None, book: "Ledger | None") -> str:
+def _promise(release: "Release", known_by: str | None, called: str | None) -> str:
     """Say in one line whom these shares protect, and where the topics protect more."""
     if known_by is not None:
-        named = (book or release.ledger).unit_name if release.promise.privacy_unit == "author" else ""
-        return f"Protecting each {named or 'person'} ({known_by}), with all that they wrote."
+        return f"Protecting each {called or 'person'} ({known_by}), with all that they wrote."
     if release.promise.privacy_unit == "author":
         return (
             "Protecting each document on its own, though the topics protect persons with all their documents: for the "
