@@ -243,6 +243,28 @@ def test_more_topics_than_words_can_tell_apart_are_refused_while_nothing_is_book
     )  # the twin promises nothing and warns of nothing
 
 
+def test_more_topics_than_the_most_words_that_may_be_chosen_are_refused_while_nothing_is_booked():
+    book = Ledger(20.0, 1e-6)
+    how = {"epsilon": 20.0, "ledger": book, "random_state": 0, "max_words": 16}
+    with pytest.raises(ParameterError, match=r"16 words cannot tell 9 topics apart.*Nothing was booked"):
+        fit_topics(["w1 w2"] * 9, n_topics=9, **how)
+    assert book.entries == ()
+
+
+def test_a_refusal_for_a_public_number_of_units_does_not_tell_how_many_words_the_texts_have():
+    """Of two corpora that differ in one private word only, both or neither are refused, and with the same words."""
+    few = {"n_units_lower_bound": 60, "epsilon": 1.0, "delta": 1e-5, "allow_unlearnable": False}
+    told = []
+    for words in (4, 5, 400):
+        texts = [" ".join(f"w{j}" for j in range(words))] * 9
+        own = Corpus.from_texts(texts, words_are_public=False)
+        told.append([*map(str, make(n_topics=20, **few)._faults_of_call(own, None))])
+        assert make(n_topics=2, **few)._faults_of_call(own, None) == []
+        assert str(*make(n_topics=20, **few)._faults_of_call(texts, None)) == told[-1][0]
+    assert told[0] == told[1] == told[2]
+    assert told[0][0].startswith("Even with no more than 2 words a topic: Learnability: x = ")
+
+
 def test_weak_topics_are_warned_of_before_they_are_trained():
     texts = [" ".join(f"w{(i * j) % 97}" for j in range(1, 12)) for i in range(6000)]
     stages = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback
 from discreet._validate import FLAG, collect, faults_of, is_number, number, refuse, renamed, rules
-from discreet.central.base import PrivateTopicModel, fit_booked, read_public
+from discreet.central.base import PrivateTopicModel, fit_booked, read_public, refuse_too_few
 from discreet.central.prevalence.estimator import TopicPrevalence, check_labels
 from discreet.central.prevalence.labelled import check_rows_of_labels, labels_for
 from discreet.central.prevalence.with_topics import faults_with_topics, shares_booked
@@ -220,6 +220,7 @@ def fit_topics(
         bool(carried(texts_or_corpus, "words_are_public")) or _chosen_before(texts_or_corpus)
     )
     chosen = [] if known or vocabulary is not None else [words]
+    refuse_too_few(topics, max_words if chosen else None)
     where = [] if prevalence is None else [prevalence]
     if chosen or where:
         topics.epsilon = _left_for_topics([*chosen, *where], topics)

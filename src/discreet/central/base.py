@@ -20,7 +20,16 @@ from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 from discreet.release.settings import public_settings
 
-__all__ = ["Data", "Fitted", "PrivateTopicModel", "fit_booked", "read_public", "rows_of", "take_words"]
+__all__ = [
+    "Data",
+    "Fitted",
+    "PrivateTopicModel",
+    "fit_booked",
+    "read_public",
+    "refuse_too_few",
+    "rows_of",
+    "take_words",
+]
 
 
 class Data(NamedTuple):
@@ -193,9 +202,14 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
 
 def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
     """Read what a model takes that is public, as word vectors are; refuse too few words while nothing is booked."""
-    if words is not None and not booked:
-        refuse(model._faults_of_words(len(words)))  # pyright: ignore[reportPrivateUsage]
+    refuse_too_few(model, None if words is None or booked else len(words))
     return model._read_public(words)  # pyright: ignore[reportPrivateUsage]
+
+
+def refuse_too_few(model: PrivateTopicModel, n_words: int | None) -> None:
+    """Refuse topics that so many words cannot tell apart; their number, or the most there can be, is public."""
+    if n_words is not None:
+        refuse(model._faults_of_words(n_words))  # pyright: ignore[reportPrivateUsage]
 
 
 def fit_booked(

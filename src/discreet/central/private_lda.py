@@ -197,30 +197,26 @@ class PrivateLDA(PrivateTopicModel):
         return [*super()._faults_of_call(X, owners), *self._faults_of_hope(X)]
 
     def _faults_of_hope(self, X: Any) -> list[DiscreetError]:
-        """Say where so few units as are public cannot be enough."""
+        """Say where so few units as are public cannot be enough. How many words texts have is private, and not used."""
         bound = self.n_units_lower_bound
-        shape = getattr(X, "shape", None) or getattr(getattr(X, "counts", None), "shape", None)
-        if shape is None or len(shape) != 2 or self._faults():
+        if self._faults():
             return []
-        origin = carried(X, "word_origin")
-        told = origin is None or origin.kind in (
-            "public",
-            "chosen",
-            "numbered",
-        )  # else their number is private
-        if told and (few := self._faults_of_words(shape[1])):
+        n_words = _public_width(X)
+        if n_words is not None and (few := self._faults_of_words(n_words)):
             return few
         if bound is None or self.allow_unlearnable:
             return []
+        least = WORDS_A_TOPIC * self.n_topics  # with fewer there is nothing to learn, whatever the noise
+        width = n_words or least
         forecast = learnability(
-            shape[1], self.n_topics, bound, gdp_mu(self.epsilon, self.delta), delta=self.delta
+            width, self.n_topics, bound, gdp_mu(self.epsilon, self.delta), delta=self.delta
         )
         if forecast.difficulty <= HOPELESS:
             return []
         advice = Proposal("allow_unlearnable", True)
-        return [
-            ParameterError(f"{forecast.in_words()} Nothing was booked; ", advice, " goes on all the same.")
-        ]
+        least_of_all = "" if n_words else f"Even with no more than {WORDS_A_TOPIC} words a topic: "
+        said = f"{least_of_all}{forecast.in_words()} Nothing was booked; "
+        return [ParameterError(said, advice, " goes on all the same.")]
 
     def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
         few = self.n_topics > 1 and n_words < self.n_topics * WORDS_A_TOPIC
@@ -284,6 +280,16 @@ class PrivateLDA(PrivateTopicModel):
             settings={"forecast": forecast.in_words()} | _told(found, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
+
+
+def _public_width(X: Any) -> int | None:
+    """Return the number of words of X, unless it has none yet, or they are those of the texts."""
+    shape = getattr(X, "shape", None) or getattr(getattr(X, "counts", None), "shape", None)
+    if shape is None or len(shape) != 2:
+        return None
+    origin = carried(X, "word_origin")
+    told = origin is None or origin.kind in ("public", "chosen", "numbered")
+    return int(shape[1]) if told else None
 
 
 def _told(found: WordVectors | None, n_units: float, mu: float) -> dict[str, Any]:

@@ -327,7 +327,14 @@ def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any
         if origin.kind == "from text"
         else " (if they were not made from these texts: --vocabulary-is-public)"
     )
-    return f"Words: chosen privately from {source}, with {settings['vocabulary_share']:g} of epsilon{flag}."
+    said = f"Words: chosen privately from {source}, with {settings['vocabulary_share']:g} of epsilon{flag}."
+    few = settings["n_topics"]
+    if few < 2 or settings["allow_unlearnable"]:
+        return said
+    return (
+        f"{said} Where fewer than {few:,} pass, which only the choice can tell, no topics are trained, and its cost stays "
+        f"booked; `discreet budget --epsilon {settings['epsilon']:g}` says how many must share a word."
+    )
 
 
 def _refuse_numbers_for_words(documents: "Corpus") -> None:
