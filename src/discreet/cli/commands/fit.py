@@ -332,8 +332,8 @@ def _words(documents: "Corpus", vocabulary: Path | None, settings: dict[str, Any
     if few < 2 or settings["allow_unlearnable"]:
         return said
     return (
-        f"{said} Where fewer than {few:,} pass, which only the choice can tell, no topics are trained, and its cost stays "
-        f"booked; `discreet budget --epsilon {settings['epsilon']:g}` says how many must share a word."
+        f"{said} Where fewer than {few:,} pass, which only the choice can tell, no topics are trained, and its cost "
+        f"stays booked; `discreet budget --epsilon {settings['epsilon']:g}` says how many must share a word."
     )
 
 
