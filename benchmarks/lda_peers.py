@@ -45,7 +45,7 @@ class Discreet:
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
         self.shape = tokens.n_words, padded(n_topics), len(tokens.words)
-        self.state, self.step, self.table = chain(
+        self.state, self.step, self.table, _ = chain(
             self.sampler, tokens, alpha, BETA, seed, n_threads=self.n_threads
         )
 

@@ -93,7 +93,7 @@ def test_the_same_bytes_for_any_number_of_threads(sampler):
 @pytest.mark.parametrize("sampler", ["live", "frozen", "mh"])
 def test_counts_are_those_of_the_corpus(sampler):
     _, _, counts = planted(80, 30, 4, 50, 0.1)
-    model = GibbsLDA(4, n_sweeps=3, sampler=sampler, random_state=1).fit(counts)
+    model = GibbsLDA(4, init="random", n_sweeps=3, sampler=sampler, random_state=1).fit(counts)
     np.testing.assert_array_equal(model.topic_word_counts_.sum(axis=0), counts.sum(axis=0))
     assert (model.topic_word_counts_ >= 0).all()
     np.testing.assert_allclose(model.mean_counts_, model.topic_word_counts_)  # three sweeps: one sample

@@ -77,7 +77,8 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     private: dict[str, Any] = {"epsilon": 50.0, "random_state": 0}
 
     def gibbs(sampler: Any, k: int, n_jobs: int) -> None:
-        model = GibbsLDA(k, n_sweeps=2, sampler=sampler, random_state=0, n_jobs=n_jobs).fit(counts)
+        how: dict[str, Any] = {"n_sweeps": 2, "sampler": sampler, "random_state": 0, "n_jobs": n_jobs}
+        model = GibbsLDA(k, init="random", **how).fit(counts)
         model.set_params(init="fast").partial_fit(counts)
 
     def variational() -> None:

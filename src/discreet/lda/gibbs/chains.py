@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.lda.gibbs import live as live_sweep
+from discreet.lda.gibbs.expected import expected_counts
 from discreet.lda.gibbs.frozen import sweep as frozen_sweep
 from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse import sweep as list_sweep
 from discreet.lda.gibbs.sparse import word_lists
 from discreet.lda.gibbs.start.batches import starting_topics
-from discreet.lda.gibbs.state import State, Tokens, begin, word_order
+from discreet.lda.gibbs.state import State, Tokens, WordOrder, aligned_zeros, begin, word_order
 
 __all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
 
@@ -30,6 +31,8 @@ class Chain(NamedTuple):
     step: Callable[[Any], Any]
     #: ``table(state)`` counts each word in each topic: (n_words, width), int32, not to be changed.
     table: Callable[[Any], NDArray[np.int32]]
+    #: ``expect(state)`` is the same in expected counts, float32; None where tokens' topics are not at hand.
+    expect: Callable[[Any], NDArray[np.float32]] | None = None
 
 
 def chain(
@@ -67,14 +70,18 @@ def chain(
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
     known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
     table: Callable[[Any], NDArray[np.int32]] = _word_topic
+    topics_of: Callable[[Any], NDArray[np.uint16]] = _topics
+    words: WordOrder | None = None
     topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
     if sampler == "mh":
         order = mh_sweep.by_word(tokens)
         first: Any = mh_sweep.init(tokens, order, n_topics, seed, topics)
         step = partial(mh_sweep.step, order=order, n_threads=n_threads)
         table = partial(mh_sweep.word_topic, order=order, n_topics=n_topics)
+        topics_of = partial(mh_sweep.topics_of, order=order)
     elif sampler == "frozen" and n_topics > MOST_TABLE_TOPICS:
         known["lists"] = word_lists.empty_lists(tokens, n_topics, earlier)
+        words, topics_of = known["lists"].order, list_sweep.topics_of
         first = list_sweep.init(tokens, n_topics, seed, earlier, topics)
         step = partial(list_sweep.step, **known)
         table = partial(list_sweep.word_topic, tokens=tokens, n_topics=n_topics, **known)
@@ -82,14 +89,27 @@ def chain(
         first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
         step: Callable[..., Any] = live_sweep.step
         if sampler == "frozen":
-            memory = frozen_sweep.empty_table(tokens.n_words, n_topics)
-            step = partial(frozen_sweep.step, memory=memory, order=word_order(tokens), **known)
+            memory, words = frozen_sweep.empty_table(tokens.n_words, n_topics), word_order(tokens)
+            step = partial(frozen_sweep.step, memory=memory, order=words, **known)
 
     def advance(state: Any) -> Any:
         return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=beta)[0]
 
-    return Chain(first, advance, table)
+    def expect(state: Any) -> NDArray[np.float32]:
+        counts = table(state)
+        out = aligned_zeros(counts.shape, np.float32)
+        order = words or word_order(tokens)
+        expected_counts(tokens, topics_of(state), counts, alpha, beta, out, order=order, n_threads=n_threads)
+        if earlier is not None:
+            out += earlier
+        return out
+
+    return Chain(first, advance, table, expect)
 
 
 def _word_topic(state: State) -> NDArray[np.int32]:
     return state.word_topic
+
+
+def _topics(state: State) -> NDArray[np.uint16]:
+    return state.topics

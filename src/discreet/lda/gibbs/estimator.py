@@ -83,8 +83,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     topic_word_counts_ : array of shape (n_topics, n_words), int32
         Tokens of each word in each topic after the last sweep, over all documents that were fitted.
     mean_counts_ : array of shape (n_topics, n_words), float64
-        The same, as a mean over about a dozen sweeps of the last half; from random topics over every fourth sweep of
-        the last quarter.
+        The same, as a mean over every fourth sweep of the last quarter; after a fast start, over about a dozen sweeps
+        of the last half and in expected counts: what they would be on average if each token were drawn once more.
         A topic that became another one in that time has its mean since then.
     components_ : array of shape (n_topics, n_words), float64
         The mean counts plus ``topic_word_prior``.
@@ -319,18 +319,25 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
 
     def _sweep(self, sweeps: Chain, n_words: int, n_tokens: int, *, fast: bool) -> int:
-        state, step, table = sweeps
+        state, step, table, expect = sweeps
         del sweeps
+        sample = expect if fast and expect is not None else table
         n_topics = self.n_topics
         n_sweeps = _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
-        means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps)
+        means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps, expected=sample is expect)
         for done in range(1, n_sweeps + 1):
             state = step(state)
             if mean_counts.is_sampled(done, n_sweeps, near=fast):
-                means = mean_counts.step(means, table(state))
+                means = mean_counts.step(means, sample(state))
             tell(self.callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
-        del state, step, table  # the largest things here are gone before the mean is written out
+        del (
+            state,
+            step,
+            table,
+            expect,
+            sample,
+        )  # the largest things here are gone before the mean is written out
         self.mean_counts_ = mean_counts.mean(means, n_topics)
         return n_sweeps
 

@@ -6,7 +6,8 @@ S: every fourth sweep of the last quarter, counted from the last one; of a chain
 sweep of the last half, or at longer distances so that about a dozen are taken. Topics have no fixed number, and a chain
 on few documents may let two of them change places; a mean over such a change would be a mixture of both. So a topic
 whose tokens in a sample are, for more than half, other ones than those of its mean so far begins its mean anew
-(:math:`S_k` are the samples since). All sums are whole numbers: the mean does not depend on the number of threads.
+(:math:`S_k` are the samples since). A chain that began near its end, and may be short, gives expected counts in place
+of drawn ones (:mod:`discreet.lda.gibbs.expected`). The mean does not depend on the number of threads.
 
 Guarantee: none.
 
@@ -37,7 +38,7 @@ _EVERY_NEAR, _PART_NEAR, _MOST_NEAR = 2, 2, 12
 class MeanCounts(NamedTuple):
     """Sums over the samples so far."""
 
-    #: (n_words, width) int32, or int64 where that many tokens could overflow it.
+    #: (n_words, width) int32, or int64 where that many tokens could overflow it; float32 of expected counts.
     sums: NDArray[Any]
     #: (width,) int64: samples in each topic's sum.
     n_samples: NDArray[np.int64]
@@ -53,7 +54,7 @@ def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False) -> bool:
     return part * (n_sweeps - sweep) < n_sweeps and (n_sweeps - sweep) % every == 0
 
 
-def init(n_words: int, width: int, n_tokens: int, n_sweeps: int) -> MeanCounts:
+def init(n_words: int, width: int, n_tokens: int, n_sweeps: int, *, expected: bool = False) -> MeanCounts:
     """Begin with no samples.
 
     Parameters
@@ -64,9 +65,11 @@ def init(n_words: int, width: int, n_tokens: int, n_sweeps: int) -> MeanCounts:
         Tokens in each table, documents of earlier batches among them.
     n_sweeps : int
         Sweeps to come.
+    expected : bool, default False
+        Samples will be expected counts.
     """
     most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
-    kind = np.int32 if most < 2**31 else np.int64
+    kind = np.float32 if expected else np.int32 if most < 2**31 else np.int64
     return MeanCounts(aligned_zeros((n_words, width), kind), np.zeros(width, np.int64))
 
 
@@ -75,7 +78,7 @@ def _compare(word_topic: Any, sums: Any, n_samples: Any, found: Any) -> None:
     """Per topic: tokens in this table, in the sum, and in both, each times the number of samples."""
     for w in range(word_topic.shape[0]):
         for k in range(word_topic.shape[1]):
-            here, before = word_topic[w, k] * n_samples[k], np.int64(sums[w, k])
+            here, before = float(word_topic[w, k]) * n_samples[k], float(sums[w, k])
             found[0, k] += here
             found[1, k] += before
             found[2, k] += min(here, before)
@@ -88,9 +91,9 @@ def _add(word_topic: Any, keep: Any, sums: Any) -> None:
             sums[w, k] = sums[w, k] * keep[k] + word_topic[w, k]
 
 
-def step(state: MeanCounts, word_topic: NDArray[np.int32]) -> MeanCounts:
+def step(state: MeanCounts, word_topic: NDArray[Any]) -> MeanCounts:
     """Add a sample, (n_words, width), to the sums, **in place**; topics that became others begin anew."""
-    found = np.zeros((3, len(state.n_samples)), np.int64)
+    found = np.zeros((3, len(state.n_samples)))
     _compare(word_topic, state.sums, state.n_samples, found)
     keep = 2 * found[2] >= np.maximum(found[0], found[1])
     _add(word_topic, keep.astype(state.sums.dtype), state.sums)

@@ -36,7 +36,7 @@ from discreet.lda.gibbs.counter_stream import sweep_key
 from discreet.lda.gibbs.mh.kernel import document_phase, word_phase
 from discreet.lda.gibbs.state import MOST_TOPICS, Info, Tokens, aligned_zeros, padded, random_topics
 
-__all__ = ["ByWord", "MHState", "by_word", "init", "step", "word_topic"]
+__all__ = ["ByWord", "MHState", "by_word", "init", "step", "topics_of", "word_topic"]
 
 _DRAWS_A_SWEEP = 4
 
@@ -163,6 +163,11 @@ def _count(indptr: Any, packed: Any, counts: Any) -> None:
     for w in range(len(indptr) - 1):
         for i in range(indptr[w], indptr[w + 1]):
             counts[w, packed[i] & (MOST_TOPICS - 1)] += 1
+
+
+def topics_of(state: MHState, order: ByWord) -> NDArray[np.uint16]:
+    """Return each token's topic in the order of documents, (n_tokens,)."""
+    return state.packed.astype(np.uint16)[order.position]
 
 
 def word_topic(state: MHState, order: ByWord, n_topics: int) -> NDArray[np.int32]:

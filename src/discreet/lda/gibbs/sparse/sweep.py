@@ -46,7 +46,7 @@ if JIT:
 else:
     from discreet.lda.gibbs.sparse.plain import draw_documents
 
-__all__ = ["N_STARTING", "ListState", "StartingState", "init", "n_parts", "step", "word_topic"]
+__all__ = ["N_STARTING", "ListState", "StartingState", "init", "n_parts", "step", "topics_of", "word_topic"]
 
 #: Sweeps of Metropolis-Hastings at a random start.
 N_STARTING = 40
@@ -160,7 +160,7 @@ def step(
             )
             return StartingState(chain, state.order), info
         chain = state.chain
-        state = ListState(_topics(state), chain.seed, chain.sweep)
+        state = ListState(topics_of(state), chain.seed, chain.sweep)
     n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
     beta, n_words = topic_word_prior, tokens.n_words
     for part in pairwise(balanced_cuts(tokens.indptr, n_parts(tokens.n_documents, n_topics)).tolist()):
@@ -171,10 +171,11 @@ def step(
     return ListState(topics, state.seed, state.sweep + 1), Info(n_moved)
 
 
-def _topics(state: StartingState | ListState) -> NDArray[np.uint16]:
+def topics_of(state: StartingState | ListState) -> NDArray[np.uint16]:
+    """Return each token's topic, (n_tokens,)."""
     if isinstance(state, ListState):
         return state.topics
-    return state.chain.packed.astype(np.uint16)[state.order.position]
+    return mh_sweep.topics_of(state.chain, state.order)
 
 
 def word_topic(
@@ -187,4 +188,4 @@ def word_topic(
     n_threads: int = 1,
 ) -> NDArray[np.int32]:
     """Count each word in each topic: (n_words, width), int32."""
-    return count_topics(tokens, _topics(state), n_topics, n_threads, order=lists.order, earlier=earlier)
+    return count_topics(tokens, topics_of(state), n_topics, n_threads, order=lists.order, earlier=earlier)
