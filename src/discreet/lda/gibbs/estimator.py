@@ -109,7 +109,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
     padded to 16s, 13 a token and n_words * width * 16 for "frozen" up to 200 topics; 24 a token above, or 20 for
-    "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. See docs/speed.md.
+    "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. After a fast start at most 10 a token
+    and n_words * width * 4 more. See docs/speed.md.
 
     Examples
     --------
