@@ -6,6 +6,7 @@ import shutil
 import stat
 import tracemalloc
 from hashlib import sha256
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -369,6 +370,8 @@ def full_disk(monkeypatch, target, name, at):
 @pytest.mark.parametrize("owned", [False, True])
 def test_a_disk_that_is_full_at_any_moment_leaves_nothing(tmp_path, monkeypatch, owned):
     monkeypatch.setattr(spill, "_HELD_ENTRIES", 300)
+    # Into which files people go hangs on a key drawn for each writing, and how often anything is written hangs on that.
+    monkeypatch.setattr(spill, "secrets", SimpleNamespace(token_bytes=bytes))
     pieces = [(counts(40, i), people(40, i)) if owned else counts(40, i) for i in range(3)]
 
     def write():
