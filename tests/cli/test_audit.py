@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.report.report_cases import release
 
 from discreet.audit import AuditReport
 from discreet.cli.app import run
@@ -184,4 +185,70 @@ def test_bad_recipes_are_refused(here, capsys, text, words):
 )
 def test_refusals(here, capsys, more, words):
     assert audit(*more) == 2
+    assert words in capsys.readouterr().err
+
+
+OF_CANARIES = """
+import numpy as np
+from discreet import PrivateCountVectorizer, Release, TopicPrevalence
+
+def listed(texts, seed):
+    return sorted({word for text in texts for word in text.split()})
+
+def eight(texts, seed):
+    return PrivateCountVectorizer(epsilon=8.0, stop_words=None, random_state=seed).fit(texts)
+
+def shares(counts, labels, groups, seed):
+    made = TopicPrevalence(Release.load("m"), groups=groups, epsilon=12.0, random_state=seed)
+    return made.fit(counts, by=labels).release_
+"""
+
+
+@pytest.fixture
+def canaries(here):
+    release(n_topics=3, n_words=30, noise=None).save("m")
+    (here / "own_canaries.py").write_text(OF_CANARIES)
+    sys.modules.pop("own_canaries", None)
+    return here
+
+
+@pytest.mark.parametrize(
+    ("attack", "broken"),
+    [
+        (["words"], ["own_canaries:eight"]),
+        (["words"], ["own_canaries:listed"]),
+        (["shares", "--model", "m", "--noise", "gaussian"], ["own_canaries:shares"]),
+    ],
+)
+def test_choices_of_words_and_shares_are_audited_by_the_command(canaries, capsys, attack, broken):
+    line = ["audit", "--epsilon", "1", "--canaries", "200", "--seed", "0", "--attack", *attack]
+    assert run([*line, "--json", "a.json"]) == 0
+    told = capsys.readouterr().out
+    assert f"one run, {attack[0]} canaries" in told
+    assert "BROKEN" not in told
+    found = json.loads((canaries / "a.json").read_text())
+    assert (found["kind"], found["n_canaries"], found["epsilon"]) == (attack[0], 200, 1.0)
+    assert found["exceeds_promise"] is False
+    assert run([*line, "--trainer", *broken]) == 3
+    assert "BROKEN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("--attack words", "needs --epsilon"),
+        (
+            "--attack words --epsilon 1 --shadows 8 --corpus letters.jsonl",
+            "--corpus, --shadows are for attacks on",
+        ),
+        ("--attack shares --epsilon 1", "needs --model"),
+        ("--attack words --epsilon 1 --model m", "no other attack has one"),
+        ("--attack words --epsilon 1 --trainer gibbs", "must be private or module:function here"),
+        ("--attack words --trainer own_canaries:absent", "absent"),
+        ("--corpus letters.jsonl --epsilon 1 --canaries 9", "go with --attack words or shares"),
+        ("--corpus letters.jsonl --epsilon 1 --attack word", "--attack must be"),
+    ],
+)
+def test_options_of_other_attacks_are_refused(canaries, capsys, more, words):
+    assert run(["audit", *more.split()]) == 2
     assert words in capsys.readouterr().err

@@ -106,6 +106,21 @@ class OneRunReport:
         """Whether the run proves more than was promised."""
         return self.epsilon is not None and self.epsilon_lower_bound > self.epsilon
 
+    def in_words(self) -> str:
+        """Return the figures as lines of text."""
+        mu = (
+            f"; mu {self.mu_lower_bound:.3f}, if noise is Gaussian" if self.mu_lower_bound is not None else ""
+        )
+        lines = [
+            f"attack      one run, {self.kind} canaries",
+            f"canaries    {self.n_canaries:,}, of which {self.n_members:,} in",
+            f"guesses     {self.n_correct:,} of {self.n_guesses:,} right",
+            f"epsilon     at least {self.epsilon_lower_bound:.2f} ({100 * self.confidence:g} % confidence{mu})",
+        ]
+        if self.epsilon is not None:
+            lines.append(f"promised    epsilon {self.epsilon:g}, delta {self.delta:g}")
+        return "\n".join(lines)
+
     def attack_report(self) -> AuditReport:
         """Return scores and truth as a report with rates, area and curve."""
         name = f"one run, {self.kind} canaries"

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 
-__all__ = ["TRAINERS", "find_trainer", "trainer_version"]
+__all__ = ["TRAINERS", "find_trainer", "load_function", "trainer_version"]
 
 TRAINERS = ("private", "variational", "gibbs", "sklearn")
 
@@ -32,7 +32,7 @@ def find_trainer(name: str, topics: int, epsilon: float | None, delta: float) ->
     callable
     """
     if ":" in name:
-        return _load(name)
+        return load_function(name, "counts and seed")
     if name == "private":
         if epsilon is None:
             raise ParameterError("the trainer 'private' needs --epsilon: the promise to train with.")
@@ -67,7 +67,8 @@ def trainer_version(name: str) -> str:
     return version("scikit-learn" if name == "sklearn" else "discreet")
 
 
-def _load(name: str) -> Callable[[Any, int], Any]:
+def load_function(name: str, takes: str) -> Callable[..., Any]:
+    """Return ``function`` of ``module:function``, which lies where the command is called from or is installed."""
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:  # an installed command does not look where it is called from
@@ -77,7 +78,7 @@ def _load(name: str) -> Callable[[Any, int], Any]:
     except (ImportError, AttributeError, ValueError) as error:
         raise ParameterError(f"--trainer {name}: {error}.") from None
     if not callable(found):
-        raise ParameterError(f"--trainer {name} must name a function of counts and seed.")
+        raise ParameterError(f"--trainer {name} must name a function of {takes}.")
     return found
 
 

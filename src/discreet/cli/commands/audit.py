@@ -4,18 +4,23 @@ import json
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.canary_audits import OF_CANARIES, audit_canaries
 from discreet.cli.options import Force, Quiet, check_output_file
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import CorpusError, ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["audit"]
 
 #: Exit code where the attack proves more than was promised.
 BROKEN = 3
+_BROKEN = "BROKEN      more is proved than was promised"
 
 _OF_TEXTS = (
     "encoding",
@@ -40,6 +45,8 @@ _DEFAULTS: dict[str, Any] = {
     "spread": "own",
     "noise": "any",
     "attack": "lira",
+    "canaries": 300,
+    "model": None,
     "bootstrap": None,
     "jobs": -1,
     "folder": None,
@@ -52,6 +59,7 @@ _DEFAULTS: dict[str, Any] = {
 _KINDS = {
     "shadows": int,
     "targets": int,
+    "canaries": int,
     "bootstrap": int,
     "topics": int,
     "jobs": int,
@@ -97,8 +105,16 @@ def audit(
     attack: Annotated[
         str | None,
         typer.Option(
-            help="lira (the default), or rmia: against other documents, for few shadows and --offline."
+            help="lira (the default); rmia: against other documents, for few shadows and --offline; words: the choice "
+            "of words; shares: those of topics in groups."
         ),
+    ] = None,
+    canaries: Annotated[
+        int | None,
+        typer.Option(min=2, help="With --attack words or shares: how many are made up. By default 300."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="With --attack shares: folder of the topics, as fit wrote it.")
     ] = None,
     bootstrap: Annotated[
         int | None,
@@ -131,20 +147,25 @@ def audit(
     given = {
         "corpus": corpus, "trainer": trainer, "shadows": shadows, "targets": targets, "topics": topics,
         "epsilon": epsilon, "delta": delta, "offline": offline, "spread": spread, "noise": noise, "attack": attack,
-        "bootstrap": bootstrap, "jobs": jobs,
+        "canaries": canaries, "model": model, "bootstrap": bootstrap, "jobs": jobs,
         "folder": folder, "seed": seed, "json": json_out, "text": how.text, "format": how.file_format,
         **{name: getattr(how, name) or None for name in _OF_TEXTS},
     }  # fmt: skip
     chosen = _merge(recipe, given)
+    say = console(quiet=quiet)
+    if chosen["attack"] in OF_CANARIES:
+        _of_canaries(given, chosen, say, force=force)
+        return
+    idle = [f"--{name}" for name in ("canaries", "model") if given[name] is not None]
+    if idle:
+        raise ParameterError(f"{' and '.join(idle)} go with --attack words or shares; leave them out.")
     if chosen["corpus"] is None:
         raise ParameterError("the audit needs a corpus: pass --corpus, or name it in the recipe.")
     if chosen["folder"] is not None and chosen["seed"] is None:
         raise ParameterError(
             "--folder keeps models that another audit could take up only with the same seed: pass --seed 0."
         )
-    out = None if chosen["json"] is None else Path(chosen["json"])
-    if out is not None:
-        check_output_file(out, option="--json", force=force)
+    out = _file(chosen, force=force)
     # Without a promise there is nothing for delta to belong to.
     promised = chosen["delta"] if chosen["epsilon"] is not None or chosen["noise"] == "gaussian" else None
     train = find_trainer(chosen["trainer"], chosen["topics"], chosen["epsilon"], chosen["delta"])
@@ -156,7 +177,6 @@ def audit(
         text=chosen["text"], file_format=chosen["format"], **{name: chosen[name] for name in _OF_TEXTS}
     )
     known = how.format_of(source)
-    say = console(quiet=quiet)
     say.print("reading ...")
     documents = read_corpus(source, known, **how.options(known))
     say_skipped(documents, say)
@@ -191,8 +211,31 @@ def audit(
     for name, (low, high) in drawn.items():
         typer.echo(f"bootstrap   {name if name == 'auc' else f'{float(name):.1%}':<6}{low:.2%} to {high:.2%}")
     if report.exceeds_promise():
-        typer.echo("BROKEN      more is proved than was promised")
+        typer.echo(_BROKEN)
         raise typer.Exit(BROKEN)
+
+
+def _of_canaries(given: dict[str, Any], chosen: dict[str, Any], say: "Console", *, force: bool) -> None:
+    """Audit words or shares, and say what is proved."""
+    from discreet._files import write_whole
+
+    out = _file(chosen, force=force)
+    report = audit_canaries(given, chosen)
+    if out is not None:
+        write_whole(json.dumps(report.to_dict(), allow_nan=False).encode(), out, "the audit", secret=True)
+        say.print(f"wrote {out}", markup=False)
+    typer.echo(report.in_words())
+    if report.exceeds_promise():
+        typer.echo(_BROKEN)
+        raise typer.Exit(BROKEN)
+
+
+def _file(chosen: dict[str, Any], *, force: bool) -> Path | None:
+    """Return the file that --json names, which can be written."""
+    out = None if chosen["json"] is None else Path(chosen["json"])
+    if out is not None:
+        check_output_file(out, option="--json", force=force)
+    return out
 
 
 def _merge(recipe: Path | None, given: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +255,7 @@ def _read(recipe: Path) -> dict[str, Any]:
         kinds = _KINDS.get(name, (int, float) if name in ("epsilon", "delta") else str)
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
             raise ParameterError(f"the recipe {recipe}: {name} has a value of the wrong kind.")
-    for name in ("corpus", "folder", "json"):  # paths in a recipe are seen from where it stands
+    for name in ("corpus", "folder", "json", "model"):  # paths in a recipe are seen from where it stands
         if name in values:
             values[name] = str(recipe.parent / values[name])
     return values
