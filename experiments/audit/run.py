@@ -23,8 +23,8 @@ DATA = Path(os.environ.get("DISCREET_DATA", HERE.parents[2] / "shared" / "data")
 OUT = HERE / "audit.csv"
 DELTA = 1e-6
 FIELDS = [
-    "audit", "corpus", "trainer", "variant", "promise", "epsilon_at_least", "gaussian_at_least", "right", "guesses", "auc",
-    "accuracy", "precision", "recall", "inside_accuracy", "outside_accuracy", "cpu_seconds",
+    "audit", "corpus", "trainer", "variant", "promise", "epsilon_at_least", "gaussian_at_least", "right", "guesses",
+    "auc", "accuracy", "precision", "recall", "inside_accuracy", "outside_accuracy", "cpu_seconds",
 ]  # fmt: skip
 EPSILONS = (1.0, 4.0, 8.0, 100.0)
 
