@@ -2,7 +2,8 @@
 
 A state is a pure function of its shard and of the public arrays of all steps so far. Whoever has to take step t and
 does not hold the state after step t - 1 (its worker died; the step was taken already and its answer was lost) makes it
-anew: the start, then all steps again. So a state needs no copies and no care.
+anew: the start, then all steps again. So a state needs no copies and no care. Whoever is told the number of those steps
+only, and not what they were, says that the state is :class:`Missing`.
 
 States are held in memory up to a limit, then in unnamed scratch files (``O_TMPFILE``: no other process can open them,
 and they are gone when this process ends, whatever ends it).
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.history import History, put_on_scratch
 
-__all__ = ["Beside", "Room", "forget", "take_step"]
+__all__ = ["Beside", "Missing", "Room", "forget", "take_step"]
 
 #: Seconds after which the states of a run that nobody asks for are dropped; whoever asks again pays for the steps.
 _STALE = 3600.0
@@ -56,6 +57,12 @@ class Room(NamedTuple):
     scratch: str | None = None
 
 
+class Missing(NamedTuple):
+    """What comes of a step that was not taken: the names of shards whose states are not at hand."""
+
+    shards: tuple[str, ...]
+
+
 class _Kept(NamedTuple):
     n_steps: int
     state: NDArray[Any] | IO[bytes]
@@ -74,25 +81,28 @@ def take_step(
     start: Callable[[Any], NDArray[Any]],
     run: str,
     shard: Any,
-    history: Sequence[tuple[Any, ...]],
+    history: Sequence[tuple[Any, ...]] | int,
     public: tuple[Any, ...],
     room: Room,
-) -> NDArray[np.int64]:
-    """Take one step beside a shard, after those of ``history``, and return its sum."""
+) -> NDArray[np.int64] | Missing:
+    """Take one step beside a shard, after those of ``history`` (or so many), and return its sum."""
+    n_before = history if isinstance(history, int) else len(history)
     key = (run, shard.name)
     with _guard:
         busy = _busy.setdefault(key, Lock())
     with busy:
         with _guard:
             kept = _kept.pop(key, None)  # out of the way: a step that fails leaves no half-changed state
-        if kept is None or kept.n_steps != len(history):
-            state = start(shard)
-            for past in history:
-                function(shard, state, *past)
-        else:
+        if kept is not None and kept.n_steps == n_before:
             state = _load(kept)
+        elif n_before and isinstance(history, int):
+            return Missing((shard.name,))
+        else:
+            state = start(shard)
+            for past in () if isinstance(history, int) else history:
+                function(shard, state, *past)
         total = function(shard, state, *public)
-        _keep(key, len(history) + 1, state, room)
+        _keep(key, n_before + 1, state, room)
     return total
 
 

@@ -1,10 +1,10 @@
 """The engine of a Dask cluster: a task a shard, sums in a tree, and what lies beside a shard stays with its worker.
 
-Tasks are pure functions for the scheduler, whatever they keep: where a worker dies, or an answer is lost, the task runs
-again elsewhere, makes its state anew from the public arrays of all steps so far, and gives the same answer. Those
-arrays are results of tasks, too, so that the scheduler can restore them. Sums are added up once, at the root of the
-tree. Through the scheduler go names of functions and shards, the arrays of each step and exact sums: it is trusted
-like a worker, and its links are to be encrypted.
+Public arrays of a step are sent once, as the result of a task, which the scheduler can restore, and go when the step is
+done: a worker holds those of one step. Where a worker died, or an answer was lost, the task that runs again elsewhere
+finds no state and says so; then the client sends the steps so far one after another for those shards, and the task
+gives the same answer. Sums are added up once, at the root of the tree. Through the scheduler go names of functions and
+shards, the arrays of each step and exact sums: it is trusted like a worker, and its links are to be encrypted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback
 from discreet._version import __version__
-from discreet.engines.beside import Beside, Room, forget
+from discreet.engines.beside import Beside, Missing, Room, forget
 from discreet.engines.engine import Piece
-from discreet.engines.tasks import PassTold, Public, add_up, find_homes, hold, run_leaf
+from discreet.engines.tasks import PassTold, Public, Step, add_up, find_homes, hold, is_missing, run_leaf
 from discreet.engines.versions import MUST_AGREE, refuse_other_versions
 from discreet.errors import DiscreetError, EngineError
 
@@ -77,7 +77,6 @@ class DaskEngine:
         self._home: dict[str, str] = {}
         self._checked: set[str] = set()
         self._found: Any = None
-        self._steps: dict[str, list[Any]] = {}
 
     def map_sum(
         self,
@@ -99,11 +98,12 @@ class DaskEngine:
         group = 4 * max(1, len(self._workers()))
         for start in range(0, len(shards), group):
             work = _Work(function, shards[start : start + group], public)
-            yield from self._persist(lambda work=work: [self._wait(answer) for answer in self._leaves(work)])
+            yield from self._persist(
+                lambda work=work: [self._wait(answer) for answer in self._leaves(work, self._send(work.public))]
+            )
 
     def forget(self, beside: Beside) -> None:
         """Drop what lies beside the shards, on all workers."""
-        self._steps.pop(beside.run, None)
         with suppress(Exception):  # of workers that have just died; what is done must not fail for this
             self.client.run(forget, beside.run, on_error="ignore")
 
@@ -115,29 +115,44 @@ class DaskEngine:
     def _sum(self, work: _Work) -> NDArray[np.int64]:
         self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
-        near = sorted(work.shards, key=lambda shard: self._home[shard.name])
-        sums = leaves = self._leaves(work._replace(shards=near))
+        work = work._replace(shards=sorted(work.shards, key=lambda shard: self._home[shard.name]))
+        now, told = self._send(work.public), PassTold(self.callback, work.shards)
+        leaves = self._leaves(work, now)
+        for _ in range(_ATTEMPTS):
+            total = self._add_up(work.shards, leaves, told)
+            if not isinstance(total, Missing):
+                told.set(work.shards)
+                return total
+            lost = [place for place, shard in enumerate(work.shards) if shard.name in total.shards]
+            again = work._replace(shards=[work.shards[place] for place in lost])
+            self._catch_up(again)
+            for place, leaf in zip(lost, self._leaves(again, now), strict=True):
+                leaves[place] = leaf
+        raise EngineError("workers lose what lies beside their shards again and again; look at their logs.")
+
+    def _add_up(self, shards: Sequence[Piece], leaves: list[Any], told: PassTold) -> Any:
+        sums = leaves
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
             sums = [self.client.submit(add_up, group, pure=False) for group in groups]
-        told = PassTold(self.callback, near)
-        total = self._wait(
+        return self._wait(
             sums[0],
-            lambda: told.set(shard for shard, leaf in zip(near, leaves, strict=True) if leaf.done()),
+            lambda: told.set(shard for shard, leaf in zip(shards, leaves, strict=True) if leaf.done()),
         )
-        told.set(near)
-        return total
 
-    def _leaves(self, work: _Work) -> list[Any]:
-        beside = work.beside
-        now, history = self._send(work.public), []
-        if beside is not None:
-            steps = self._steps.setdefault(beside.run, [])
-            steps[len(beside.history) :] = []
-            steps += [self._send(past) for past in beside.history[len(steps) :]]
-            history = list(steps)
-            steps.append(now)
-        about = None if beside is None else (beside.start, beside.run, self.room)
+    def _catch_up(self, work: _Work) -> None:
+        """Take all steps so far beside some shards; where a state is lost again meanwhile, whoever asks for it will see."""
+        assert work.beside is not None
+        for n_before, past in enumerate(work.beside.history):
+            leaves = self._leaves(work, self._send(past), n_before)
+            for answer in [self.client.submit(is_missing, leaf, pure=False) for leaf in leaves]:
+                self._wait(answer)
+
+    def _leaves(self, work: _Work, now: Any, n_before: int | None = None) -> list[Any]:
+        step: Step | None = None
+        if work.beside is not None:
+            n_before = len(work.beside.history) if n_before is None else n_before
+            step = (work.beside.start, work.beside.run, n_before, self.room)
         self._find_homes(work.shards)
         return [
             self.client.submit(
@@ -145,8 +160,7 @@ class DaskEngine:
                 work.function,
                 shard,
                 now,
-                about,
-                history,
+                step,
                 __version__,
                 pure=False,
                 workers=[self._home[shard.name]],
@@ -192,7 +206,6 @@ class DaskEngine:
             try:
                 return attempt()
             except (KilledWorker, CancelledError):
-                self._steps.clear()  # what was sent may be lost, too
                 if self.client.status != "running":
                     break
         raise EngineError(

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback, tell
 from discreet._version import __version__
-from discreet.engines.beside import Room, take_step
+from discreet.engines.beside import Missing, Room, take_step
 from discreet.engines.engine import Piece
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["PassTold", "Public", "Step", "add_up", "find_homes", "hold", "run_leaf", "run_task"]
+__all__ = ["PassTold", "Public", "Step", "add_up", "find_homes", "hold", "is_missing", "run_leaf", "run_task"]
 
-#: What a task needs to take a step: (start, run, history, room).
-Step = tuple[Callable[[Any], Any], str, Sequence[tuple[Any, ...]], Room]
+#: What a task needs to take a step: (start, run, steps before it or their number, room).
+Step = tuple[Callable[[Any], Any], str, Sequence[tuple[Any, ...]] | int, Room]
 
 
 def run_task(
@@ -69,15 +69,22 @@ def hold(public: Public) -> Public:
 
 
 def run_leaf(
-    function: Callable[..., Any], shard: Any, public: Public, about: Any, history: list[Public], version: str
+    function: Callable[..., Any], shard: Any, public: Public, step: Step | None, version: str
 ) -> Any:
-    """Run a task of a cluster; ``about`` is (start, run, room) where there is a step to take."""
-    step = None if about is None else (about[0], about[1], [past.values for past in history], about[2])
+    """Run a task of a cluster."""
     return run_task(function, shard, public.values, step, version)
 
 
-def add_up(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the sum of some sums, all of one shape."""
+def is_missing(answer: Any) -> bool:
+    """Say whether a step was not taken."""
+    return isinstance(answer, Missing)
+
+
+def add_up(parts: list[Any]) -> Any:
+    """Return the sum of some sums, all of one shape; or which shards are missing, if any."""
+    missing = [part for part in parts if is_missing(part)]
+    if missing:
+        return Missing(tuple(name for part in missing for name in part.shards))
     total = parts[0].copy()
     for part in parts[1:]:
         total += part
