@@ -129,7 +129,9 @@ def test_a_worker_holds_the_arrays_of_one_step(client, n_killed):
         if t == n_steps - 1 and n_killed:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         tables = engine.map_sum(tables_held, SHARDS, np.full(100_000, t), beside=run)
-        assert len(SHARDS) <= tables[0] <= 3 * len(SHARDS)  # of the step before some may still be on their way out
+        assert (
+            len(SHARDS) <= tables[0] <= 3 * len(SHARDS)
+        )  # of the step before some may still be on their way out
         assert tables[1] == expected(range(20), range(t + 1))[0]
     limit = time.monotonic() + 20
     while client.run_on_scheduler(_n_tasks) and time.monotonic() < limit:

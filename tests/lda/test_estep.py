@@ -13,6 +13,7 @@ from tests.naive import lda as naive
 from discreet.lda.documents import read_documents
 from discreet.lda.variational.digamma import exp_digamma_into
 from discreet.lda.variational.simd import aligned, pad_table
+from discreet.lda.variational.single import infer_single, narrow
 from discreet.lda.variational.svi import bound, infer, init, prepare, step, word_weights
 
 
@@ -120,6 +121,65 @@ def test_a_step_agrees_with_the_twin(rate, scale):
     )
 
 
+@pytest.mark.parametrize("n_topics", [1, 3, 16, 17, 50])
+def test_a_step_in_single_precision_agrees_with_the_twin(n_topics):
+    _, counts, alpha = problem(n_topics)
+    components = np.random.default_rng(1).gamma(1.0, 1.0, (n_topics, 30)) + 0.1
+    batches = prepare(read_documents(counts), n_topics)
+    how = {"doc_topic_prior": alpha, "topic_word_prior": 0.02}
+    after = step(init(components), batches, single=True, **how)[0]
+    expected = naive.variational_step(components, counts, alpha, 0.02)
+    np.testing.assert_allclose(after.components, expected, rtol=1e-4)
+    double = step(init(components), batches, **how)[0]
+    assert n_topics == 1 or double.components.tobytes() != after.components.tobytes()
+    assert after.components.sum() == pytest.approx(n_topics * 30 * 0.02 + counts.sum(), rel=1e-6)
+
+
+def test_what_single_precision_cannot_hold_is_inferred_in_double():
+    """One token that 90 topics share: each weighs exp(digamma(.016)), 1e-28, too little for a quotient."""
+    counts = np.zeros((2, 6))
+    counts[0, :2], counts[1, 3] = 40, 1
+    components = np.full((90, 6), 2.0)
+    components[:, 0] = np.arange(1, 91)
+    components[:, 1] = 91 - components[:, 0]
+    documents, alpha = read_documents(counts), np.full(90, 0.005)
+    table = word_weights(init(components))
+    single = narrow(table)
+    weights, quotients, n_iter = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
+    _, wide, _, n_wide = infer(table, documents, alpha, 100, 1e-3, 1, with_quotients=True)
+    np.testing.assert_array_equal(n_iter, n_wide)
+    rows = weights[np.repeat(np.arange(2), np.diff(documents.indptr))] * single[0][documents.words]
+    np.testing.assert_allclose(quotients * rows.sum(1), documents.counts, rtol=1e-5)  # no token is lost
+    np.testing.assert_array_equal(weights[1, :90], wide[1, :90])
+    assert (weights[0, :90] != wide[0, :90]).any()
+
+
+def test_a_word_that_all_topics_hardly_know_is_learned_in_single_precision():
+    counts = np.zeros((20, 12))
+    counts[:10, :4] = counts[10:, 4:8] = 5
+    components = np.full((2, 12), 0.01)
+    components[0, :4] = components[1, 4:8] = 50.0
+    counts[:10, 9] = 3  # new: exp(digamma(.01)) is e-101
+    how = {"doc_topic_prior": np.full(2, 0.1), "topic_word_prior": 0.01, "rate": 0.5}
+    batches = prepare(read_documents(counts), 2)
+    found = step(init(components), batches, single=True, **how)[0].components
+    np.testing.assert_allclose(found[:, 9], [15.01, 0.01], rtol=0.01, atol=1e-4)
+    np.testing.assert_allclose(found, step(init(components), batches, **how)[0].components, rtol=1e-3)
+
+
+def test_rows_in_single_precision_are_as_large_as_they_may_be():
+    table = pad_table(np.random.default_rng(0).gamma(0.1, 1.0, (17, 40)) * 10.0 ** -np.arange(0, 280, 7))
+    table[5] = 0.0
+    rows, scales = narrow(table)
+    assert (rows.shape, rows.dtype, rows.ctypes.data % 64) == ((40, 32), np.float32, 0)
+    largest = np.delete(rows.max(axis=1), 5)
+    assert ((largest >= 0.5) & (largest <= 1)).all()
+    assert (np.frexp(scales)[0] == 0.5).all()
+    expected = table * scales[:, None]
+    np.testing.assert_array_equal(rows[:, :24], np.where(expected > 1e-30, expected, 0).astype(np.float32))
+    assert rows.tobytes() == narrow(table, n_threads=3)[0].tobytes()
+
+
 def test_the_bound_agrees_with_the_twin():
     _, counts, alpha = problem(5)
     components = np.random.default_rng(2).gamma(1.0, 1.0, (5, 30)) + 0.01
@@ -184,10 +244,11 @@ def test_bits_do_not_depend_on_the_processor(tmp_path):
     """Vectors of 2, 4 or 8 doubles, with or without fused multiply-add: the same sums in the same order."""
     program = """
 import hashlib, numpy as np
-from discreet.lda import fold_in
+from discreet.lda import VariationalLDA, fold_in
 rng = np.random.default_rng(0)
 topics, counts = rng.dirichlet(np.full(90, 0.3), 11), rng.poisson(0.6, (40, 90))
 found = [fold_in(topics, counts, method=m) for m in ("map", "maximum_likelihood", "variational")]
+found += [VariationalLDA(k, max_iter=3, init="random", random_state=0).fit(counts).components_ for k in (2, 11, 33)]
 print(hashlib.sha256(b"".join(theta.tobytes() for theta in found)).hexdigest())
 """
 

@@ -99,7 +99,9 @@ class DaskEngine:
         for start in range(0, len(shards), group):
             work = _Work(function, shards[start : start + group], public)
             yield from self._persist(
-                lambda work=work: [self._wait(answer) for answer in self._leaves(work, self._send(work.public))]
+                lambda work=work: [
+                    self._wait(answer) for answer in self._leaves(work, self._send(work.public))
+                ]
             )
 
     def forget(self, beside: Beside) -> None:
@@ -141,7 +143,7 @@ class DaskEngine:
         )
 
     def _catch_up(self, work: _Work) -> None:
-        """Take all steps so far beside some shards; where a state is lost again meanwhile, whoever asks for it will see."""
+        """Take all steps so far beside some shards. Whoever asks for a state that is lost meanwhile will see."""
         assert work.beside is not None
         for n_before, past in enumerate(work.beside.history):
             leaves = self._leaves(work, self._send(past), n_before)

@@ -5,9 +5,6 @@ from operator import attrgetter
 from threading import Lock
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet._progress import Callback, tell
 from discreet._version import __version__
 from discreet.engines.beside import Missing, Room, take_step

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet.lda.variational.digamma import exp_digamma_into
-from discreet.lda.variational.simd import FEW, LANES, dirichlet_step, gather, load_document
+from discreet.lda.variational.simd import FEW, LANES, dirichlet_step, gather, load_document, on_line
 
 __all__ = ["add_statistic", "infer_documents"]
 
@@ -77,7 +77,7 @@ def infer_documents(
     rows = np.empty(longest + FEW, np.int64)
     padded = np.empty(longest + FEW, np.float64)
     shares = np.empty(longest + FEW, np.float64)
-    gathered = np.zeros(width, np.float64)
+    gathered = on_line(width)
     at_prior, at_gathered = prior.ctypes.data, gathered.ctypes.data
     at_rows, at_padded, at_shares = rows.ctypes.data, padded.ctypes.data, shares.ctypes.data
     for d in range(first, last):
@@ -125,16 +125,16 @@ def add_statistic(
         says where these are in CSR order.
     quotients, weights : arrays of shape (n_entries,) and (n_documents, width), float64
         From :func:`infer_documents`.
-    table : array of shape (n_words, width), float64
+    table : array of shape (n_words, width), float64 or float32
         B, padded.
     unit : float
         A power of 2 times which the sum of all counts is below 2**62.
     first, last : int
         Words to work on.
     total : array of shape (n_words, width), int64
-        Is added to: units of the statistic.
+        Is added to: units of the statistic. Its width counts; others may have more padding.
     """
-    width = weights.shape[1]
+    width = total.shape[1]
     row = np.empty(width, np.float64)
     for w in range(first, last):
         for k in range(width):

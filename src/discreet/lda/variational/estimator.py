@@ -46,6 +46,9 @@ from discreet.lda.variational.svi import Batch, State, bound, init, prepare, ste
 
 __all__ = ["VariationalLDA"]
 
+#: Documents are inferred in single precision in training, unless a tighter tolerance is asked for than it can meet.
+_LEAST_SINGLE_TOL = 1e-4
+
 
 class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
@@ -208,7 +211,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.seed_ = _seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
         state = self._start(self.n_features_in_, rng)
-        settings = self._settings()
+        settings = self._settings(training=True)
         self.n_iter_ = 0
         if self.batch_size is None:
             advance = (
@@ -262,7 +265,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             state = self._start(documents.n_words, np.random.default_rng(self.seed_))
         else:
             state: State = self._state
-        settings = self._settings()
+        settings = self._settings(training=True)
         size = self.batch_size or documents.n_documents
         for first in range(0, documents.n_documents, size):
             batch = documents.rows(first, min(first + size, documents.n_documents))
@@ -332,8 +335,9 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         rate = (self.learning_offset + state.n_steps + 1) ** -self.learning_decay
         return step(state, batches, rate=rate, scale=total / size, **settings)[0]
 
-    def _settings(self) -> dict[str, Any]:
-        return {
+    def _settings(self, *, training: bool = False) -> dict[str, Any]:
+        precision = {"single": self.mean_change_tol >= _LEAST_SINGLE_TOL} if training else {}
+        return precision | {
             "doc_topic_prior": check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics),
             "topic_word_prior": float(self.topic_word_prior),
             "max_iter": self.max_doc_update_iter,

@@ -37,7 +37,7 @@ def stepper_over_shards(
 ) -> Callable[[State], State]:
     """Return the same for documents in shards, of so many tokens in all."""
     unit, eta, n_threads = unit_of(n_tokens), settings["topic_word_prior"], settings["n_threads"]
-    how = (n_topics, unit, settings["doc_topic_prior"], settings["max_iter"], settings["tol"])
+    how = (n_topics, unit, *(settings[name] for name in ("single", "doc_topic_prior", "max_iter", "tol")))
 
     def advance(state: State) -> State:
         total = through.sum(_statistic_of_shard, word_weights(state, n_threads), *how)
@@ -47,10 +47,11 @@ def stepper_over_shards(
 
 
 def _statistic_of_shard(
-    part: Part, table: NDArray[np.float64], n_topics: int, unit: float, *how: Any
+    part: Part, table: NDArray[np.float64], n_topics: int, unit: float, single: bool, *how: Any
 ) -> NDArray[np.int64]:
     prior, max_iter, tol = how
-    return statistic(table, prepare(part.documents, n_topics), unit, prior, max_iter, tol)[0]
+    batches = prepare(part.documents, n_topics)
+    return statistic(table, batches, unit, prior, max_iter, tol, single=single)[0]
 
 
 def shares(

@@ -36,6 +36,7 @@ __all__ = [
     "dirichlet_step",
     "gather",
     "mode_step",
+    "on_line",
     "pad_table",
 ]
 
@@ -59,12 +60,12 @@ _F64 = ir.DoubleType()
 _VECTOR = ir.VectorType(_F64, LANES)
 
 
-def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return zeros, float64, whose first entry starts a cache line."""
-    size = int(np.prod(shape)) * 8
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """Return zeros whose first entry starts a cache line."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(np.float64).reshape(shape)
+    return raw[start : start + size].view(dtype).reshape(shape)
 
 
 def pad_table(topic_word: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -250,20 +251,28 @@ def mode_step(
 
 
 @kernel(error_model="numpy")
+def on_line(size: int) -> NDArray[np.float64]:
+    """Return zeros whose first entry starts a cache line: vectors that cross one are slow to store and load again."""
+    raw = np.zeros(size + LANES, np.float64)
+    start = (-raw.ctypes.data % 64) // 8
+    return raw[start : start + size]
+
+
+@kernel(error_model="numpy")
 def load_document(
-    table: NDArray[np.float64],
+    table: NDArray[Any],
     words: NDArray[np.int32],
     counts: NDArray[np.float64],
     start: int,
     end: int,
     rows: NDArray[np.int64],
-    padded: NDArray[np.float64],
+    padded: NDArray[Any],
 ) -> int:
-    """Put addresses of the table's rows and the counts of entries start to end in place.
+    """Put addresses of the table's rows and the counts of entries start to end in place, double or single precision.
 
     Returns the number of words with padding: words with count 0, up to a multiple of ``FEW``.
     """
-    base, width = table.ctypes.data, table.shape[1] * 8
+    base, width = table.ctypes.data, table.shape[1] * table.itemsize
     n = end - start
     n_padded = (n + FEW - 1) // FEW * FEW
     for i in range(n):

@@ -35,6 +35,7 @@ from discreet.lda.documents import Documents
 from discreet.lda.variational.digamma import exp_digamma
 from discreet.lda.variational.estep import add_statistic, infer_documents
 from discreet.lda.variational.simd import LANES, aligned
+from discreet.lda.variational.single import infer_single, narrow
 
 __all__ = [
     "Batch",
@@ -158,6 +159,7 @@ def step(
     max_iter: int = 100,
     tol: float = 1e-3,
     n_threads: int = 1,
+    single: bool = False,
 ) -> tuple[State, Info]:
     """Infer the documents and move the topics.
 
@@ -177,10 +179,13 @@ def step(
         When a document is done: steps, or mean absolute change of gamma.
     n_threads : int
         The result does not depend on it.
+    single : bool, default False
+        Infer documents in single precision (``single``).
     """
     table = word_weights(state, n_threads)
     unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))
-    total, iterations = statistic(table, batches, unit, doc_topic_prior, max_iter, tol, n_threads)
+    how = (doc_topic_prior, max_iter, tol, n_threads)
+    total, iterations = statistic(table, batches, unit, *how, single=single)
     n_documents = sum(batch.documents.n_documents for batch in batches)
     after = move(state, total, unit, topic_word_prior, rate=rate, scale=scale)
     return after, Info(iterations / max(1, n_documents))
@@ -199,14 +204,20 @@ def statistic(
     max_iter: int,
     tol: float,
     n_threads: int = 1,
+    *,
+    single: bool = False,
 ) -> tuple[NDArray[np.int64], int]:
     """Infer documents; return the sum of their statistics times ``unit``, (n_words, width), and their iterations."""
     total = np.zeros(table.shape, np.int64)
     iterations = 0
+    narrowed = narrow(table, n_threads) if single else None
+    rows: NDArray[Any] = table if narrowed is None else narrowed[0]
+    how = (doc_topic_prior, max_iter, tol, n_threads)
     for batch in batches:
-        _, weights, quotients, n_iter = infer(
-            table, batch.documents, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True
-        )
+        if narrowed is None:
+            _, weights, quotients, n_iter = infer(table, batch.documents, *how, with_quotients=True)
+        else:
+            weights, quotients, n_iter = infer_single(table, narrowed, batch.documents, *how)
         iterations += int(n_iter.sum(dtype=np.int64))
 
         def add(
@@ -216,7 +227,7 @@ def statistic(
             weights: NDArray[np.float64] = weights,
         ) -> None:
             by_word, who, entries = batch[1:]
-            add_statistic(by_word, who, entries, quotients, weights, table, unit, *piece, total)
+            add_statistic(by_word, who, entries, quotients, weights, rows, unit, *piece, total)
 
         share_out(add, pieces(batch.by_word, n_threads), n_threads)
     return total, iterations
