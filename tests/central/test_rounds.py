@@ -12,11 +12,14 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.em_round import initial_theta, round_sum
+from discreet.central.rounds.em_round import SCALED, Contribution, initial_theta, round_sum
 from discreet.central.rounds.units import group_units
 from discreet.privacy.shared_gaussian import BITS
 
 K, PRIOR = 3, 0.1
+#: Scaled; clipped hard, so that nearly all units are; in between; and hardly ever.
+CONTRIBUTIONS = [SCALED, Contribution(1.0, 0.5), Contribution(0.75, 4.0), Contribution(1.0, 1000.0)]
+CLIPPED = Contribution(1.0, 3.0)
 
 
 def topics(n_words, seed):
@@ -28,28 +31,37 @@ def weights(n_words):
     return np.linspace(0.3, 3.0, n_words)
 
 
-def rounds(counts, owners=None, n_rounds=2, n_jobs=None):
+def rounds(counts, owners=None, n_rounds=2, n_jobs=None, contribution=SCALED):
     """Sums of several rounds, with other topics in each, as an array (n_rounds, V, K)."""
     units = group_units(counts, owners)
     theta = initial_theta(units, K, PRIOR)
     v = counts.shape[1]
     return np.stack(
         [
-            round_sum(units, theta, topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], n_jobs)
+            round_sum(units, theta, topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], n_jobs, contribution)
             for t in range(n_rounds)
         ]
     )
 
 
-def last_round(counts, owners=None):
-    return rounds(counts, owners)[-1]
+def last_round(counts, owners=None, contribution=SCALED):
+    return rounds(counts, owners, contribution=contribution)[-1]
 
 
 def first_round(counts, owners=None):
     return rounds(counts, owners, 1)[0]
 
 
-def naive_rounds(counts, owners, n_rounds=2):
+def clipped_round(counts, owners=None):
+    return last_round(counts, owners, CLIPPED)
+
+
+def put(vector, contribution):
+    """A unit's statistic on the lattice: scaled to norm 1, or in units of the bound and clipped."""
+    return naive.place(vector / (contribution.bound or 1), normalise=not contribution.bound)
+
+
+def naive_rounds(counts, owners, n_rounds=2, contribution=SCALED):
     units = naive.by_unit(counts, owners)
     v = counts.shape[1]
     thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
@@ -58,21 +70,23 @@ def naive_rounds(counts, owners, n_rounds=2):
         total = np.zeros((v, K), np.int64)
         for u, unit in enumerate(units):
             vector, thetas[u] = naive.round_vector(
-                unit, thetas[u], topics(v, t), weights(v), PRIOR, (15, 5)[t > 0]
+                unit, thetas[u], topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], contribution.exponent
             )
-            total += naive.place(vector)
+            total += put(vector, contribution)
         sums.append(total)
     return np.stack(sums)
 
 
+@pytest.mark.parametrize("contribution", CONTRIBUTIONS)
 @pytest.mark.parametrize("owned", [False, True])
-def test_equal_to_the_naive_twin(owned):
+def test_equal_to_the_naive_twin(owned, contribution):
     counts = random_counts(60, 20, 0)
     owners = np.random.default_rng(1).integers(0, 20, 60) if owned else None
-    fast, slow = rounds(counts, owners), naive_rounds(counts, owners)
+    fast = rounds(counts, owners, contribution=contribution)
+    slow = naive_rounds(counts, owners, contribution=contribution)
     # Theta is kept in single precision.
     np.testing.assert_allclose(fast / 2**BITS, slow / 2**BITS, atol=2e-4)
-    assert np.abs(slow).sum() > 20 * 2**BITS
+    assert np.abs(slow).sum() * max(contribution.bound, 1) > 20 * 2**BITS
 
 
 def test_theta_is_the_documents_own_and_warm():
@@ -110,14 +124,19 @@ def test_a_token_is_told_its_topic_by_the_others():
 def test_one_unit_moves_every_round_by_at_most_one(corpus):
     counts, owners = corpus
     for given_owners in (None, owners):
-        for total in (first_round, last_round):
+        for total in (first_round, last_round, clipped_round):
             assert units_fit_the_lattice(total, counts, given_owners)
             assert moves_by_at_most_one(total, counts, given_owners)
 
 
 def test_one_unit_moves_a_larger_sum_by_at_most_one():
     counts = random_counts(30, 25, 3, mean=1)
-    assert moves_by_at_most_one(last_round, counts, np.arange(30) // 4)
+    for contribution in CONTRIBUTIONS:
+
+        def total(counts, owners=None, contribution=contribution):
+            return last_round(counts, owners, contribution)
+
+        assert moves_by_at_most_one(total, counts, np.arange(30) // 4)
 
 
 def test_same_bytes_for_any_threads_and_order():
@@ -136,6 +155,20 @@ def test_a_round_is_no_worse_for_empty_and_giant_documents():
     for row, full in enumerate([0, 1, 1, 1]):
         norm = np.linalg.norm(last_round(counts[row]).astype(float)) / 2**BITS
         assert norm == pytest.approx(full, abs=1e-4)
+    # One of four words, one token each, with weights from .3 to 3, stays as long as it is; the giant ones are clipped.
+    for row, bound, norm in [(1, 3.0, 1), (2, 3.0, None), (2, 1000.0, None), (3, 1000.0, 1)]:
+        found = last_round(counts[row], contribution=Contribution(1.0, bound)).astype(float) / 2**BITS
+        vector, _ = naive.round_vector(*_alone(counts[row]))
+        assert np.linalg.norm(found) == pytest.approx(norm or np.linalg.norm(vector) / bound, rel=2e-2)
+
+
+def _alone(row):
+    """The naive twin's arguments for a document whose theta took a first round and stands before the second."""
+    (unit,) = naive.by_unit(row)
+    _, thetas = naive.round_vector(
+        unit, [naive.start_theta(unit[0], K, PRIOR)], topics(4, 0), weights(4), PRIOR, 15
+    )
+    return unit, thetas, topics(4, 1), weights(4), PRIOR, 5, 1.0
 
 
 # ---- planted mistakes
@@ -172,8 +205,62 @@ def theta_released(counts, owners=None):
     return (theta / theta.sum(1, keepdims=True) * 2**BITS).astype(np.int64)
 
 
+def placed_by(put):
+    """A last round in which each unit's statistic, in units of the bound, is put on the lattice another way."""
+
+    def total(counts, owners=None):
+        out = np.zeros((counts.shape[1], K), np.int64)
+        v = counts.shape[1]
+        for unit in naive.by_unit(counts, owners):
+            thetas = [naive.start_theta(document, K, PRIOR) for document in unit]
+            vector, _ = naive.round_vector(
+                unit, thetas, topics(v, 0), weights(v), PRIOR, 15, CLIPPED.exponent
+            )
+            out += put(vector / CLIPPED.bound)
+        return out
+
+    return total
+
+
+def as_it_is(vector):
+    return (vector * 2**BITS).astype(np.int64)
+
+
+not_clipped = placed_by(as_it_is)
+clipped_cell_by_cell = placed_by(lambda vector: as_it_is(np.clip(vector, -1, 1)))
+clipped_to_another_bound = placed_by(lambda vector: put(vector, Contribution(1.0, 0.5)) * 2)
+
+
+def the_sum_is_clipped(counts, owners=None):
+    """Not each unit's statistic, but all of them together, as if the norm of the sum were its sensitivity."""
+    whole = not_clipped(counts, owners).astype(float)
+    return (whole * min(1.0, 20 * 2**BITS / np.linalg.norm(whole))).astype(np.int64)
+
+
+def test_a_bound_on_magnitudes_is_no_bound_on_the_norm():
+    """Planted: sum of magnitudes bounded in place of the norm. It protects, and is another statistic."""
+    counts = random_counts(30, 25, 7, mean=1)
+    wrong = placed_by(lambda vector: as_it_is(vector / max(1.0, np.abs(vector).sum())))
+    assert moves_by_at_most_one(wrong, counts)
+    right = rounds(counts, None, 1, contribution=CLIPPED)[0] / 2**BITS
+    np.testing.assert_allclose(
+        right, placed_by(lambda vector: put(vector * 3, CLIPPED))(counts) / 2**BITS, atol=2e-3
+    )
+    assert np.abs(wrong(counts) / 2**BITS - right).max() > 0.1
+
+
 @pytest.mark.parametrize(
-    "wrong", [theta_by_batch_mean, documents_one_by_one, rounded_to_nearest, theta_released]
+    "wrong",
+    [
+        theta_by_batch_mean,
+        documents_one_by_one,
+        rounded_to_nearest,
+        theta_released,
+        not_clipped,
+        clipped_cell_by_cell,
+        clipped_to_another_bound,
+        the_sum_is_clipped,
+    ],
 )
 def test_planted_mistakes_are_caught(wrong):
     counts = random_counts(30, 25, 7, mean=1)

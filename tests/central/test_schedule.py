@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.central.rounds.em_round import SCALED, Contribution
 from discreet.central.rounds.schedule import COUNT_SHARE, plan
 
 
@@ -32,6 +33,7 @@ def test_plan_is_the_table_and_shares_add_up_to_one(n_units, mu, n_words):
     assert schedule.start_words == words
     assert schedule.round_shares == pytest.approx(rounds)
     assert schedule.forgetting == forgetting
+    assert schedule.contribution == SCALED
     total = COUNT_SHARE + schedule.unigram_share + schedule.start_share + sum(schedule.round_shares)
     assert total == pytest.approx(1, abs=1e-12)
     assert min(schedule.unigram_share, schedule.start_share, *schedule.round_shares) > 0
@@ -48,6 +50,7 @@ def test_rounds_can_be_chosen(n_rounds):
 
 def test_without_privacy_rounds_are_many_and_shares_are_zero():
     schedule = plan(123.0, math.inf, 2000)
-    assert schedule.round_shares == (0.0,) * 15
+    assert schedule.round_shares == (0.0,) * 40
     assert schedule.start_words == 500
+    assert schedule.contribution == Contribution(1.0, 1000.0)
     assert plan(123.0, math.inf, 20, 4).start_words == 20

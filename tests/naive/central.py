@@ -76,8 +76,8 @@ def start_theta(document, n_topics, prior):
     return np.full(n_topics, len(document) / n_topics + prior)
 
 
-def round_vector(unit, thetas, topics, weights, prior, n_steps):
-    """A unit's statistic and its documents' new thetas."""
+def round_vector(unit, thetas, topics, weights, prior, n_steps, exponent=0.5):
+    """A unit's statistic, of no norm yet, and its documents' new thetas."""
     vector = np.zeros(topics.shape)
     new = []
     for document, old in zip(unit, thetas, strict=True):
@@ -88,7 +88,7 @@ def round_vector(unit, thetas, topics, weights, prior, n_steps):
         new.append(theta)
         for word, count in document.items():
             share = responsibilities(theta, topics[word], prior, own_left_out=True)
-            vector[word] += weights[word] * math.sqrt(count) * share
+            vector[word] += weights[word] * count**exponent * share
     return vector, new
 
 

@@ -21,6 +21,7 @@ only: fully adaptive composition within a fixed total, for which the reservation
 ``mu = inf`` is the non-private twin: the same code, zero noise.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 
-__all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step"]
+__all__ = ["Info", "State", "count_units", "init", "noise_in_topics", "step", "words_a_unit"]
 
 Floats = NDArray[np.float64]
 _START_WEIGHT_POWER = -0.25
@@ -68,6 +69,8 @@ class State(NamedTuple):
     round : int
     prior : VectorPrior, optional
         What public word vectors say about the topics.
+    unigram_mass : float
+        Sum of the unigram as it was released.
     """
 
     word_topic: Floats
@@ -79,6 +82,7 @@ class State(NamedTuple):
     theta: Theta
     round: int
     prior: VectorPrior | None = None
+    unigram_mass: float = math.nan
 
 
 class Info(NamedTuple):
@@ -126,6 +130,7 @@ def init(
         theta=initial_theta(units, n_topics, doc_topic_prior),
         round=0,
         prior=start_prior(vectors, unigram, n_topics, schedule.n_directions),
+        unigram_mass=float(noisy.values.sum()),
     )
 
 
@@ -146,6 +151,7 @@ def step(
         doc_topic_prior,
         _STEPS_LATER if state.round else _STEPS_FIRST,
         gate.n_jobs,
+        schedule.contribution,
     )
     noisy = gate.release(total, schedule.round_shares[state.round], f"round {state.round}")
     after = read_round(state, noisy, weights, schedule.forgetting)
@@ -219,17 +225,21 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
     topics = (1 - _ROUND_UNIGRAM) * read / read.sum(0) + _ROUND_UNIGRAM * state.unigram[:, None]
-    return State(
-        topics / topics.sum(0),
-        state.unigram,
-        joint,
-        variance,
-        precision,
-        topic_weight,
-        state.theta,
-        state.round + 1,
-        prior,
+    return state._replace(
+        word_topic=topics / topics.sum(0),
+        joint=joint,
+        variance=variance,
+        precision=precision,
+        topic_weight=topic_weight,
+        round=state.round + 1,
+        prior=prior,
     )
+
+
+def words_a_unit(state: State, n_units: float) -> float:
+    """Estimate how many different words a unit has: one of L words, each as often, adds root L to the unigram."""
+    root = state.unigram_mass / max(n_units, 1.0)
+    return float(np.clip(root, 1.0, math.sqrt(len(state.unigram)))) ** 2
 
 
 def noise_in_topics(state: State) -> Floats:

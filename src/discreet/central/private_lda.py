@@ -57,7 +57,7 @@ class PrivateLDA(PrivateTopicModel):
         Dirichlet prior of topics in a document.
     n_rounds : int, optional
         Rounds of training. By default 5, or 3 where the noisy number of units times mu (the Gaussian-DP parameter of
-        epsilon and delta) is below 1,500; 15 without privacy.
+        epsilon and delta) is below 1,500; 40 without privacy.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
@@ -277,7 +277,8 @@ class PrivateLDA(PrivateTopicModel):
             word_weight=state.unigram,
             topic_word_noise=full_batch.noise_in_topics(state),
             n_units_noisy=n_units,
-            settings={"forecast": forecast.in_words()} | _told(found, n_units, mu),
+            settings={"forecast": forecast.in_words(), "contribution": schedule.contribution.in_words()}
+            | _told(found, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
 

@@ -10,14 +10,18 @@ fixed. A token is told its topic by the *other* tokens of its document: its own 
 (The first step of a round takes :math:`r = r^{\mathrm{own}}`: theta does not hold shares under these topics yet.)
 Without that a word of a short document mostly confirms the topic it already has.
 
-A unit's statistic is :math:`s_{wk} = \omega_w \sum_d \sqrt{c_{dw}}\, r_{dwk}` over its documents, r the
-responsibilities at the last theta and omega public weights of the words; it is scaled to L2 norm 1 and placed
-on the lattice.
+A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
+at the last theta and omega public weights of the words. Under noise a is 1/2, and the statistic is scaled to L2 norm 1:
+every unit is heard as loudly as the noise allows, long ones less than they say. Or it is divided by a public bound B
+and clipped, that is, scaled to norm 1 only where it is longer: with a = 1 and a B that nearly nobody reaches the sum
+is that of expected counts, as expectation-maximisation without privacy takes it.
 
 *Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum
-goes to the gate. *Sensitivity*: 1 in L2. Theta and r, own share left out or not, are functions of the one document,
-its own last theta, public settings and earlier releases; theta is never released. So a unit's vector depends on no
-other unit, and it has norm at most 1 whatever it holds. *Event*: the gate's.
+goes to the gate. *Sensitivity*: 1 in L2, in units of B where there is one. Theta and r, own share left out or not, are
+functions of the one document, its own last theta, public settings and earlier releases; theta is never released; a and
+B are public. So a unit's vector depends on no other unit, and it is placed on the lattice with norm at most 1 whatever
+it holds, before it is added to others. The norm is that of all cells of the unit together, because each cell gets noise
+of one size. *Event*: the gate's.
 
 Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
 and none adds up along itself: vector code without reordering sums, the same bytes on every run.
@@ -28,7 +32,7 @@ Asuncion, Welling, Smyth, Teh, "On smoothing and inference for topic models", UA
 leaves a token's own share out).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +45,37 @@ from discreet.engines import Beside
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["initial_theta", "round_sum"]
+__all__ = ["SCALED", "Contribution", "initial_theta", "round_sum"]
 
 #: Of documents in memory; or beside their shards.
 Theta = NDArray[np.float32] | Beside
 _TOLERANCE = np.float32(0.01)
+
+
+class Contribution(NamedTuple):
+    """How a unit's statistic is made and bounded; public.
+
+    Attributes
+    ----------
+    exponent : float
+        Power of a word's count.
+    bound : float
+        L2 norm to which a longer statistic is clipped; 0 scales every one to the same norm, short ones up.
+    """
+
+    exponent: float = 0.5
+    bound: float = 0.0
+
+    def in_words(self) -> str:
+        """Say what a unit gives to each round, for the settings of a release."""
+        power = {0.5: "roots of counts", 1.0: "counts"}.get(
+            self.exponent, f"counts to the power {self.exponent:g}"
+        )
+        return power + (f", clipped to norm {self.bound:g}" if self.bound else ", scaled to norm 1")
+
+
+#: Roots of counts, every unit as heavy as every other: most signal for its noise.
+SCALED = Contribution()
 
 
 def initial_theta(units: Units | ShardedUnits, n_topics: int, doc_topic_prior: float) -> Theta:
@@ -71,6 +101,7 @@ def round_sum(
     doc_topic_prior: float,
     n_steps: int,
     n_jobs: int | None = None,
+    contribution: Contribution = SCALED,
 ) -> NDArray[np.int64]:
     """Update theta in place and return the sum over units of the statistic.
 
@@ -88,16 +119,24 @@ def round_sum(
         Most EM steps for a document.
     n_jobs : int, optional
         Threads; the result does not depend on it.
+    contribution : Contribution, optional
+        How each unit's statistic is bounded.
 
     Returns
     -------
-    array of shape (n_words, n_topics), int64, in lattice steps of 2**-BITS.
+    array of shape (n_words, n_topics), int64
+        In lattice steps of 2**-BITS, in units of the bound where there is one.
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
         assert isinstance(theta, Beside)
-        return units.step(theta, round_sum, topics, word_weights, doc_topic_prior, n_steps)
+        public = (topics, word_weights, doc_topic_prior, n_steps, None, contribution)
+        return units.step(theta, round_sum, *public)
     weights = np.ascontiguousarray(word_weights, dtype=np.float64)
+    if contribution.bound:
+        weights = (
+            weights / contribution.bound
+        )  # rounds, which is harmless: the integers' norm is what is enforced
     longest = _most_entries(units)
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
@@ -113,6 +152,8 @@ def round_sum(
             weights,
             np.float32(doc_topic_prior),
             n_steps,
+            float(contribution.exponent),
+            not contribution.bound,
             BITS,
             longest,
             out,
@@ -208,6 +249,8 @@ def _round(
     weights: NDArray[np.float64],
     prior: np.float32,
     n_steps: int,
+    exponent: float,
+    normalise: bool,
     bits: int,
     room: int,
     out: NDArray[np.int64],
@@ -246,12 +289,14 @@ def _round(
                     n_seen += 1
                     for k in range(k_topics):
                         values[slot * k_topics + k] = 0.0
-                scale = weights[word] * np.sqrt(np.float64(counts[begin + i])) / np.float64(others[i])
+                count = np.float64(counts[begin + i])
+                power = np.sqrt(count) if exponent == 0.5 else count**exponent
+                scale = weights[word] * power / np.float64(others[i])
                 for k in range(k_topics):
                     probability = by_word[i, k]
                     rest = max(state[k] - state[k] * probability * inverse[i], prior)
                     values[slot * k_topics + k] += scale * np.float64(rest * probability)
-        place_l2(values, n_seen * k_topics, bits, True, placed)
+        place_l2(values, n_seen * k_topics, bits, normalise, placed)
         for slot in range(n_seen):
             word = seen[slot]
             slot_of[word] = -1

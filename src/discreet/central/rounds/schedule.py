@@ -12,6 +12,9 @@ forgetting             .5, or .7 where s < 3,000
 directions             clip(sqrt(s), 20, 60), of public word vectors where there are any
 =====================  ==========================================================
 
+Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
+40 rounds.
+
 Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on
 news, mail and reviews; they are public constants, so choosing them cost nothing.
 """
@@ -21,11 +24,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.central.rounds.em_round import SCALED, Contribution
+
 __all__ = ["COUNT_SHARE", "Schedule", "plan"]
 
 COUNT_SHARE = 0.002
-_NON_PRIVATE_ROUNDS = 15
+_NON_PRIVATE_ROUNDS = 40
 _NON_PRIVATE_START = 500
+#: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
+_NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
 
 
 class Schedule(NamedTuple):
@@ -37,6 +44,7 @@ class Schedule(NamedTuple):
     round_shares: tuple[float, ...]
     forgetting: float
     n_directions: int = 60
+    contribution: Contribution = SCALED
 
 
 def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -> Schedule:
@@ -54,7 +62,9 @@ def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -
     """
     if math.isinf(mu):
         rounds = n_rounds or _NON_PRIVATE_ROUNDS
-        return Schedule(0.0, 0.0, min(n_words, _NON_PRIVATE_START), (0.0,) * rounds, 0.0)
+        start_words = min(n_words, _NON_PRIVATE_START)
+        shares = (0.0,) * rounds
+        return Schedule(0.0, 0.0, start_words, shares, 0.0, contribution=_NON_PRIVATE_CONTRIBUTION)
     signal = max(n_units * mu, 1.0)
     unigram = float(np.clip(0.05 * n_words / signal, 0.03, 0.25))
     start = 0.4 if signal < 40_000 else 0.25
