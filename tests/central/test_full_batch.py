@@ -93,7 +93,8 @@ def test_sums_are_the_naive_twins_from_released_numbers(owned):
     total, noisy = passed["co-occurrence"]
     vectors = (naive.cooccurrence_vector(u, chosen, weights) for u in units)
     np.testing.assert_allclose(total, naive.add_up(vectors, total.shape), atol=300)
-    topics = full_batch.starting_topics(noisy, unigram, chosen, weights, K)
+    matrix = full_batch.square(noisy.values, len(chosen))
+    topics = full_batch.starting_topics(matrix, noisy.noise, unigram, chosen, weights, K)
     omega = np.minimum((unigram * 40) ** -0.25, 30)
     thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
     expected = np.zeros((40, K), np.int64)

@@ -135,8 +135,8 @@ def test_vectors_seen_through_the_true_unigram_are_caught(monkeypatch):
     """Planted: directions of the vectors centred and whitened under how frequent words really are."""
     honest = full_batch.init
 
-    def leaky(units, n_topics, prior, schedule, gate, vectors):
-        state = honest(units, n_topics, prior, schedule, gate, vectors)
+    def leaky(units, n_topics, prior, schedule, gate, vectors, n_units):
+        state = honest(units, n_topics, prior, schedule, gate, vectors, n_units)
         true = np.bincount(units.words, weights=units.counts, minlength=units.n_words) + 1e-3
         found = full_batch.start_prior(vectors, true / true.sum(), n_topics, schedule.n_directions)
         return state._replace(prior=found)

@@ -33,6 +33,7 @@ from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
+from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
@@ -71,6 +72,8 @@ class State(NamedTuple):
         What public word vectors say about the topics.
     unigram_mass : float
         Sum of the unigram as it was released.
+    structure : Structure, optional
+        Whether the texts have topics.
     """
 
     word_topic: Floats
@@ -83,6 +86,7 @@ class State(NamedTuple):
     round: int
     prior: VectorPrior | None = None
     unigram_mass: float = math.nan
+    structure: Structure | None = None
 
 
 class Info(NamedTuple):
@@ -104,6 +108,7 @@ def init(
     schedule: Schedule,
     gate: SharedGaussian,
     vectors: Floats | None = None,
+    n_units: float = 0.0,
 ) -> State:
     """Release the unigram and the co-occurrence, and make the starting topics of them.
 
@@ -111,6 +116,8 @@ def init(
     ----------
     vectors : array of shape (n_words, n_dimensions), optional
         Public word vectors, rows of NaN for words without one; they cost nothing.
+    n_units : float, default 0.0
+        Their noisy number, by which it is told whether the texts have topics.
     """
     noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
@@ -119,9 +126,9 @@ def init(
     triangle = gate.release(
         cooccurrence_sum(units, chosen, weights, gate.n_jobs), schedule.start_share, "co-occurrence"
     )
-    n_words = len(unigram)
+    n_words, together = len(unigram), square(triangle.values, len(chosen))
     return State(
-        word_topic=starting_topics(triangle, unigram, chosen, weights, n_topics),
+        word_topic=starting_topics(together, triangle.noise, unigram, chosen, weights, n_topics),
         unigram=unigram,
         joint=np.zeros((n_words, n_topics)),
         variance=np.zeros(n_words),
@@ -131,6 +138,7 @@ def init(
         round=0,
         prior=start_prior(vectors, unigram, n_topics, schedule.n_directions),
         unigram_mass=float(noisy.values.sum()),
+        structure=structure(together, weights, n_units, triangle.noise),
     )
 
 
@@ -179,16 +187,26 @@ def start_prior(
     return VectorPrior.start(found, n_topics) if found.shape[1] else None
 
 
+def square(triangle: Floats, n_words: int) -> Floats:
+    """Return the symmetric matrix of zero diagonal that a strict upper triangle is of."""
+    matrix = np.zeros((n_words, n_words))
+    matrix[np.triu_indices(n_words, 1)] = triangle
+    matrix += matrix.T
+    return matrix
+
+
 def starting_topics(
-    triangle: Noisy, unigram: Floats, chosen: NDArray[np.int64], weights: Floats, n_topics: int
+    matrix: Floats,
+    noise: float,
+    unigram: Floats,
+    chosen: NDArray[np.int64],
+    weights: Floats,
+    n_topics: int,
 ) -> Floats:
     """Factorise the co-occurrence into topics of shape (n_words, n_topics); columns sum to 1."""
-    matrix = np.zeros((len(chosen), len(chosen)))
-    matrix[np.triu_indices(len(chosen), 1)] = triangle.values
-    matrix += matrix.T
     shared = unigram[chosen] * weights
     shared /= np.linalg.norm(shared)
-    factors = factorize(matrix, shared, n_topics, noise=triangle.noise) / weights[:, None]
+    factors = factorize(matrix, shared, n_topics, noise=noise) / weights[:, None]
     factors /= np.maximum(factors.sum(0), 1e-12)
     topics = np.repeat(unigram[:, None], n_topics, axis=1)
     topics[chosen] = factors * unigram[chosen].sum()

@@ -268,7 +268,13 @@ class PrivateLDA(PrivateTopicModel):
         schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
         vectors = None if found is None else found.vectors
         with telling(self.callback, "starting topics"):
-            state = full_batch.init(units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors)
+            state = full_batch.init(
+                units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
+            )
+        if state.structure is not None and self.n_topics > 1:
+            forecast = forecast.after(state.structure.verdict)
+            if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
+                warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
         for _ in steps(self.callback, "training rounds", len(schedule.round_shares)):
             state, _ = full_batch.step(state, units, self.doc_topic_prior, schedule, gate)
         return Fitted(

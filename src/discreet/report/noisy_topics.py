@@ -39,7 +39,7 @@ _WORDS, _MOSTLY = 20, 0.5
 _MOSTLY_RAW = 0.7
 _WORD_LEVEL = ("HybridGibbsLDA", "CountNoiseLDA")
 #: Verdicts of a forecast that promise little, as it writes them.
-_WEAK = ("too few words", "mostly noise", "weak", "little of the text")
+_WEAK = ("too few words", "no topics", "mostly noise", "weak", "little of the text")
 #: Nats a token, about 5 % of perplexity.
 _HARDLY = 0.05
 

@@ -21,6 +21,7 @@ __all__ = ["questions"]
 #: Verdicts of a forecast that promise little, as it names them, and what they mean here.
 _VERDICTS = {
     "too few words": "too few words to tell so many topics apart.",
+    "no topics": "no topics: what stands together in the texts is what chance makes of word frequencies.",
     "mostly noise": "mostly noise.",
     "weak": "weak.",
 }

@@ -5,7 +5,7 @@ The fits are those of experiments on news text (docs/choosing.md); none of them 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.privacy.accounting.gdp import gdp_epsilon
 
@@ -34,9 +34,9 @@ class Learnability:
     ----------
     difficulty : float
         x = words times topics, over units times mu.
-    verdict : {"good", "usable", "weak", "mostly noise", "too few words", "little of the text"}
-        The last two where noise is no hindrance: fewer than two words a topic, which tell no topics apart; and words
-        that make up less than half of the text.
+    verdict : {"good", "usable", "weak", "mostly noise", "too few words", "little of the text", "no topics"}
+        The last three where noise is no hindrance: fewer than two words a topic, which tell no topics apart; words
+        that make up less than half of the text; and texts that were seen to have no topics.
     expected_gap : float
         Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
     units_for_five_percent : float
@@ -49,6 +49,8 @@ class Learnability:
         Of the training; says which epsilon another mu is.
     covered : float or None
         Share of the text that the words make up, where it is known.
+    topics : {"seen", "none", "cannot tell"} or None
+        Whether the texts have topics, by what a fit released; None before.
     """
 
     difficulty: float
@@ -61,6 +63,12 @@ class Learnability:
     mu: float = math.inf
     delta: float | None = None
     covered: float | None = None
+    topics: str | None = None
+
+    def after(self, topics: str | None) -> "Learnability":
+        """Return the forecast as it stands once a fit has looked whether there are topics: as :attr:`topics`."""
+        blind = self.verdict in ("mostly noise", "too few words") or topics != "none"
+        return replace(self, topics=topics, verdict=self.verdict if blind else "no topics")
 
     @property
     def is_weak(self) -> bool:
@@ -77,13 +85,20 @@ class Learnability:
                 f"Learnability: {self.verdict}: {words} cannot tell {self.n_topics} topics apart, whatever the noise; "
                 f"{at_most}more documents or a larger epsilon let more words be chosen.{self._covered()}"
             )
+        if self.verdict == "no topics":
+            return (
+                "Learnability: no topics: as far as the noise lets one see, words stand together in these texts as "
+                "chance has it, so that whatever sets the topics apart is noise. A larger epsilon would not help; look "
+                f"at what was counted, and whether each document is one text.{self._covered()}"
+            )
         x, gap = _plain(self.difficulty), _plain(100 * self.expected_gap)
         x = f"x = {x}" if x else "x below 0.01"
         gap = f"about {gap}" if gap else "less than 0.01"
+        doubt = "" if self.topics == "seen" else ", if the texts have topics,"
+        told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
         said = (
             f"Learnability: {x} ({self.verdict}); perplexity on these {self.n_words:,} words, and on no others, is "
-            f"expected, if the texts have topics, to lie {gap} % above that of a model without privacy."
-            f"{self._covered()}"
+            f"expected{doubt} to lie {gap} % above that of a model without privacy.{told}{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
