@@ -111,6 +111,12 @@ def noisy_topics(bench):
     return list(script.rows_of("planted apart", counts, planted, 0.3, 8, 0, None))
 
 
+@makes("no_topics/structure.csv", corpus="kos", texts="dealt anew", epsilon="4", seed="0")
+def no_topics(bench):
+    script = bench.script()
+    return [script.rows_of("kos", script.corpus("kos", data_folder()), "dealt anew", 4.0, 0)]
+
+
 # ---- federated
 
 

@@ -250,6 +250,21 @@ def test_membership_figure7(after, documents):
     check(cells)
 
 
+def test_whether_there_are_topics():
+    results, cells, corpus = csv("no_topics/structure"), [], ""
+    head, *rows = table("choosing", "of five fits each")
+    for name, texts, *shown in rows:
+        corpus = name or corpus
+        for epsilon, cell in zip(head[2:], shown, strict=True):
+            mine = results[(results.corpus == corpus) & (results.texts == texts)]
+            mine = mine[mine.epsilon == float(epsilon)].verdict
+            assert len(mine) == 5
+            counted = tuple(float((mine == verdict).sum()) for verdict in ("none", "seen"))
+            cells.append((f"{corpus}, {texts}, {epsilon}", cell, counted))
+    assert len(cells) == 90
+    check(cells)
+
+
 # Audits -----------------------------------------------------------------------------------------------------------
 
 

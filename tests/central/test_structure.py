@@ -104,9 +104,10 @@ def test_the_figures_are_those_of_the_naive_twin(noise):
     np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise), rtol=1e-6)
 
 
-def test_too_few_words_or_units_say_nothing():
-    assert structure(np.zeros((29, 29)), np.ones(29), 100.0, 1.0) is None
-    assert structure(np.zeros((30, 30)), np.ones(30), 0.5, 1.0) is None
+def test_too_few_words_units_or_pairs_say_nothing():
+    assert structure(1.0 - np.eye(29), np.ones(29), 100.0, 1.0) is None
+    assert structure(1.0 - np.eye(30), np.ones(30), 0.5, 1.0) is None
+    assert structure(np.zeros((30, 30)), np.ones(30), 100.0, 0.0) is None
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class Structure(NamedTuple):
 def structure(
     cooccurrence: NDArray[np.float64], weights: NDArray[np.float64], n_units: float, noise: float
 ) -> Structure | None:
-    """Return how much there is beyond word frequencies; None where there are too few words to say.
+    """Return how much there is beyond word frequencies; None where there are too few words to say, or no pairs.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def structure(
         Standard deviation of the noise in each cell.
     """
     n_words = len(weights)
-    if n_words < _FEWEST_WORDS or n_units < 1:
+    if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
         return None
     with one_blas_thread():
         level, shared = _rank_one(cooccurrence)
