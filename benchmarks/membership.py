@@ -40,6 +40,7 @@ def our_model(counts, seed):
         topic_word_prior=1 / TOPICS,
         max_iter=10,
         tol=0.0,
+        init="random",
         random_state=seed,
         n_jobs=1,
     )

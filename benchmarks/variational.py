@@ -52,7 +52,9 @@ def gensim_trainers(counts, n_topics, passes):
 
 def trainers_of(counts, n_topics, passes):
     def ours(n_jobs):
-        return VariationalLDA(n_topics, max_iter=passes, tol=0.0, random_state=0, n_jobs=n_jobs).fit(counts)
+        return VariationalLDA(
+            n_topics, max_iter=passes, tol=0.0, init="random", random_state=0, n_jobs=n_jobs
+        ).fit(counts)
 
     def theirs(n_jobs):
         return LatentDirichletAllocation(

@@ -29,9 +29,13 @@ FIELDS = [
 EPSILONS = (1.0, 4.0, 8.0, 100.0)
 
 
+def _variational(n_topics, seed):
+    return VariationalLDA(n_topics, init="random", random_state=seed)
+
+
 def trainer(epsilon, n_topics):
     if epsilon is None:
-        return lambda counts, seed: VariationalLDA(n_topics, random_state=seed).fit(counts).components_
+        return lambda counts, seed: _variational(n_topics, seed).fit(counts).components_
     settings = {"epsilon": epsilon, "delta": DELTA, "allow_unlearnable": True}
     return lambda counts, seed: PrivateLDA(n_topics, random_state=seed, **settings).fit(counts).components_
 

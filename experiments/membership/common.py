@@ -76,6 +76,7 @@ def default_vb(n_topics):
             topic_word_prior=1 / n_topics,
             max_iter=10,
             tol=0.0,
+            init="random",
             random_state=seed,
             n_jobs=1,
         )

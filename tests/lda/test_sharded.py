@@ -12,7 +12,7 @@ from discreet.engines import DaskEngine, ProcessEngine
 MODELS = {
     "gibbs": lambda **how: GibbsLDA(3, init="random", n_sweeps=12, random_state=1, **how),
     "variational": lambda **how: VariationalLDA(
-        3, max_iter=5, doc_topic_prior=[0.1, 0.2, 0.3], random_state=1, **how
+        3, init="random", max_iter=5, doc_topic_prior=[0.1, 0.2, 0.3], random_state=1, **how
     ),
 }
 
@@ -61,6 +61,7 @@ def test_scratch_files_change_nothing(tmp_path, in_memory):
         (GibbsLDA(3, n_sweeps=2, random_state=0), "a fast start needs all documents"),
         (GibbsLDA(3, n_sweeps=2, random_state=0, init="random", sampler="mh"), "only .frozen. sweeps"),
         (GibbsLDA(201, n_sweeps=1, random_state=0, init="random"), "of up to 200 topics"),
+        (VariationalLDA(3, max_iter=2, random_state=0), "a fast start needs all documents"),
         (VariationalLDA(3, batch_size=500, max_iter=1, random_state=0), "documents in random order"),
     ],
 )

@@ -10,7 +10,9 @@ from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import completion_perplexity, topic_match
 from discreet.lda import VariationalLDA, fold_in
-from discreet.lda.variational.svi import init
+from discreet.lda.documents import read_documents
+from discreet.lda.variational.start import fast_components
+from discreet.lda.variational.svi import init, word_weights
 
 
 def planted(regime, seed=0):
@@ -122,17 +124,63 @@ def test_the_bound_never_falls():
     assert (np.diff(bounds) > 0).all()
 
 
-@pytest.mark.parametrize("batch_size", [None, 50])
-def test_bits_do_not_depend_on_threads(batch_size):
+@pytest.mark.parametrize(("init", "batch_size"), [("fast", None), ("random", None), ("random", 50)])
+def test_bits_do_not_depend_on_threads(init, batch_size):
     _, _, counts = planted("mixed documents")
+    how = {"init": init, "batch_size": batch_size, "max_iter": 4, "random_state": 3}
 
     def run(n_jobs):
-        model = VariationalLDA(5, batch_size=batch_size, max_iter=4, random_state=3, n_jobs=n_jobs).fit(
-            counts
-        )
+        model = VariationalLDA(5, n_jobs=n_jobs, **how).fit(counts)
         return model.components_.tobytes(), model.transform(counts).tobytes(), model.score(counts)
 
     assert run(None) == run(2) == run(4)
+
+
+def test_a_fast_start_is_where_many_passes_lead():
+    topics, _, counts = planted("mixed documents", seed=1)
+
+    def farthest(start, passes):
+        model = VariationalLDA(5, init=start, max_iter=passes, tol=0.0, random_state=0).fit(counts)
+        return topic_match(topics, model.topic_word_).distance.max()
+
+    assert farthest("fast", 1) < 0.15
+    assert farthest("random", 1) > 0.3  # one pass from random topics finds nothing
+
+
+def test_a_word_drawn_in_one_topic_may_still_go_to_others():
+    """A count as a Dirichlet parameter would keep it where one draw put it: exp(digamma(.01)) is 1e-44."""
+    _, _, counts = planted("mixed documents")
+    documents = read_documents(counts)
+    drawn = fast_components(documents, np.full(5, 0.1), 0.01, seed=0)
+    np.testing.assert_allclose(drawn.sum(axis=1), 1e9)
+    share = word_weights(init(drawn))[:, :5] / (drawn / drawn.sum(axis=1, keepdims=True)).T
+    np.testing.assert_allclose(share, 1.0, rtol=0.02)
+    with pytest.raises(CorpusError, match="whole numbers"):
+        VariationalLDA(5, init="fast").fit(counts + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("how", "X", "same_as"),
+    [
+        ({}, "counts", "fast"),
+        ({}, "weights", "random"),
+        ({"batch_size": 30}, "counts", "random"),
+        ({"batch_size": 30, "init": "fast"}, "counts", "random"),
+    ],
+)
+def test_a_start_is_fast_where_it_can_be(how, X, same_as):
+    _, _, counts = planted("easy")
+    counts = counts * 0.5 if X == "weights" else counts
+
+    def components(**more):
+        return VariationalLDA(3, **{"max_iter": 2, "random_state": 0, **how, **more}).fit(counts).components_
+
+    assert components().tobytes() == components(init=same_as).tobytes()
+    if same_as == "fast":
+        assert components().tobytes() != components(init="random").tobytes()
+    assert (
+        VariationalLDA(3, init="fast", max_iter=1).fit(np.zeros((2, 4), int)).n_iter_ == 1
+    )  # nothing to draw
 
 
 def test_a_fit_without_a_seed_can_be_repeated():

@@ -37,17 +37,20 @@ from discreet.lda.documents import Documents, check_prior, faults_of_prior, read
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.shards import read_shards_for, refuse_engine
 from discreet.lda.variational.passes import (
+    pick,
     shares,
     shares_over_shards,
     stepper_in_memory,
     stepper_over_shards,
 )
+from discreet.lda.variational.start import begins_fast, fast_components
 from discreet.lda.variational.svi import Batch, State, bound, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]
 
 #: Documents are inferred in single precision in training, unless a tighter tolerance is asked for than it can meet.
 _LEAST_SINGLE_TOL = 1e-4
+_INITS = ("auto", "fast", "random")
 
 
 class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -76,8 +79,10 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     max_doc_update_iter, mean_change_tol : int, float, default 100 and 1e-3
         A document is done after this many iterations, or when the mean absolute change of its Dirichlet
         parameters is smaller than this.
-    init : "random" or array of shape (n_topics, n_words), default "random"
-        Dirichlet parameters of the topics to start from. Random ones are gamma(100) / 100.
+    init : "auto", "fast", "random" or array of shape (n_topics, n_words), default "auto"
+        What topics begin with. "fast": topics found on small batches of the documents, whole counts, for batch updates
+        and up to 3,000 topics, else as "random". "random": Dirichlet parameters gamma(100) / 100. "auto": "fast" for
+        whole counts of up to 4 million tokens. An array: Dirichlet parameters.
     random_state : int, RandomState or Generator, optional
         Seed of the random start and of the order of batches. None takes a new seed from the operating
         system; ``seed_`` keeps it, so that any fit can be repeated.
@@ -133,7 +138,10 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         total_documents=optional(whole()),
         max_doc_update_iter=whole(),
         mean_change_tol=number(least=0),
-        init=Rule('"random" or an array', lambda value: not isinstance(value, str) or value == "random"),
+        init=Rule(
+            '"auto", "fast", "random" or an array',
+            lambda value: not isinstance(value, str) or value in _INITS,
+        ),
         random_state=RANDOM,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -154,7 +162,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         total_documents: int | None = None,
         max_doc_update_iter: int = 100,
         mean_change_tol: float = 1e-3,
-        init: Literal["random"] | ArrayLike = "random",
+        init: Literal["auto", "fast", "random"] | ArrayLike = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -200,18 +208,20 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             X is negative, not finite, or not a matrix.
         """
         self._check_parameters()
-        by_shard = is_sharded(X) and self.batch_size is None
-        if not by_shard:
-            refuse_engine(
-                self.engine,
-                "stochastic updates take documents in random order" if is_sharded(X) else "X is in memory",
-            )
+        why_not = self._kept_from_shards(X)
+        by_shard = why_not is None
+        if why_not is not None:
+            refuse_engine(self.engine, why_not)
         documents: Any = read_shards_for(self, X, reset=True) if by_shard else self._read(X, reset=True)
         n_documents = int(X.n_documents) if by_shard else documents.n_documents
-        self.seed_ = _seed(self.random_state)
+        self.seed_ = new_seed(self.random_state)
         rng = np.random.default_rng(self.seed_)
-        state = self._start(self.n_features_in_, rng)
         settings = self._settings(training=True)
+        if not by_shard and self._begins_fast(documents.counts):
+            priors = settings["doc_topic_prior"], settings["topic_word_prior"]
+            state = init(fast_components(documents, *priors, self.seed_, settings["n_threads"]))
+        else:
+            state = self._start(self.n_features_in_, rng)
         self.n_iter_ = 0
         if self.batch_size is None:
             advance = (
@@ -233,7 +243,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             for done in range(1, self.max_iter + 1):
                 order = rng.permutation(documents.n_documents)
                 for first in range(0, documents.n_documents, self.batch_size):
-                    chosen = _pick(documents, order[first : first + self.batch_size])
+                    chosen = pick(documents, order[first : first + self.batch_size])
                     state = self._move(state, prepare(chosen, self.n_topics), documents.n_documents, settings)
                 self.n_iter_ = done
                 tell(self.callback, "fit", done, self.max_iter)
@@ -242,6 +252,8 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def partial_fit(self, X: Any, y: Any = None) -> VariationalLDA:
         """Make one stochastic update from these documents (one for each ``batch_size`` of them, if that is set).
+
+        The first call begins at random, or with the array of ``init``.
 
         Parameters
         ----------
@@ -260,7 +272,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         first_call = not hasattr(self, "_state")
         documents = self._read(X, reset=first_call)
         if first_call:
-            self.seed_ = _seed(self.random_state)
+            self.seed_ = new_seed(self.random_state)
             self.n_documents_seen_ = self.n_iter_ = 0
             state = self._start(documents.n_words, np.random.default_rng(self.seed_))
         else:
@@ -345,6 +357,19 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             "n_threads": count_threads(self.n_jobs),
         }
 
+    def _begins_fast(self, counts: NDArray[np.float64] | int) -> bool:
+        return self.batch_size is None and begins_fast(self.init, self.n_topics, counts)
+
+    def _kept_from_shards(self, X: Any) -> str | None:
+        """Say why documents are read into memory; None where they are in shards and can stay there."""
+        if not is_sharded(X):
+            return "X is in memory"
+        if self.batch_size is not None:
+            return "stochastic updates take documents in random order"
+        if self._begins_fast(int(X.n_tokens)):
+            return 'a fast start needs all documents in memory (init="random" does not)'
+        return None
+
     def _start(self, n_words: int, rng: np.random.Generator) -> State:
         shape = (self.n_topics, n_words)
         if isinstance(self.init, str):
@@ -368,21 +393,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return read_for(self, X, reset=reset)
 
 
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return new_seed(random_state)
-
-
 def _means(state: State) -> NDArray[np.float64]:
     """Topic-word probabilities in the layout of the state, (n_words, width); zeros in the padding."""
     sums = state.parameters.sum(axis=0)
     return state.parameters / np.where(sums > 0, sums, 1.0)
-
-
-def _pick(documents: Documents, rows: NDArray[np.int64]) -> Documents:
-    """Take documents in the order of ``rows``."""
-    lengths = np.diff(documents.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.repeat(documents.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return Documents(indptr, documents.words[places], documents.counts[places], documents.n_words)

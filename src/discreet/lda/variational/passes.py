@@ -23,7 +23,7 @@ from discreet.lda.variational.svi import (
     word_weights,
 )
 
-__all__ = ["shares", "shares_over_shards", "stepper_in_memory", "stepper_over_shards"]
+__all__ = ["pick", "shares", "shares_over_shards", "stepper_in_memory", "stepper_over_shards"]
 
 
 def stepper_in_memory(documents: Documents, n_topics: int, **settings: Any) -> Callable[[State], State]:
@@ -84,3 +84,11 @@ def _shares_of_shard(
     part: Part, table: NDArray[np.float64], prior: NDArray[np.float64], max_iter: int, tol: float
 ) -> NDArray[np.float64]:
     return shares(part.documents, table, prior, max_iter, tol)
+
+
+def pick(documents: Documents, rows: NDArray[np.int64]) -> Documents:
+    """Take documents in the order of ``rows``."""
+    lengths = np.diff(documents.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(documents.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Documents(indptr, documents.words[places], documents.counts[places], documents.n_words)
