@@ -126,6 +126,9 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "GibbsLDA, random start": lambda: gibbs(n_topics=4, init="random"),
     "GibbsLDA, random start, many topics": lambda: gibbs(n_topics=220, init="random"),
     "VariationalLDA": lambda: topics(VariationalLDA(4, random_state=1).fit(counts(300))),
+    "VariationalLDA, random start": lambda: topics(
+        VariationalLDA(4, init="random", random_state=1).fit(counts(300))
+    ),
 }
 
 
