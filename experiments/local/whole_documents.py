@@ -75,6 +75,24 @@ def population(data, n, source, rng):
     return rows, rng.integers(rows.shape[0], size=n)
 
 
+def answers_of(question, channel, book, rows, own, told, stream):
+    """Answer for clients, sorted by their documents; what is the same for all of one document is computed once."""
+    ranks, sent, at = channel.ranks(len(told), stream), np.empty(len(told), np.int64), 0
+    documents, how_many = np.unique(own, return_counts=True)
+    for start in range(0, len(documents), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        vectors = book._rows(question.answers(rows[documents[part]]))
+        for vector, n in zip(vectors, how_many[part], strict=True):
+            turned = book._turned(vector)
+            for i in range(at, at + n):
+                scores = book._hadamard.scores(turned, book._signs(told[i : i + 1])[0], book.n_codewords)
+                sent[i] = book._hadamard.of_rank(
+                    np.abs(scores) if channel.two_sided else scores, int(ranks[i])
+                )
+            at += n
+    return sent
+
+
 def learn(rows, own, words, vectors, epsilon, shares, seed):
     """Ask every client its question; return the last state."""
     stream, ends = SecureStream(seed), thresholds(shares)
@@ -88,10 +106,8 @@ def learn(rows, own, words, vectors, epsilon, shares, seed):
         book = channel.codebook(question.dimension, question.digest)
         mine = np.flatnonzero(places == question.place)
         mine = mine[np.argsort(own[mine], kind="stable")]
-        told, sent = [numbers[i] for i in mine], np.empty(len(mine), np.int64)
-        for start in range(0, len(mine), TOGETHER):
-            part = slice(start, start + TOGETHER)
-            sent[part] = channel.reports(question.answers(rows[own[mine[part]]]), told[part], book, stream)
+        told = [numbers[i] for i in mine]
+        sent = answers_of(question, channel, book, rows, own[mine], told, stream)
         state = step(state, Answers(told, sent), channel, len(shares), 0)
     return state
 

@@ -4,12 +4,14 @@ The guarantee and its proof stand in :mod:`discreet.central.moment_release`.
 """
 
 import math
+from typing import Any
 
 from discreet._progress import Callback, telling
-from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
-from discreet.central.base import Data, Fitted, PrivateTopicModel
+from discreet._validate import ANYTHING, CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
+from discreet.central.base import Data, Fitted, PrivateTopicModel, read_vectors
 from discreet.central.moment_release import release_moments
 from discreet.central.rounds.sharded_units import units_of
+from discreet.corpus.words.word_vectors import WordVectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.learn import learn_topics
@@ -43,6 +45,11 @@ class PrivateMomentLDA(PrivateTopicModel):
         Whose presence is hidden. "author" needs ``owners``.
     doc_topic_prior : float, default 0.1
         For ``transform``.
+    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+        *Public* vectors of the words (see :func:`discreet.corpus.match_vectors`): topics are expected to be made of
+        words that mean something together. They are used where they know, far above chance, which words go together in
+        what was released; elsewhere topics are those without them. They cost no budget, and must not have been trained
+        on the private texts.
     allow_unlearnable : bool, default False
         Fit even where only the words' frequencies stand above the noise.
     allow_large_delta : bool, default False
@@ -96,6 +103,7 @@ class PrivateMomentLDA(PrivateTopicModel):
     _constraints = rules(
         n_topics=whole(),
         doc_topic_prior=number(above=0),
+        word_vectors=ANYTHING,
         allow_unlearnable=FLAG,
         allow_large_delta=FLAG,
         random_state=SEED,
@@ -112,6 +120,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         delta: float = 1e-6,
         privacy_unit: str = "document",
         doc_topic_prior: float = 0.1,
+        word_vectors: Any = None,
         allow_unlearnable: bool = False,
         allow_large_delta: bool = False,
         random_state: int | None = None,
@@ -125,6 +134,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         self.delta = delta
         self.privacy_unit = privacy_unit
         self.doc_topic_prior = doc_topic_prior
+        self.word_vectors = word_vectors
         self.allow_unlearnable = allow_unlearnable
         self.allow_large_delta = allow_large_delta
         self.random_state = random_state
@@ -142,6 +152,9 @@ class PrivateMomentLDA(PrivateTopicModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "moments for topics", [f"{self.n_topics} topics"]
 
+    def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
+        return read_vectors(self.word_vectors, words)
+
     def _train(self, data: Data, booking: Booking) -> Fitted:
         needed = 16 * len(data.words) ** 2
         if needed > _LARGEST_TABLE:
@@ -155,6 +168,7 @@ class PrivateMomentLDA(PrivateTopicModel):
         with telling(self.callback, "releasing moments"), units_in as units:
             moments = release_moments(units, gate)
         self._check_delta(moments.n_documents, booking)
+        vectors: WordVectors | None = data.public
         topics = learn_topics(
             moments,
             self.n_topics,
@@ -162,13 +176,15 @@ class PrivateMomentLDA(PrivateTopicModel):
             what="the released moments",
             advice="The cost stays booked; take more documents, fewer words or a larger epsilon;",
             allow_unlearnable=self.allow_unlearnable,
+            vectors=None if vectors is None else vectors.vectors,
             callback=self.callback,
         )
+        said = {} if vectors is None else topics.said_of_vectors(vectors.name, vectors.settings())
         return Fitted(
             topic_word=topics.topic_word,
             topic_weight=topics.topic_weight,
             word_weight=topics.unigram / topics.unigram.sum(),
             n_units_noisy=moments.n_documents,
-            settings={"learnable": topics.learnable},
+            settings={"learnable": topics.learnable} | said,
             attributes={"learnable_": topics.learnable},
         )

@@ -21,14 +21,14 @@ from discreet._validate import (
     whole,
 )
 from discreet.central import full_batch
-from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
+from discreet.central.base import Data, Fitted, PrivateTopicModel, read_vectors, rows_of
 from discreet.central.rounds.schedule import plan as make_schedule
 from discreet.central.rounds.sharded_units import ShardedUnits, units_of
 from discreet.central.rounds.units import Units
 from discreet.corpus.words.origin import carried
-from discreet.corpus.words.word_vectors import WordVectors, match_vectors
+from discreet.corpus.words.word_vectors import WordVectors
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal, WeakForecastWarning
+from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
@@ -229,16 +229,7 @@ class PrivateLDA(PrivateTopicModel):
         return [ParameterError(f"{said} Nothing was booked; ", advice, " goes on all the same.")]
 
     def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
-        if self.word_vectors is None:
-            return None
-        if words is None:
-            raise ParameterError(
-                Parameter("word_vectors"),
-                " needs the word of each column: pass ",
-                Proposal("vocabulary"),
-                " to fit.",
-            )
-        return match_vectors(self.word_vectors, words)
+        return read_vectors(self.word_vectors, words)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:

@@ -199,9 +199,8 @@ class LocalLDA(LocalTopics):
         rows = None if vectors is None else vectors.vectors
         topics = self._learn(found, moments.n, seed, vectors=rows, reports=reports)
         settings: dict[str, Any] = {"learnable": topics.learnable, "refined": topics.refined}
-        if vectors is not None and topics.agreement is not None:
-            settings |= vectors.settings() if topics.used_vectors else {"word_vectors_not_used": vectors.name}
-            settings["word_vectors_agreement"] = round(topics.agreement, 2)
+        if vectors is not None:
+            settings |= topics.said_of_vectors(vectors.name, vectors.settings())
         self.learnable_, self.unigram_, self.n_features_in_ = topics.learnable, topics.unigram, len(words)
         self.release_ = make_release(
             self,

@@ -5,8 +5,8 @@ All trust settings come this way: reports collected from people (:mod:`discreet.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,13 @@ class Learned(NamedTuple):
     agreement: float | None = None
     used_vectors: bool = False
 
+    def said_of_vectors(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a release says of word vectors of that name, described by ``settings``."""
+        if self.agreement is None:
+            return {}
+        told = dict(settings) if self.used_vectors else {"word_vectors_not_used": name}
+        return {**told, "word_vectors_agreement": round(self.agreement, 2)}
+
 
 def learn_topics(
     found: Estimates | NoisyMoments,
@@ -142,7 +149,7 @@ def learn_topics(
             stacklevel=5,
         )
     believed, fitted = None, None
-    if vectors is not None and isinstance(found, Estimates):
+    if vectors is not None:
         believed = agreement(found, vectors)
         if believed >= LEAST_AGREEMENT:
             fitted = fit_topics_with_vectors(found, vectors, n_topics, seed, callback=callback)

@@ -41,6 +41,11 @@ class NoisyMoments:
     rate_noise: float
     pair_noise: float
 
+    @property
+    def noise(self) -> float:
+        """Variance of a pair's noise as if each document had brought its own, as reports have it for a bit."""
+        return self.pair_noise * math.sqrt(self.n_documents)
+
     def rate_precision(self, rates: Floats) -> Floats:
         """Inverse variances of ``rates``: noise, and documents drawn from many."""
         return 1 / (self.rate_noise**2 + np.maximum(rates, 1e-4) / self.n_documents)
@@ -55,6 +60,14 @@ class NoisyMoments:
         white = self.pairs * np.sqrt(self.pair_precision(rates))
         np.fill_diagonal(white, 0.0)
         return white, 2 * math.sqrt(len(rates))
+
+    def dependence(self) -> Floats:
+        """Return :meth:`whitened` without what words that are independent of one another would show."""
+        rates = np.clip(self.rates, 1e-4, 0.999)
+        white, scale = self.whitened()[0], np.sqrt(self.pair_precision(rates))
+        apart = np.outer(rates, rates) * scale
+        np.fill_diagonal(apart, 0.0)
+        return white - float(np.vdot(white, apart) / np.vdot(apart, apart)) * apart
 
 
 def moments_of_sums(

@@ -3,13 +3,15 @@ r"""Topics from noisy moments where public word vectors say which words go toget
 As :mod:`discreet.lda.moments.fit`, with another prior of the logits. With F the first d principal directions of the
 vectors under the unigram :math:`u^0`, :math:`F^\top \mathrm{diag}(u^0) F = 1`,
 
-.. math:: B_{kv} = \ln u^0_v + F_v a_k + r_{kv}, \qquad
-          a_{kj} \sim N(\bar a_{kj}, \tau^2_j), \quad r_{kv} \sim N(0, c) .
+.. math:: B_{kv} = \ln u^0_v + b_v + F_v a_k + r_{kv}, \qquad
+          a_{kj} \sim N(\bar a_{kj}, \tau^2_j), \quad r_{kv} \sim N(0, c), \quad b_v \sim N(0, s_v^2) .
 
 :math:`\tau^2` (one for each block of five directions) and c follow from the evidence, by MacKay's step with the
 diagonal of the Gauss-Newton curvature: directions that explain nothing are switched off, and words go their own ways
 as far as the reports say so. :math:`\bar a` is 0 where reports tell much. Where a bit is noisier than one document's
-word (variance above .5) it is a share of the coordinates of topics made from the vectors alone.
+word (variance above .5) it is a share of the coordinates of topics made from the vectors alone. b is 0 for reports.
+Where noise was added to sums, s is the relative error of the unigram, which pairs of words then correct, and c is .2
+at least.
 
 Wrong vectors would do harm there. So they are asked first whether they know which words go together in *these* reports
 (:func:`agreement`); where they do not, topics are fitted without them. Everything is computed from reports and public
@@ -40,6 +42,7 @@ from discreet.lda.moments.fit import (
     start_of_pairs,
 )
 from discreet.lda.moments.marchenko_pastur import whitened
+from discreet.lda.moments.noisy import NoisyMoments
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
 
@@ -52,10 +55,10 @@ _BLOCK = 5
 LEAST_AGREEMENT = 3.5
 _SHUFFLES = 50
 #: Variance of an absent word's bit above which reports tell little.
-_NOISY = 0.5
+_NOISY, _VERY_NOISY = 0.5, 2.0
 _EVERY = 25
 _SETTLED = 0.8
-_FIRST_SPREAD, _LEAST_SPREAD = 0.3, 0.003
+_FIRST_SPREAD = 0.3
 _FIRST_SCALE, _LEAST_SCALE, _LARGEST_SCALE = 0.1, 1e-4, 10.0
 _START_OF_COORDINATES = 0.05
 
@@ -65,14 +68,28 @@ class _Rule(NamedTuple):
 
     start: float
     first_evidence: int
+    least_spread: float
     largest_spread: float
     public_share: float
+    #: How far the unigram itself may be off, at most: variance of its logarithm.
+    doubt: float = 0.0
 
 
-_MUCH, _LITTLE = _Rule(0.5, 100, 1.0, 0.0), _Rule(0.15, 25, 0.5, 0.6)
+_MUCH, _SOME = _Rule(0.5, 100, 0.003, 1.0, 0.0), _Rule(0.15, 25, 0.1, 0.3, 0.6)
+_LITTLE = _SOME._replace(largest_spread=0.5)
+#: Of sums to which noise was added, whose pairs tell more of the unigram than it does itself.
+_NOISY_SUMS = _Rule(0.15, 25, 0.2, 0.5, 0.6, doubt=1.0)
 
 
-def agreement(found: Estimates, vectors: Floats) -> float:
+def _rule_of(found: Estimates | NoisyMoments) -> _Rule:
+    if isinstance(found, NoisyMoments):
+        return _NOISY_SUMS
+    if found.noise > _NOISY:
+        return _LITTLE if found.noise > _VERY_NOISY else _SOME
+    return _MUCH
+
+
+def agreement(found: Estimates | NoisyMoments, vectors: Floats) -> float:
     """Return how far above chance the vectors know which words go together in the reports, in standard deviations.
 
     The whitened covariance of the reports (whose noise is the same in every cell) is multiplied by the cosines of the
@@ -80,7 +97,7 @@ def agreement(found: Estimates, vectors: Floats) -> float:
 
     Parameters
     ----------
-    found : Estimates
+    found : Estimates or NoisyMoments
     vectors : array of shape (n_words, n_dimensions)
         Rows of NaN for words without one.
     """
@@ -92,7 +109,8 @@ def agreement(found: Estimates, vectors: Floats) -> float:
         pointing = centred(vectors, rates / rates.sum())[known]
         pointing /= np.maximum(np.linalg.norm(pointing, axis=1, keepdims=True), 1e-12)
         cosines = pointing @ pointing.T
-        cells = whitened(found)[0][np.ix_(known, known)]
+        cells = found.dependence() if isinstance(found, NoisyMoments) else whitened(found)[0]
+        cells = cells[np.ix_(known, known)]
         rng = np.random.default_rng(0)
         shuffled: list[float] = []
         for _ in range(_SHUFFLES):
@@ -103,7 +121,7 @@ def agreement(found: Estimates, vectors: Floats) -> float:
 
 
 def fit_topics_with_vectors(
-    found: Estimates,
+    found: Estimates | NoisyMoments,
     vectors: Floats,
     n_topics: int,
     seed: int,
@@ -115,7 +133,7 @@ def fit_topics_with_vectors(
 
     Parameters
     ----------
-    found : Estimates
+    found : Estimates or NoisyMoments
     vectors : array of shape (n_words, n_dimensions)
         Rows of NaN for words without one.
     n_topics : int
@@ -129,14 +147,14 @@ def fit_topics_with_vectors(
 
 
 def _descend(
-    found: Estimates,
+    found: Estimates | NoisyMoments,
     vectors: Floats,
     n_topics: int,
     rng: np.random.Generator,
     n_steps: int,
     callback: Callback | None,
 ) -> MomentTopics:
-    target, rule = combine([found]), _LITTLE if found.noise > _NOISY else _MUCH
+    target, rule = combine([found]), _rule_of(found)
     length = float(target.unigram.sum())
     unigram = target.unigram / length
     base = np.log(unigram)
@@ -146,23 +164,22 @@ def _descend(
     spread, scales = _FIRST_SPREAD, np.full(along.shape[1], _FIRST_SCALE)
     own = rule.start * rng.standard_normal((n_topics, len(base)))
     coordinates = centre + _START_OF_COORDINATES * rng.standard_normal(centre.shape)
-    parameters = [own, *start_of_pairs(length, n_topics), coordinates]
+    doubt = np.minimum(1 / (target.rate_weight * target.unigram**2), rule.doubt)
+    parameters = [own, *start_of_pairs(length, n_topics), coordinates, np.zeros(len(base))]
     means = [np.zeros_like(values) for values in parameters]
     squares = [np.zeros_like(values) for values in parameters]
     for step in range(1, n_steps + 1):
-        slopes = _slopes(parameters, target, base, along, centre, spread, scales)
+        slopes = _slopes(parameters, target, base, along, centre, spread, scales, doubt)
         rate = RATE * min(1.0, 2.5 * (1 - step / (n_steps + 1)))
-        rates = (rate, rate, rate, rate / 3)
+        rates = (rate, rate, rate, rate / 3, rate)
         for values, slope, mean, square, each in zip(parameters, slopes, means, squares, rates, strict=True):
             adam(values, slope, mean, square, each, step)
         if step % _EVERY == 0:
             tell(callback, "fitting topics to moments", step, n_steps)
             if rule.first_evidence <= step < _SETTLED * n_steps:
-                spread, scales = _evidence(
-                    parameters, target, base, along, centre, spread, scales, rule.largest_spread
-                )
-    own, log_pairs, log_weight, coordinates = parameters
-    logits, weight = base + coordinates @ along.T + own, np.exp(log_weight)
+                spread, scales = _evidence(parameters, target, base, along, centre, spread, scales, rule)
+    own, log_pairs, log_weight, coordinates, shift = parameters
+    logits, weight = base + shift + coordinates @ along.T + own, np.exp(log_weight)
     _, loss = gradients([logits, log_pairs, log_weight], target, base, np.inf)
     pairs = np.exp((log_pairs + log_pairs.T) / 2)
     return MomentTopics(softmax(logits), weight / weight.sum(), pairs, target.unigram, loss)
@@ -176,16 +193,18 @@ def _slopes(
     centre: Floats,
     spread: float,
     scales: Floats,
+    doubt: Floats,
 ) -> list[Floats]:
-    """Return the gradient in r, log S, log m and a; an infinite tau leaves the data's part alone."""
-    own, log_pairs, log_weight, coordinates = parameters
-    logits = base + coordinates @ along.T + own
+    """Return the gradient in r, log S, log m, a and b; an infinite tau leaves the data's part alone."""
+    own, log_pairs, log_weight, coordinates, shift = parameters
+    logits = base + shift + coordinates @ along.T + own
     (by_logits, by_pairs, by_weight), _ = gradients([logits, log_pairs, log_weight], target, base, np.inf)
     return [
         by_logits + own / spread,
         by_pairs,
         by_weight,
         by_logits @ along + (coordinates - centre) / scales,
+        np.where(doubt > 0, by_logits.sum(0) + shift / np.maximum(doubt, 1e-12), 0.0),
     ]
 
 
@@ -197,18 +216,18 @@ def _evidence(
     centre: Floats,
     spread: float,
     scales: Floats,
-    largest_spread: float,
+    rule: _Rule,
 ) -> tuple[float, Floats]:
     """Return c and tau squared anew: what the parameters amount to, over how many of them the data determine."""
-    own, log_pairs, log_weight, coordinates = parameters
-    phi = softmax(base + coordinates @ along.T + own)
+    own, log_pairs, log_weight, coordinates, shift = parameters
+    phi = softmax(base + shift + coordinates @ along.T + own)
     pairs, weight = np.exp((log_pairs + log_pairs.T) / 2), np.exp(log_weight)
     slopes = ((pairs @ phi) ** 2).astype(np.float32)
     curvature = phi**2 * (
         (target.pair_weight @ slopes.T).T.astype(np.float64) + weight[:, None] ** 2 * target.rate_weight
     )
     determined = float((curvature / (curvature + 1 / spread)).sum())
-    fresh = float(np.clip((own**2).sum() / max(determined, 1e-3), _LEAST_SPREAD, largest_spread))
+    fresh = float(np.clip((own**2).sum() / max(determined, 1e-3), rule.least_spread, rule.largest_spread))
     block = np.arange(len(scales)) // _BLOCK
     bent = curvature @ along**2
     known = np.bincount(block, (bent / (bent + 1 / scales)).sum(0))
