@@ -9,9 +9,10 @@ from tests.naive import start as naive
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
+from discreet.lda.gibbs import chains
 from discreet.lda.gibbs import estimator as gibbs_lda
 from discreet.lda.gibbs.start import batches as start
-from discreet.lda.gibbs.start import plain, seeding
+from discreet.lda.gibbs.start import cooling, plain, seeding
 from discreet.lda.gibbs.state import count_topics, padded, read_tokens
 
 BETA = 0.05
@@ -240,3 +241,48 @@ def test_later_batches_keep_the_numbers_of_topics():
     before = model.topic_word_.copy()
     after = model.partial_fit(counts[200:]).topic_word_
     assert (np.linalg.norm(before[:, None] - after, axis=2).argmin(axis=1) == np.arange(4)).all()
+
+
+def test_sweeps_are_hot_at_first_and_cool_before_any_counts_in_the_mean():
+    tokens = tokens_of(np.full((20, 10), 10))  # 2,000 tokens
+    share = cooling.SHARE * 2000 / (4 * 10)
+    for n_sweeps, n_hot in ((0, 0), (1, 0), (2, 1), (5, 2), (8, 4), (60, 30), (1000, 30)):
+        found = [cooling.warm_prior(tokens, 4, 0.01, t, n_sweeps) for t in range(n_sweeps)]
+        assert found[n_hot:] == [0.01] * (n_sweeps - n_hot)
+        rises = np.array(found[:n_hot]) - 0.01
+        np.testing.assert_allclose(rises, (share - 0.01) * (1 - np.arange(n_hot) / max(n_hot, 1)))
+        assert not any(gibbs_lda.mean_counts.is_sampled(t + 1, n_sweeps, near=True) for t in range(n_hot))
+    assert cooling.warm_prior(tokens, 4, share + 1, 0, 8) == share + 1  # a prior that is hotter already
+
+
+def test_only_a_fast_start_is_hot_and_no_later_batch(monkeypatch):
+    heard = []
+    warm = cooling.warm_prior
+
+    def noting(*args):
+        heard.append(args[3:])
+        return warm(*args)
+
+    monkeypatch.setattr(chains, "warm_prior", noting)
+    counts = corpus()
+    for sampler, n_topics in (("frozen", 3), ("frozen", 210), ("mh", 3), ("live", 3)):
+        model = GibbsLDA(n_topics, init="fast", n_sweeps=6, sampler=sampler, random_state=1).fit(counts)
+        assert heard == [(sweep, 6) for sweep in range(6)]
+        model.partial_fit(counts)
+        assert len(heard) == 6
+        heard.clear()
+        GibbsLDA(n_topics, init="random", n_sweeps=6, sampler=sampler, random_state=1).fit(counts)
+        assert not heard
+
+
+def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
+    counts = sp.csr_matrix(sp.load_npz(shared_data / "kos" / "counts.npz"))
+    held_out = np.arange(counts.shape[0]) % 10 == 0
+
+    def far():
+        model = GibbsLDA(50, init="fast", n_sweeps=60, random_state=0).fit(counts[~held_out])
+        return completion_perplexity(model.topic_word_, counts[held_out])
+
+    hot = far()
+    monkeypatch.setattr(cooling, "SHARE", 0.0)
+    assert hot < 0.998 * far()

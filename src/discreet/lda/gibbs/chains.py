@@ -14,6 +14,7 @@ from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse import sweep as list_sweep
 from discreet.lda.gibbs.sparse import word_lists
 from discreet.lda.gibbs.start.batches import starting_topics
+from discreet.lda.gibbs.start.cooling import warm_prior
 from discreet.lda.gibbs.state import State, Tokens, WordOrder, aligned_zeros, begin, word_order
 
 __all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
@@ -44,6 +45,7 @@ def chain(
     *,
     earlier: NDArray[np.int32] | None = None,
     fast: bool = False,
+    n_sweeps: int = 0,
     n_threads: int = 1,
 ) -> Chain:
     """Begin a chain.
@@ -63,7 +65,9 @@ def chain(
     earlier : array of shape (n_words, width), int32, optional
         Counts of other documents, which stay as they are and count in every draw; not for "mh".
     fast : bool, default False
-        Begin with ``starting_topics`` in place of random ones.
+        Begin with ``starting_topics`` in place of random ones, and without earlier documents sweep hot at first.
+    n_sweeps : int, default 0
+        Sweeps to come: how many of them are hot depends on it.
     n_threads : int
         Threads; the chain does not depend on it.
     """
@@ -93,7 +97,8 @@ def chain(
             step = partial(frozen_sweep.step, memory=memory, order=words, **known)
 
     def advance(state: Any) -> Any:
-        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=beta)[0]
+        now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast and earlier is None else beta
+        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)[0]
 
     def expect(state: Any) -> NDArray[np.float32]:
         counts = table(state)

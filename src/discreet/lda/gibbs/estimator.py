@@ -57,9 +57,10 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         beta, positive.
     init : {"auto", "fast", "random"}, default "auto"
         What the chain begins with. "fast": topics found on small batches of the documents, near a good mode; for up
-        to 3,000 topics, above as "random". "random": each token's topic at random, which takes 100 to 200 sweeps
-        more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 4 million tokens, else
-        "random", which ended lower on the one larger corpus that was measured.
+        to 3,000 topics, above as "random". Of the sweeps after it the first half, 30 at most, have a larger prior of
+        words, which helps the chain out of a bad mode. "random": each token's topic at random, which takes 100 to 200
+        sweeps more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 4 million
+        tokens, else "random", which ended lower on the one larger corpus that was measured.
     n_sweeps : int, optional
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``. None: 100 after a fast start,
         else 200.
@@ -313,7 +314,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         n_threads = count_threads(self.n_jobs)
         n_tokens = len(tokens.words) + (0 if before is None else int(before.sum(dtype=np.int64)))
         fast = self._begins_fast(len(tokens.words))
-        how: dict[str, Any] = {"earlier": before, "fast": fast, "n_threads": n_threads}
+        n_sweeps = self._count_sweeps(fast)
+        how: dict[str, Any] = {"earlier": before, "fast": fast, "n_sweeps": n_sweeps, "n_threads": n_threads}
         # Nothing here holds the chain, so that it can be gone before the end of it.
         return self._sweep(
             chain(self.sampler_, tokens, alpha, beta, seed, **how), tokens.n_words, n_tokens, fast=fast
@@ -324,7 +326,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         del sweeps
         sample = expect if fast and expect is not None else table
         n_topics = self.n_topics
-        n_sweeps = _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
+        n_sweeps = self._count_sweeps(fast)
         means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps, expected=sample is expect)
         for done in range(1, n_sweeps + 1):
             state = step(state)
@@ -332,15 +334,13 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 means = mean_counts.step(means, sample(state))
             tell(self.callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)
-        del (
-            state,
-            step,
-            table,
-            expect,
-            sample,
-        )  # the largest things here are gone before the mean is written out
+        # The largest things here are gone before the mean is written out.
+        del state, step, table, expect, sample
         self.mean_counts_ = mean_counts.mean(means, n_topics)
         return n_sweeps
+
+    def _count_sweeps(self, fast: bool) -> int:
+        return _SWEEPS_AFTER[fast] if self.n_sweeps is None else self.n_sweeps
 
     def _begins_fast(self, n_tokens: int) -> bool:
         wanted = self.init == "fast" or (self.init == "auto" and n_tokens <= MOST_FAST_TOKENS)
