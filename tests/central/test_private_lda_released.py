@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
-from tests.naive.central_checks import csr, random_counts
+from tests.naive.central_checks import block_corpus, csr, random_counts
 from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws
 
 from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
+from discreet.central.rounds.embedded_moment import square_of
 from discreet.central.rounds.schedule import plan
 from discreet.corpus.words.origin import GivenWords, WordOrigin
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
-from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
+from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 
 
 def pin_the_noisy_count(monkeypatch, value):
@@ -61,6 +62,7 @@ def questions(patch):
 
         patch.setattr(home, name, kernel)
 
+    spy(full_batch, "moment_sum")  # features of the words
     spy(full_batch, "cooccurrence_sum")  # chosen words, weights
     spy(full_batch, "round_sum")  # (theta,) topics, weights
     spy(dpsvi, "sampled_sum")  # (who was drawn,) topics
@@ -129,6 +131,44 @@ def test_with_word_vectors_too(monkeypatch):
     how = {"word_vectors": (WORDS, VECTORS)}
     monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
     assert replayed(monkeypatch, how, OTHERS)
+
+
+def known_words():
+    """A corpus, vectors that know its topics, and another corpus."""
+    (first, truth), (other, _) = (block_corpus(400, 3, 10, 15, seed) for seed in (0, 1))
+    vectors = truth.T * 8 + np.random.default_rng(0).normal(0, 0.2, (30, 3))
+    return first, {"word_vectors": (WORDS, vectors), "epsilon": 8.0}, [(other, None), (first[:399], None)]
+
+
+def test_with_word_vectors_that_are_believed(monkeypatch):
+    first, how, others = known_words()
+    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
+    believed = []
+    honest = full_batch.look
+
+    def noted(*released):
+        believed.append(honest(*released).believed)
+        return honest(*released)
+
+    monkeypatch.setattr(full_batch, "look", noted)
+    assert replayed(monkeypatch, how, others, first)
+    assert believed == [True] * 3
+
+
+def test_a_start_from_the_exact_moment_is_caught(monkeypatch):
+    """Planted: the start reads the sum over documents before its noise."""
+    first, how, others = known_words()
+    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
+    exact = []
+    honest = full_batch.moment_sum
+
+    def remembered(*private):
+        exact.append(honest(*private) / 2**BITS)
+        return honest(*private)
+
+    monkeypatch.setattr(full_batch, "moment_sum", remembered)
+    monkeypatch.setattr(full_batch, "square_of", lambda _: square_of(exact[-1]))
+    assert not replayed(monkeypatch, how, others[:1], first)
 
 
 def test_vectors_seen_through_the_true_unigram_are_caught(monkeypatch):

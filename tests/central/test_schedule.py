@@ -54,3 +54,28 @@ def test_without_privacy_rounds_are_many_and_shares_are_zero():
     assert schedule.start_words == 500
     assert schedule.contribution == Contribution(1.0, 1000.0)
     assert plan(123.0, math.inf, 20, 4).start_words == 20
+
+
+@pytest.mark.parametrize(
+    ("signal", "moment", "start", "n_rounds"),
+    [
+        (1000, 0.05, 0.0, 4),
+        (4000, 0.05, 0.09, 5),
+        (8000, 0.05, 0.15, 5),
+        (10_000, 0, 0.3, 7),
+        (30_000, 0, 0.4, 5),
+    ],
+)
+def test_the_plan_with_vectors_is_the_table(signal, moment, start, n_rounds):
+    planned = plan(signal, 1.0, 2000, with_vectors=True)
+    plain = plan(signal, 1.0, 2000)
+    assert planned.moment_share == pytest.approx(moment)
+    if moment:
+        left = 1 - moment / (1 - COUNT_SHARE - plain.unigram_share)
+        assert planned.start_share == pytest.approx(plain.start_share * left)
+        assert planned.round_shares == pytest.approx([share * left for share in plain.round_shares])
+        planned = planned.believed
+    assert planned.start_share == pytest.approx(start)
+    assert len(planned.round_shares) == n_rounds
+    assert planned.unigram_share == plain.unigram_share
+    assert plain.believed is None

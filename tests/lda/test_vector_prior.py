@@ -178,8 +178,8 @@ def run(counts, vectors, epsilon=1.0):
 
 
 @pytest.mark.parametrize("epsilon", [1.0, math.inf])
-def test_vectors_release_nothing_new_and_cost_nothing(epsilon):
-    """The same releases of the same sizes and shares; and until the first is read with vectors, the same sums."""
+def test_the_prior_of_the_rounds_releases_nothing_new(epsilon):
+    """The same releases, sizes and shares where no moment is planned; the same sums until one is read with vectors."""
     counts, _, truth = corpus()
     (plain, bare), (with_vectors, used) = (run(counts, v, epsilon) for v in (None, right_vectors(truth)))
     assert [(p, t.shape, s) for p, t, s, _ in bare.passed] == [(p, t.shape, s) for p, t, s, _ in used.passed]

@@ -51,6 +51,18 @@ def cooccurrence_vector(unit, chosen, weights):
     return square[np.triu_indices(len(chosen), 1)]
 
 
+def moment_vector(unit, features):
+    """Every pair of different words of a document, each with each; the triangle, its off-diagonal told once."""
+    square = np.zeros((features.shape[1],) * 2)
+    for document in unit:
+        for v, count in document.items():
+            for w, other in document.items():
+                if v != w:
+                    square += math.sqrt(count * other) * np.outer(features[v], features[w])
+    rows, columns = np.triu_indices(len(square))
+    return square[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
+
+
 def responsibilities(theta, row, prior, *, own_left_out):
     """Topics of one token of a word with probabilities ``row``, with its own share taken out of theta or not."""
     own = theta * row / (theta @ row)

@@ -35,3 +35,22 @@ def loss(coordinates, directions, scales, cells, deviation, unigram, weight):
     expected = weight * topic(directions, coordinates, unigram)
     misfit = sum(((c - e) / s) ** 2 for c, e, s in zip(cells, expected, deviation, strict=True))
     return 0.5 * (misfit + sum(a * a / scale for a, scale in zip(coordinates, scales, strict=True)))
+
+
+def alpha(square, public, directions):
+    """How far the second moment is that of documents made of public topics: least squares over all cells."""
+    d, n_topics = directions.shape[1], public.shape[1]
+    level = square[0][0] / 0.7**2
+    over = under = 0.0
+    for a in range(d):
+        for b in range(d):
+            expected = (
+                sum(
+                    float(public[:, k] @ directions[:, a]) * float(public[:, k] @ directions[:, b])
+                    for k in range(n_topics)
+                )
+                / n_topics
+            )
+            over += square[a + 1][b + 1] / level * expected
+            under += expected**2
+    return over / under

@@ -5,8 +5,11 @@ reserved precision:
 
 0. the number of units n;
 1. the unigram: denoised to the distribution p over words;
-2. the co-occurrence of the M most probable words: factorised into starting topics;
-3. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
+2. where public word vectors are given and n is small, the second moment of the documents in their space: whether the
+   vectors know these texts, and which of their directions go together;
+3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
+   (left out where vectors are believed and documents are few);
+4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
 
 Guarantee
 ---------
@@ -15,8 +18,9 @@ Guarantee
 L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
 and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to
 round, is such a function too. *Event*: one Gaussian event with noise multiplier :math:`1/\mu`, reserved as a
-whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n
-only: fully adaptive composition within a fixed total, for which the reservation is the filter.
+whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n and,
+with vectors, on the released moment: fully adaptive composition within a fixed total, for which the reservation is
+the filter. Vectors are public; they are centred and scaled under the released p.
 
 ``mu = inf`` is the non-private twin: the same code, zero noise.
 """
@@ -28,11 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.rounds.em_round import Theta, initial_theta, round_sum
+from discreet.central.rounds.embedded_moment import moment_sum, square_of
 from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
+from discreet.central.start.from_vectors import Words, factors_of, features, look
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.word_space.directions import centred, directions
@@ -46,6 +52,8 @@ _START_WEIGHT_POWER = -0.25
 _ROUND_WEIGHT_POWER = -0.25
 _LARGEST_WEIGHT = 30.0
 _START_UNIGRAM = 0.1
+#: At least so many words are in a start from vectors.
+_SMOOTH_WORDS = 600
 _ROUND_UNIGRAM = 0.01
 _SMALLEST_TOPIC = 0.2
 _STEPS_FIRST, _STEPS_LATER = 20, 8
@@ -73,7 +81,9 @@ class State(NamedTuple):
     unigram_mass : float
         Sum of the unigram as it was released.
     structure : Structure, optional
-        Whether the texts have topics.
+        Whether the texts have topics; None where vectors are believed, which says that they have.
+    schedule : Schedule, optional
+        What the rounds are to do: as planned, or as planned for vectors that are believed.
     """
 
     word_topic: Floats
@@ -87,6 +97,7 @@ class State(NamedTuple):
     prior: VectorPrior | None = None
     unigram_mass: float = math.nan
     structure: Structure | None = None
+    schedule: Schedule | None = None
 
 
 class Info(NamedTuple):
@@ -110,25 +121,52 @@ def init(
     vectors: Floats | None = None,
     n_units: float = 0.0,
 ) -> State:
-    """Release the unigram and the co-occurrence, and make the starting topics of them.
+    """Release the unigram, what the vectors need and the co-occurrence, and make the starting topics of them.
 
     Parameters
     ----------
     vectors : array of shape (n_words, n_dimensions), optional
-        Public word vectors, rows of NaN for words without one; they cost nothing.
+        Public word vectors, rows of NaN for words without one.
     n_units : float, default 0.0
         Their noisy number, by which it is told whether the texts have topics.
+
+    Returns
+    -------
+    State
+        Its ``schedule`` is the one to go on with.
     """
     noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
-    chosen = np.sort(np.argsort(-unigram, kind="stable")[: schedule.start_words])
+    prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
+    seen = None
+    if vectors is not None and prior is not None and schedule.believed is not None:
+        table = features(prior.directions)
+        moment = gate.release(moment_sum(units, table, gate.n_jobs), schedule.moment_share, "second moment")
+        read = square_of(moment.values)
+        seen = look(read, moment.noise, vectors, prior.directions, unigram, n_topics)
+        schedule = schedule.believed if seen.believed else schedule
+    order = np.argsort(-unigram, kind="stable")
+    chosen = np.sort(order[: schedule.start_words])
     weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
-    triangle = gate.release(
-        cooccurrence_sum(units, chosen, weights, gate.n_jobs), schedule.start_share, "co-occurrence"
-    )
-    n_words, together = len(unigram), square(triangle.values, len(chosen))
+    shown = None
+    if seen is not None and seen.believed:
+        pairs = None
+        if schedule.start_share > 0:
+            total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
+            pairs = gate.release(total, schedule.start_share, "co-occurrence")
+        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
+        weights = (unigram[columns] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
+        word_topic = _on_all_words(factors, unigram, columns, weights)
+    else:
+        total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
+        triangle = gate.release(total, schedule.start_share, "co-occurrence")
+        together = square(triangle.values, len(chosen))
+        word_topic = starting_topics(together, triangle.noise, unigram, chosen, weights, n_topics)
+        shown = structure(together, weights, n_units, triangle.noise)
+    n_words = len(unigram)
     return State(
-        word_topic=starting_topics(together, triangle.noise, unigram, chosen, weights, n_topics),
+        word_topic=word_topic,
         unigram=unigram,
         joint=np.zeros((n_words, n_topics)),
         variance=np.zeros(n_words),
@@ -136,9 +174,10 @@ def init(
         topic_weight=np.full(n_topics, 1 / n_topics),
         theta=initial_theta(units, n_topics, doc_topic_prior),
         round=0,
-        prior=start_prior(vectors, unigram, n_topics, schedule.n_directions),
+        prior=prior,
         unigram_mass=float(noisy.values.sum()),
-        structure=structure(together, weights, n_units, triangle.noise),
+        structure=shown,
+        schedule=schedule,
     )
 
 
@@ -206,9 +245,15 @@ def starting_topics(
     """Factorise the co-occurrence into topics of shape (n_words, n_topics); columns sum to 1."""
     shared = unigram[chosen] * weights
     shared /= np.linalg.norm(shared)
-    factors = factorize(matrix, shared, n_topics, noise=noise) / weights[:, None]
+    factors = factorize(matrix, shared, n_topics, noise=noise)
+    return _on_all_words(factors, unigram, chosen, weights)
+
+
+def _on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], weights: Floats) -> Floats:
+    """Make topics of the factors of the chosen words; the others are as frequent as in all texts."""
+    factors = factors / weights[:, None]
     factors /= np.maximum(factors.sum(0), 1e-12)
-    topics = np.repeat(unigram[:, None], n_topics, axis=1)
+    topics = np.repeat(unigram[:, None], factors.shape[1], axis=1)
     topics[chosen] = factors * unigram[chosen].sum()
     topics = (1 - _START_UNIGRAM) * topics + _START_UNIGRAM * unigram[:, None]
     return topics / topics.sum(0)

@@ -256,12 +256,13 @@ class PrivateLDA(PrivateTopicModel):
             )
         if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
             warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
-        schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds)
+        schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds, with_vectors=found is not None)
         vectors = None if found is None else found.vectors
         with telling(self.callback, "starting topics"):
             state = full_batch.init(
                 units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
             )
+        schedule = state.schedule or schedule
         if state.structure is not None and self.n_topics > 1:
             forecast = forecast.after(state.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:

@@ -12,6 +12,12 @@ forgetting             .5, or .7 where s < 3,000
 directions             clip(sqrt(s), 20, 60), of public word vectors where there are any
 =====================  ==========================================================
 
+With public word vectors, and b = clip((5000 - s) / 2500, 0, 1):
+
+* s < 9,000: the moment has a share of .05, which start and rounds give alike. Where it then speaks for the vectors, the
+  start has .15 (1 - b), or 0 where that is below .01, and rounds are 5, or 4 where b > .5;
+* from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
+
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
 40 rounds.
 
@@ -33,6 +39,9 @@ _NON_PRIVATE_ROUNDS = 40
 _NON_PRIVATE_START = 500
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
 _NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
+#: From the first signal on, pairs of words tell the start by themselves; from the second, vectors change nothing here.
+_PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
+_MOMENT = 0.05
 
 
 class Schedule(NamedTuple):
@@ -45,9 +54,14 @@ class Schedule(NamedTuple):
     forgetting: float
     n_directions: int = 60
     contribution: Contribution = SCALED
+    moment_share: float = 0.0
+    #: The schedule to go on with after the moment, where it speaks for the vectors.
+    believed: "Schedule | None" = None
 
 
-def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -> Schedule:
+def plan(
+    n_units: float, mu: float, n_words: int, n_rounds: int | None = None, *, with_vectors: bool = False
+) -> Schedule:
     """Choose sizes and shares.
 
     Parameters
@@ -59,6 +73,8 @@ def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -
     n_words : int
     n_rounds : int, optional
         Instead of the rounds in the table.
+    with_vectors : bool, default False
+        Public word vectors are given.
     """
     if math.isinf(mu):
         rounds = n_rounds or _NON_PRIVATE_ROUNDS
@@ -70,9 +86,28 @@ def plan(n_units: float, mu: float, n_words: int, n_rounds: int | None = None) -
     start = 0.4 if signal < 40_000 else 0.25
     words = int(np.clip(4.5 * math.sqrt(signal), min(100, n_words), min(n_words, 1000)))
     directions = int(np.clip(math.sqrt(signal), 20, 60))
-    weights = np.ones(n_rounds or (3 if signal < 1500 else 5))
-    if len(weights) >= 3:
+    rounds = 3 if signal < 1500 else 5
+    if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
+        start, rounds = 0.3, 7
+    rest = 1 - COUNT_SHARE - unigram
+    forgetting = 0.7 if signal < 3000 else 0.5
+    # What the moment takes where vectors turn out to know nothing is missing everywhere alike.
+    moment = _MOMENT if with_vectors and signal < _PAIRS_SUFFICE else 0.0
+    start *= 1 - moment / rest
+    shares = _spread(rest - moment - start, n_rounds or rounds)
+    chosen = Schedule(unigram, start, words, shares, forgetting, directions, moment_share=moment)
+    if not moment:
+        return chosen
+    lacking = float(np.clip((5000 - signal) / 2500, 0.0, 1.0))
+    pairs = 0.15 * (1 - lacking)
+    pairs = pairs if pairs > 0.01 else 0.0
+    shares = _spread(rest - moment - pairs, n_rounds or (4 if lacking > 0.5 else 5))
+    return chosen._replace(believed=chosen._replace(start_share=pairs, round_shares=shares))
+
+
+def _spread(rest: float, n_rounds: int) -> tuple[float, ...]:
+    """Share out what is left: the last rounds get more."""
+    weights = np.ones(n_rounds)
+    if n_rounds >= 3:
         weights[-2:] = 2, 3
-    rest = 1 - COUNT_SHARE - unigram - start
-    shares = tuple((rest * weights / weights.sum()).tolist())
-    return Schedule(unigram, start, words, shares, 0.7 if signal < 3000 else 0.5, directions)
+    return tuple((rest * weights / weights.sum()).tolist())

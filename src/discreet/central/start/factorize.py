@@ -27,7 +27,9 @@ _STEPS = 150
 _ROTATIONS = 60
 
 
-def factorize(cooccurrence: Matrix, unigram: Matrix, n_topics: int, *, noise: float = 0.0) -> Matrix:
+def factorize(
+    cooccurrence: Matrix, unigram: Matrix, n_topics: int, *, noise: float = 0.0, ridge: float | None = None
+) -> Matrix:
     """Return F of shape (M, n_topics), not negative.
 
     Parameters
@@ -40,10 +42,12 @@ def factorize(cooccurrence: Matrix, unigram: Matrix, n_topics: int, *, noise: fl
         May exceed M; further columns then start from the unigram alone.
     noise : float, default 0.0
         Standard deviation of the noise in each cell; half the size of its spectrum is the ridge on F.
+    ridge : float, optional
+        Instead.
     """
-    ridge = 0.5 * noise * np.sqrt(len(unigram))
+    penalty = float(0.5 * noise * np.sqrt(len(unigram))) if ridge is None else ridge
     with one_blas_thread():
-        return _factorize(cooccurrence, unigram, n_topics, ridge)
+        return _factorize(cooccurrence, unigram, n_topics, penalty)
 
 
 def _factorize(cooccurrence: Matrix, unigram: Matrix, n_topics: int, ridge: float) -> Matrix:
