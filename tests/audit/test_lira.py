@@ -128,6 +128,34 @@ def test_a_finished_model_can_be_the_target():
     assert report.coins == "unknown"
 
 
+def test_shadows_may_be_trained_in_a_way_of_their_own(tmp_path):
+    """As with the same way for both, where that of the shadows is the same; and with less to find, where it is not."""
+    sizes = {"targets": [], "shadows": []}
+
+    def noted(what, train):
+        def noting(counts, seed):
+            sizes[what].append(counts.shape[0])
+            return train(counts, seed)
+
+        return noting
+
+    how = {"n_targets": 3, "folder": tmp_path, "settings": "memorise"}
+    usual = attack(noted("targets", memorise), **how)
+    alike = attack(noted("targets", memorise), shadow_train=noted("shadows", memorise), **how)
+    np.testing.assert_array_equal(alike.scores, usual.scores)
+    assert alike.meta["shadows"] == "trained in a way of their own"
+    # Models of the same name are not taken for shadows that were trained in another way.
+    assert (len(sizes["targets"]), len(sizes["shadows"])) == (8 + 3, 8)
+    assert set(sizes["shadows"]) == {N // 2}
+    blind = attack(memorise, shadow_train=ignore, n_targets=3)
+    assert usual.auc > 0.99
+    assert blind.auc < 0.9
+    with pytest.raises(ParameterError, match="the shadows are the targets: leave out shadow_train"):
+        attack(target="pool", shadow_train=memorise)
+    with pytest.raises(ParameterError, match="shadow_train must be a function"):
+        attack(shadow_train="fast")
+
+
 def test_results_depend_on_the_seed_alone(tmp_path):
     first = attack(n_targets=2)
     kept = {"folder": tmp_path, "settings": "memorise"}

@@ -65,9 +65,9 @@ def check_seed(random_state: Any) -> int | None:
     return None if random_state is None else int(random_state)
 
 
-def check_train(train: Any) -> None:
+def check_train(train: Any, name: str = "train") -> None:
     """Raise a ParameterError unless this can be called."""
-    check(train=(train, Rule("a function of counts and seed that returns topics", callable)))
+    check(**{name: (train, Rule("a function of counts and seed that returns topics", callable))})
 
 
 def check_statistics(

@@ -130,6 +130,7 @@ def lira(
     callback: Callback | None = None,
     noise: Noise = "any",
     attack: Attack = "lira",
+    shadow_train: Train | None = None,
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
 
@@ -164,6 +165,10 @@ def lira(
     attack : {"lira", "rmia"}, default "lira"
         How documents are scored by the shadows: :func:`likelihood_ratio_scores`, or against all other documents,
         :func:`relative_likelihood_scores`, which has no ``spread``.
+    shadow_train : callable, optional
+        Trains the shadows where ``train`` is slow: a chain of fewer sweeps, say. Shadows that do not look like the
+        target find less (docs/membership.md), so that it pays where it allows many more of them. ``settings`` has to
+        name it, too. Not with "pool", whose targets are shadows.
 
     Returns
     -------
@@ -176,6 +181,8 @@ def lira(
         target's members are not booleans of both kinds. All but the topics of ``train`` is found before training.
     """
     check_train(train)
+    if shadow_train is not None:
+        check_train(shadow_train, "shadow_train")
     n_shadows, n_targets = check_whole("n_shadows", n_shadows, 4), check_whole("n_targets", n_targets, 1)
     check_promise(epsilon, delta)
     check_noise(noise, delta)
@@ -189,6 +196,8 @@ def lira(
             "target 'pool' needs n_shadows of at least 6 and at least n_targets; otherwise target is None or "
             "(topic_word, members)."
         )
+    if pooled and shadow_train is not None:
+        raise ParameterError("with target 'pool' the shadows are the targets: leave out shadow_train.")
     given = None if target is None or isinstance(target, str) else _given(target, counts)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
@@ -199,7 +208,13 @@ def lira(
     halves, coins, shadow_seeds, target_seeds = source.spawn(4)
     inside = draw_halves(counts.shape[0], n_shadows, np.random.default_rng(halves))
 
-    def run(members: NDArray[np.bool_], seeds: np.random.SeedSequence, stage: str) -> NDArray[np.float64]:
+    def run(
+        members: NDArray[np.bool_],
+        seeds: np.random.SeedSequence,
+        stage: str,
+        train: Train,
+        settings: str | None,
+    ) -> NDArray[np.float64]:
         drawn = np.random.default_rng(seeds).integers(2**31 - 1, size=len(members)).tolist()
         more: dict[str, Any] = {
             "n_jobs": n_jobs,
@@ -210,7 +225,12 @@ def lira(
         }
         return train_statistics(train, counts, members, drawn, **more)
 
-    values = run(inside, shadow_seeds, "shadows")
+    if shadow_train is None:
+        values = run(inside, shadow_seeds, "shadows", train, settings)
+    else:
+        values = run(
+            inside, shadow_seeds, "shadows", shadow_train, settings and f"{settings}, shadows of their own"
+        )
     drawn_by: Coins = "independent"
     if given is not None:
         statistics, members, drawn_by = given[0], given[1], "unknown"
@@ -224,9 +244,16 @@ def lira(
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
-        statistics = run(members, target_seeds, "targets")
+        statistics = run(members, target_seeds, "targets", train, settings)
         scores = score(statistics, values, inside, **how)
-    meta = {"n_shadows": n_shadows, "seed": random_state, "settings": settings, "spread": spread}
+    meta: dict[str, Any] = {
+        "n_shadows": n_shadows,
+        "seed": random_state,
+        "settings": settings,
+        "spread": spread,
+    }
+    if shadow_train is not None:
+        meta["shadows"] = "trained in a way of their own"
     name = f"{'RMIA' if attack == 'rmia' else 'LiRA'}, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 
