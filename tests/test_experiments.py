@@ -202,6 +202,24 @@ def local_vectors(bench):
     return [dict(zip(names, script.fitted(data, moments, channel, found), strict=True))]
 
 
+@makes("local/vectors_curator.csv", corpus="kos", epsilon="1", vectors="right")
+def local_vectors_curator(bench):
+    script = bench.script("vectors")
+    data = script.corpus("kos", 0, n_test=script.CORPORA["kos"])
+    found = script.match_vectors(script.DATA / "word-vectors" / "glove100.npz", data.words).vectors
+    names = ("agreement", "used", "learnable", "perplexity", "npmi")
+    return [dict(zip(names, script.fitted_sums(data, 1, found), strict=True))]
+
+
+@makes("local/whole_documents.csv", corpus="kos", line="secure aggregation", clients="10000", epsilon="1")
+def local_whole_documents(bench):
+    script = bench.script("whole_documents")
+    bench.patch.setattr(
+        sys, "argv", ["", "kos", "1e4", "1", "--lines", script.SUMS, "--out", str(bench.copy)]
+    )
+    script.main()
+
+
 @makes("local/curator.csv", line="PrivateMomentLDA", epsilon="1")
 def local_curator(bench):
     bench.without_rows()

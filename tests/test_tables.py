@@ -428,6 +428,39 @@ def test_word_vectors_for_reports():
     assert not results[results.vectors.isin(["shuffled", "random"])].used.any()
 
 
+def test_word_vectors_for_a_curator():
+    results, cells = csv("local/vectors_curator"), []
+    head, *rows = table("research/local", "`vectors_curator.csv`")
+    for corpus, *shown in rows:
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {"corpus": corpus.strip("`"), "epsilon": float(epsilon)}
+            values = (one(results, "perplexity", vectors=kind, **where) for kind in ("none", "right"))
+            cells.append((f"{corpus}, {epsilon}", cell, tuple(values)))
+    check(cells)
+    assert not results[results.vectors.isin(["shuffled", "random"])].used.any()
+
+
+def test_whole_documents():
+    results, cells = csv("local/whole_documents"), []
+    _, *rows = table("local", "(`whole_documents.csv`")
+    for corpus, clients, epsilon, strength, *shown in rows:
+        where = {"corpus": corpus.strip("`"), "clients": int(numbers(clients)[0]), "epsilon": float(epsilon)}
+        cells.append((f"{corpus}, strength", strength, (one(results, "strength", line="learned", **where),)))
+        for line, cell in zip(("unigram", "public alone", "learned"), shown, strict=True):
+            values = (one(results, column, line=line, **where) for column in ("perplexity", "npmi"))
+            cells.append((f"{corpus}, {clients}, {epsilon}, {line}", cell, tuple(values)))
+    check(cells)
+    told = results[results.line == "learned"]
+    assert len(rows) == len(told.groupby(["corpus", "clients", "epsilon"]))  # none is left out
+    _, *rows = table("local", "Nobody's report is noised")
+    cells = []
+    for corpus, *shown in rows:
+        where = {"corpus": corpus.strip("`"), "line": "secure aggregation"}
+        values = tuple(one(results, column, **where) for column in ("perplexity", "npmi"))
+        cells.append((corpus, " ".join(shown), values))
+    check(cells)
+
+
 def test_local_streams():
     results, cells = csv("local/stream"), []
     names = {
@@ -475,7 +508,7 @@ def test_invented_reports():
 
 def test_moments_with_a_curator():
     results, cells = csv("local/curator"), []
-    head, *rows = table("local", "*Secure aggregation, or a curator.*")
+    head, *rows = table("local", "*Secure aggregation, or a curator, for pairs of words.*")
     for line, *shown in rows:
         for epsilon, cell in zip(head[1:], shown, strict=True):
             where = {"line": line.split("`")[1], "epsilon": float(epsilon)}

@@ -2,6 +2,7 @@
 
     python experiments/local/whole_documents.py kos 1e5 8    # corpus, clients, epsilon; rows to whole_documents.csv
     python experiments/local/whole_documents.py kos 1e5 8 --lines learned --seeds 3 --from topics
+    python experiments/local/whole_documents.py kos 1e4 1 --lines "secure aggregation"
 
 Every client is exact: nonce, codebook and coins as a device has them, nothing drawn as a normal number. More clients
 than documents: with replacement from the corpus (``--from corpus``), or documents drawn from topics that Gibbs sampling
@@ -21,8 +22,9 @@ from lines import DATA, corpus, measures
 from discreet.corpus import match_vectors
 from discreet.lda import GibbsLDA
 from discreet.local.whole_document.course import Answers, begin, step
+from discreet.local.whole_document.course import learn as learn_from_mean
 from discreet.local.whole_document.questions import question_of, thresholds
-from discreet.privacy import CodebookChannel, SecureStream
+from discreet.privacy import CodebookChannel, SecureStream, noise_multiplier_for
 
 HERE = Path(__file__).resolve().parent
 VECTORS = Path(os.environ.get("WORD_VECTORS", DATA / "word-vectors" / "glove100.npz"))
@@ -35,6 +37,7 @@ N_TEST = {
     "nyt": 800,
 }
 LINES = {"public alone": (1.0,), "learned": (0.4, 0.1, 0.2, 0.3)}
+SUMS = "secure aggregation"
 FIELDS = (
     "corpus",
     "clients",
@@ -112,6 +115,38 @@ def learn(rows, own, words, vectors, epsilon, shares, seed):
     return state
 
 
+def learn_from_sums(rows, own, words, vectors, epsilon, shares, seed):
+    """The same questions to all documents at once, under secure aggregation: Gaussian noise on each sum, delta 1e-6.
+
+    Each of the questions uses its share of the noise's precision. A document adds a vector of length 1, or the square
+    of one, whose upper triangle with the root of 2 off the diagonal has length 1.
+    """
+    rng, n = np.random.default_rng([11, seed]), len(own)
+    noise = noise_multiplier_for(epsilon, 1e-6)
+    documents, how_many = np.unique(own, return_counts=True)
+    state = begin(words, vectors, N_TOPICS)
+    for share in shares:
+        question, deviation = state.question, noise / np.sqrt(share / sum(shares)) / n
+        d = question.dimension
+        total = np.zeros((d, d) if question.two_sided else d)
+        for start in range(0, len(documents), TOGETHER):
+            part = slice(start, start + TOGETHER)
+            answers = question.answers(rows[documents[part]]).astype(float)
+            answers /= np.maximum(np.linalg.norm(answers, axis=1, keepdims=True), 1e-300)
+            if question.two_sided:
+                total += (answers * how_many[part, None]).T @ answers
+            else:
+                total += how_many[part] @ answers
+        if question.two_sided:
+            drawn = np.triu(rng.standard_normal((d, d)), 1) / np.sqrt(2)
+            drawn, deviation = drawn + drawn.T + np.diag(rng.standard_normal(d)), deviation / np.sqrt(2)
+            mean = total / n + np.sqrt(2) * deviation * drawn
+        else:
+            mean = total / n + deviation * rng.standard_normal(d)
+        state = learn_from_mean(state, mean, deviation, len(shares), 0)
+    return state
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -137,7 +172,11 @@ def main():
             rows, own = population(data, n, asked.source, rng)
             for line in asked.lines.split(","):
                 start = time.process_time()
-                state = learn(rows, own, data.words, vectors, asked.epsilon, LINES[line], seed)
+                if line == SUMS:
+                    settings = (asked.epsilon, LINES["learned"], seed)
+                    state = learn_from_sums(rows, own, data.words, vectors, *settings)
+                else:
+                    state = learn(rows, own, data.words, vectors, asked.epsilon, LINES[line], seed)
                 spent = round(time.process_time() - start, 1)
                 found = [(line, measures(state.topics.T, state.weight, data))]
                 if line == "public alone":
@@ -152,7 +191,7 @@ def main():
                         seed,
                         perplexity,
                         npmi,
-                        strength,
+                        round(n / noise_multiplier_for(asked.epsilon, 1e-6)) if name == SUMS else strength,
                         spent,
                     )
                     table.writerow(row)

@@ -1,6 +1,7 @@
 """Whole documents: the questions, whose turn it is, what is refused, and what the answers teach."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from tests.naive import whole_document as naive
 from discreet import Corpus, Release, WholeDocumentLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
 from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
-from discreet.local.whole_document import squares_fit
+from discreet.local.whole_document import course, squares_fit
+from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy import CodebookChannel, SecureStream
@@ -255,6 +257,41 @@ def test_too_few_clients_are_refused_with_the_number():
     assert a_model(allow_unlearnable=False, shares=(1.0,)).learnable(10) < 10
     with pytest.raises(ParameterError, match="clients or more"):
         a_model(allow_unlearnable=False, epsilon=1).learnable(10**6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "about"), [(1.0, 1_280_000), (2.0, 328_000), (4.0, 88_500), (8.0, 27_100)]
+)
+def test_the_refusal_ends_exactly_where_it_says(epsilon, about):
+    model = a_model(allow_unlearnable=False, epsilon=epsilon)
+    with pytest.raises(ParameterError) as caught:
+        model.learnable(1000)
+    needed = int(re.search(r"ask about ([\d,]+) clients", str(caught.value))[1].replace(",", ""))
+    assert needed == pytest.approx(about, rel=0.01)
+    assert model.learnable(needed) >= LEAST_STRENGTH
+    with pytest.raises(ParameterError, match="clients or more"):
+        model.learnable(needed - 1)
+    assert model.set_params(allow_unlearnable=True).learnable(needed - 1) < LEAST_STRENGTH
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_learned_depends_on_the_means_alone(place):
+    """Answers through the channel, or their means from elsewhere: the same state follows."""
+    channel = CodebookChannel.for_document(8.0, two_sided=place == 1)
+    state, rng = course.begin(WORDS, VECTORS, K), np.random.default_rng(place)
+    for done in range(place):
+        d = state.question.dimension
+        mean = np.eye(d) / d if done else np.full(d, d**-0.5)
+        state = course.learn(state, mean, 1e-3, 4, 0)
+    question = state.question
+    numbers, sent = [rng.bytes(16) for _ in range(50)], rng.integers(4096, size=50)
+    book = channel.codebook(question.dimension, question.digest)
+    words = book.codewords(numbers, sent)
+    mean = channel.mean_square(words) if place == 1 else words.mean(0) / channel.gain
+    one = course.step(state, course.Answers(numbers, sent), channel, 4, 0)
+    two = course.learn(state, mean, channel.deviation / math.sqrt(50), 4, 0)
+    assert one.question.kind == two.question.kind == ("squares", "topics", "topics")[place]
+    np.testing.assert_allclose(one.topics, two.topics, rtol=1e-6)
 
 
 def answer(question, counts, model, stream, rng, shares):

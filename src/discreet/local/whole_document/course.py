@@ -29,7 +29,7 @@ from discreet.local.whole_document.questions import Kind, Question
 from discreet.local.whole_document.squares_fit import fit_squares
 from discreet.privacy.codebook_channel import CodebookChannel
 
-__all__ = ["Answers", "State", "begin", "kinds", "step"]
+__all__ = ["Answers", "State", "begin", "kinds", "learn", "step"]
 
 Floats = NDArray[np.float64]
 _DIRECTIONS = 20
@@ -141,16 +141,34 @@ def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: 
     question = state.question
     assert question is not None
     codebook, n = channel.codebook(question.dimension, question.digest), len(answers.numbers)
-    deviation = channel.deviation / np.sqrt(n)
-    if question.kind == "squares":
-        square = channel.mean_square(codebook.codewords(answers.numbers, answers.indices))
-        found = _with_squares(state, square, deviation, seed)
+    if question.two_sided:
+        mean = channel.mean_square(codebook.codewords(answers.numbers, answers.indices))
     else:
         mean = channel.mean(codebook.total(answers.numbers, answers.indices), n)
-        if question.kind == "words":
-            found = _with_words(state, mean, deviation, seed)
-        else:
-            found = _with_topics(state, mean, deviation)
+    return learn(state, mean, channel.deviation / np.sqrt(n), n_questions, seed)
+
+
+def learn(state: State, mean: Floats, deviation: float, n_questions: int, seed: int) -> State:
+    """Return what is known with the mean of documents' answers to ``state.question``, whoever made it private.
+
+    Parameters
+    ----------
+    state : State
+    mean : array of shape (dimension,) or (dimension, dimension)
+        Of answers scaled to length 1; of their squares where these are asked.
+    deviation : float
+        Standard deviation of its noise, a coordinate or a cell off the diagonal.
+    n_questions, seed : int
+        As for :func:`step`.
+    """
+    question = state.question
+    assert question is not None
+    if question.kind == "squares":
+        found = _with_squares(state, mean, deviation, seed)
+    elif question.kind == "words":
+        found = _with_words(state, mean, deviation, seed)
+    else:
+        found = _with_topics(state, mean, deviation)
     return found._replace(question=_next(found, question.place + 1, n_questions))
 
 
