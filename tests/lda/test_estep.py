@@ -1,13 +1,9 @@
 """The E-step and its parts against slow twins, and the promise that threads change no bit."""
 
-import os
-import platform
-import subprocess
-import sys
-
 import mpmath
 import numpy as np
 import pytest
+from tests.lda.processors import ONE_FAMILY, PLAIN, told_here, told_on
 from tests.naive import lda as naive
 
 from discreet.lda.documents import read_documents
@@ -239,7 +235,7 @@ def test_word_weights_have_the_same_bits_for_any_number_of_threads():
     assert word_weights(state, 1).tobytes() == word_weights(state, 3).tobytes()
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
+@ONE_FAMILY
 def test_bits_do_not_depend_on_the_processor(tmp_path):
     """Vectors of 2, 4 or 8 doubles, with or without fused multiply-add: the same sums in the same order."""
     program = """
@@ -249,16 +245,6 @@ rng = np.random.default_rng(0)
 topics, counts = rng.dirichlet(np.full(90, 0.3), 11), rng.poisson(0.6, (40, 90))
 found = [fold_in(topics, counts, method=m) for m in ("map", "maximum_likelihood", "variational")]
 found += [VariationalLDA(k, max_iter=3, init="random", random_state=0).fit(counts).components_ for k in (2, 11, 33)]
-print(hashlib.sha256(b"".join(theta.tobytes() for theta in found)).hexdigest())
+told = hashlib.sha256(b"".join(theta.tobytes() for theta in found)).hexdigest()
 """
-
-    def run(**processor):
-        cache = str(tmp_path / (processor.get("NUMBA_CPU_NAME") or "host"))
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, **processor}
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-        )
-        return done.stdout
-
-    plain = run(NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
-    assert run() == plain
+    assert told_on(PLAIN, program, tmp_path) == told_here(program)

@@ -1,11 +1,5 @@
 """GibbsLDA: recovery of planted topics, the same bytes for any number of threads."""
 
-import os
-import platform
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tests.lda.processors import HASWELL, ONE_FAMILY, PLAIN, knows_avx2, told_here, told_on
 
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
@@ -228,10 +223,7 @@ def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
     assert distance(topics, forgetful) > 2 * whole
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
-def test_topics_do_not_depend_on_the_processor(tmp_path):
-    """Vectors of 128 or of 512 bits, with or without fused multiply-add: the same draws."""
-    program = """
+SAME_DRAWS = """
 import hashlib, numpy as np
 from discreet.lda import GibbsLDA
 X = np.random.default_rng(0).poisson(0.5, (90, 120))
@@ -240,17 +232,19 @@ found = [
     for k, sampler, beta in ((20, "frozen", 0.01), (201, "frozen", 0.01), (201, "frozen", 1.0), (30, "mh", 0.01))
 ]
 found += [GibbsLDA(k, n_sweeps=2, random_state=1, init="fast").fit(X).partial_fit(X[:30]) for k in (20, 201)]
-print([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in found])
+told = str([hashlib.sha256(model.mean_counts_.tobytes()).hexdigest() for model in found])
 """
 
-    def run(**processor):
-        cache = str(tmp_path / (processor.get("NUMBA_CPU_NAME") or "host"))
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, **processor}
-        return subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-        ).stdout
 
-    plain = run(NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
-    assert run() == plain
-    if "avx2" in Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else False:
-        assert run(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="+avx2,+fma") == plain
+@ONE_FAMILY
+def test_topics_do_not_depend_on_the_processor(tmp_path):
+    """Vectors of 128 bits or of this machine's, with or without fused multiply-add: the same draws."""
+    assert told_on(PLAIN, SAME_DRAWS, tmp_path) == told_here(SAME_DRAWS)
+
+
+@pytest.mark.slow
+@ONE_FAMILY
+def test_topics_are_the_same_on_another_processor_of_the_family(tmp_path):
+    if not knows_avx2():
+        pytest.skip("this processor has vectors of 128 bits only")
+    assert told_on(HASWELL, SAME_DRAWS, tmp_path) == told_here(SAME_DRAWS)
