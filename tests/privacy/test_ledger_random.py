@@ -53,9 +53,19 @@ def run(ledger, wanted):
     assert Ledger.from_json(json.loads(json.dumps(ledger.to_json()))) == ledger
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.floats(0.1, 5), st.lists(st.one_of(ANY_GAUSSIAN, ANY_FAILURE, ANY_ZCDP), max_size=8))
+BOOKINGS = (st.floats(0.1, 5), st.lists(st.one_of(ANY_GAUSSIAN, ANY_FAILURE, ANY_ZCDP), max_size=8))
+
+
+@settings(max_examples=25, deadline=None)
+@given(*BOOKINGS)
 def test_random_bookings_never_exceed_the_budget(epsilon, wanted):
+    run(Ledger(epsilon, DELTA), wanted)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(*BOOKINGS)
+def test_many_random_bookings_never_exceed_the_budget(epsilon, wanted):
     run(Ledger(epsilon, DELTA), wanted)
 
 
