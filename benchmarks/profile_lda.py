@@ -1,4 +1,4 @@
-"""Where the time of a Gibbs sweep goes: kernel, table, copies; one thread and several; cold and warm start.
+"""Where the time of starts and sweeps goes: kernel, table, copies; one thread and several; first calls, cold and warm.
 
     python benchmarks/profile_lda.py [--corpus nips] [--topics 50 200 1000] [--sweeps 12]
 
@@ -126,6 +126,24 @@ def threads(name, step, state, n_tokens, n_sweeps):
         )
 
 
+def profile_start(tokens, n_topics, n_repeats=5):
+    """Fast starts with one thread and with two take turns."""
+    from discreet.lda.gibbs.start.batches import choose_schedule, starting_topics
+
+    alpha, schedule = np.full(n_topics, 0.1), choose_schedule(len(tokens.words), n_topics)
+    starting_topics(tokens, alpha, 0.01, 0, schedule=schedule._replace(n_passes=1))  # compile
+    turns = [
+        [timed(starting_topics, tokens, alpha, 0.01, 0, n_threads=n)[1:] for n in (1, 2)]
+        for _ in range(n_repeats)
+    ]
+    (cpu, wall), (_, wall2) = np.median(turns, axis=0)
+    n_batches = schedule.n_passes * schedule.n_batches
+    print(
+        f"start, K = {n_topics}: {cpu:.2f} s of CPU time, {cpu / schedule.n_passes:.3f} a pass, "
+        f"{cpu / n_batches * 1e3:.2f} ms a batch; two threads {wall / wall2:.2f} times one, by wall time"
+    )
+
+
 def first_calls():
     for name, call in FIRST_CALLS.items():
         with tempfile.TemporaryDirectory() as cache:
@@ -153,6 +171,7 @@ def main():
     parser.add_argument("--corpus", default="nips")
     parser.add_argument("--topics", nargs="+", type=int, default=[50, 200, 1000])
     parser.add_argument("--sweeps", type=int, default=20)
+    parser.add_argument("--start", action="store_true", help="the fast start only")
     parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
     from discreet.lda.documents import read_documents
@@ -164,10 +183,14 @@ def main():
     _, sorting, _ = timed(word_order, tokens)
     n = len(tokens.words)
     print(f"{options.corpus}: {n} tokens; read in {cpu:.2f} s, sorted by word in {sorting:.2f} s")
-    first_calls()
+    if not options.start:
+        first_calls()
     if options.first_calls:
         return
     for n_topics in options.topics:
+        profile_start(tokens, n_topics)
+        if options.start:
+            continue
         alpha = np.full(n_topics, 0.1)
         many, first = n_topics > MOST_TABLE_TOPICS, {}
         profile = profile_lists if many else profile_frozen

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from discreet.lda.gibbs.start.batches import choose_schedule
+
 MEASURE = """
 import json, resource, sys
 import scipy.sparse as sp
@@ -37,7 +39,9 @@ def formula(X, n_topics, sampler):
         training = 13 * n_tokens + 16 * table
     else:
         training = (20 if sampler == "mh" else 24) * n_tokens + 8 * table
-    return max(36 * X.nnz, training, 4 * n_tokens + 16 * table) / 2**20
+    n_batches = choose_schedule(n_tokens, n_topics).n_batches  # "auto" begins fast
+    start = 14 * n_tokens + 12 * X.nnz + 4 * table + 4 * width * X.nnz / n_batches
+    return max(36 * X.nnz, start, training, 4 * n_tokens + 16 * table) / 2**20
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ __all__ = ["MOST_EXACT_TOPICS", "MOST_FAST_TOKENS", "GibbsLDA"]
 
 #: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
 MOST_EXACT_TOPICS = 3000
-#: Up to here, "auto" begins with a fast start, and then sweeps less often: same page.
-MOST_FAST_TOKENS = 4_000_000
+#: Up to here, "auto" begins with a fast start, and then sweeps less often: corpora that it was measured on, same page.
+MOST_FAST_TOKENS = 10_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
 
 
@@ -59,8 +59,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         What the chain begins with. "fast": topics found on small batches of the documents, near a good mode; for up
         to 3,000 topics, above as "random". Of the sweeps after it the first half, 30 at most, have a larger prior of
         words, which helps the chain out of a bad mode. "random": each token's topic at random, which takes 100 to 200
-        sweeps more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 4 million
-        tokens, else "random", which ended lower on the one larger corpus that was measured.
+        sweeps more; for diagnostics, which want chains that begin far apart. "auto": "fast" for up to 10 million
+        tokens, else "random".
     n_sweeps : int, optional
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``. None: 100 after a fast start,
         else 200.
@@ -111,7 +111,8 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
     padded to 16s, 13 a token and n_words * width * 16 for "frozen" up to 200 topics; 24 a token above, or 20 for
     "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. After a fast start at most 10 a token
-    and n_words * width * 4 more. See docs/speed.md.
+    and n_words * width * 4 more; the start itself takes at most 14 a token, 12 for each stored count, n_words *
+    width * 4, and width * 4 for each stored count of a batch, which is a two-hundredth of X or more. See docs/speed.md.
 
     Examples
     --------
