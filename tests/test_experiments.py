@@ -390,6 +390,22 @@ def word_vectors_wrong(bench):
     with_vectors(bench, 1.0, "none")
 
 
+# ---- forecasts
+
+
+@makes("forecast/measured.csv", corpus="pheme", n_words="500", algorithm="PrivateLDA", epsilon="1.0")
+def forecast_measured(bench):
+    bench.without_rows()
+    bench.script().measure(bench.copy, ["pheme"], ())
+
+
+@makes("forecast/errors.csv", corpus="pheme")
+def forecast_errors(bench):
+    measured = bench.folder / "measured.csv"
+    measured.write_bytes(bench.csv.with_name("measured.csv").read_bytes())
+    bench.script().errors(measured)
+
+
 # ---- Park et al.: one fit is minutes, so what is made anew is how much noise each accountant asks for
 
 

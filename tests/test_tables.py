@@ -608,6 +608,21 @@ def test_word_vectors(after, name):
     check(cells)
 
 
+def test_how_right_forecasts_are():
+    errors, cells = csv("forecast/errors"), []
+    errors.error = 100 * errors.error.abs()
+    for algorithm, group, *shown in table("choosing", "### How right the forecast is")[1:]:
+        found = errors[(errors.algorithm == algorithm) & (errors.group == group)].error
+        values = (len(found), found.mean(), found.max(), (found <= 20).sum())
+        names = ("forecasts", "mean", "largest", "within 20 %")
+        cells += [
+            (f"{algorithm}, {group}, {name}", cell, (float(value),))
+            for name, cell, value in zip(names, shown, values, strict=True)
+        ]
+    assert len(cells) == 4 * len(errors.groupby(["algorithm", "group"]))
+    check(cells)
+
+
 def test_how_well_it_works():
     results, cells = csv("word_vectors/results"), []
     head, *rows = table("algorithm", "## How well it works")

@@ -1,11 +1,17 @@
 """What can be learned, in words: plain numbers, how much of the text is covered, and what would change it."""
 
+import csv
 import math
+import pathlib
 import re
 
+import numpy as np
 import pytest
 
-from discreet.privacy import learnability
+from discreet import PrivateLDA
+from discreet.errors import ParameterError
+from discreet.privacy import explain_budget, learnability
+from discreet.privacy.accounting.forecast import LAWS
 from discreet.privacy.accounting.gdp import gdp_mu
 
 MU = gdp_mu(1.0, 1e-6)
@@ -71,3 +77,65 @@ def test_advice_leaves_words_enough_to_tell_topics_apart():
     said = learnability(15, 500, 900, 0.34).in_words()
     assert "mostly noise" in said
     assert "at most 7 topics or about" in said
+
+
+def test_short_texts_are_harder_and_the_forecast_says_which_length_it_is_of():
+    gaps = [learnability(2000, 20, 9000, MU, words_a_unit=words).expected_gap for words in (300, 30, 8)]
+    assert gaps == sorted(gaps)
+    assert learnability(2000, 20, 9000, MU).expected_gap == pytest.approx(gaps[1])
+    assert "(for texts of 30 different words; more for shorter ones)" in words(2000, 20, 9000, MU)
+    assert "for texts of" not in words(2000, 20, 9000, MU, words_a_unit=12.3)
+    asked = explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, words_a_document=8)
+    assert asked.forecast.expected_gap == pytest.approx(gaps[2])
+    for wrong in (0, -3, math.nan, "many"):
+        with pytest.raises(ParameterError, match="words_a_document must be"):
+            explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, words_a_document=wrong)
+
+
+def test_each_algorithm_has_a_law_of_its_own():
+    gaps = {name: learnability(2000, 20, 9000, MU, algorithm=name).expected_gap for name in LAWS}
+    assert (
+        gaps["PrivateLDA with word vectors"]
+        < gaps["PrivateLDA"]
+        < min(gaps["PrivateMomentLDA"], gaps["PrivateSVILDA"])
+    )
+    told = explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, word_vectors=True)
+    assert told.forecast.expected_gap == gaps["PrivateLDA with word vectors"]
+    with pytest.raises(ParameterError, match="algorithm must be one of"):
+        learnability(2000, 20, 9000, MU, algorithm="LDA")
+
+
+def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
+    rng = np.random.default_rng(0)
+    for n_words in (4, 25):
+        counts = np.zeros((3000, 60), int)
+        for row in counts:
+            row[rng.choice(60, n_words, replace=False)] = 1
+        model = PrivateLDA(3, epsilon=4.0, delta=1e-5, random_state=0, allow_unlearnable=True).fit(counts)
+        assert model.forecast_.words_a_unit == pytest.approx(n_words, rel=0.05)
+        assert model.release_.configuration["forecast"] == model.forecast_.in_words()
+        mu = gdp_mu(4.0, 1e-5)
+        again = learnability(
+            60, 3, model.release_.n_units_noisy, mu, words_a_unit=model.forecast_.words_a_unit
+        )
+        assert model.forecast_.expected_gap == pytest.approx(again.expected_gap)
+
+
+ERRORS = pathlib.Path(__file__).parents[2] / "experiments" / "forecast" / "errors.csv"
+
+
+def rows():
+    with ERRORS.open(newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def test_forecasts_are_those_whose_errors_were_measured():
+    for row in rows():
+        mu = gdp_mu(float(row["epsilon"]), 1e-5)
+        sizes = int(row["n_words"]), int(row["n_topics"])
+        n_units = math.prod(sizes) / (float(row["x"]) * mu)
+        how = {"algorithm": row["algorithm"], "words_a_unit": float(row["words_a_document"])}
+        gap = learnability(*sizes, n_units, mu, **how).expected_gap
+        assert gap == pytest.approx(float(row["forecast"]), rel=5e-3, abs=2e-3)
+        error = (1 + gap) / (1 + float(row["gap"])) - 1
+        assert error == pytest.approx(float(row["error"]), abs=5e-3)

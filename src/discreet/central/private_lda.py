@@ -243,8 +243,15 @@ class PrivateLDA(PrivateTopicModel):
         n_units = full_batch.count_units(units, gate)
         self._check_delta(n_units, booking)
         found: WordVectors | None = data.public
-        told = {"delta": self.delta, "covered": None if data.coverage is None else data.coverage.share}
-        forecast = learnability(units.n_words, self.n_topics, n_units, mu, **told)
+        forecast = learnability(
+            units.n_words,
+            self.n_topics,
+            n_units,
+            mu,
+            delta=self.delta,
+            covered=None if data.coverage is None else data.coverage.share,
+            algorithm="PrivateLDA" if found is None else "PrivateLDA with word vectors",
+        )
         hopeless = forecast.difficulty > HOPELESS or (math.isfinite(mu) and units.n_words < self.n_topics)
         if hopeless and not self.allow_unlearnable:
             raise ParameterError(
@@ -263,6 +270,7 @@ class PrivateLDA(PrivateTopicModel):
                 units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
             )
         schedule = state.schedule or schedule
+        forecast = forecast.with_words_a_unit(full_batch.words_a_unit(state, n_units))
         if state.structure is not None and self.n_topics > 1:
             forecast = forecast.after(state.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:

@@ -25,6 +25,10 @@ def budget(
     documents: Annotated[int | None, typer.Option(help="Documents (or persons) you expect.")] = None,
     topics: Annotated[int | None, typer.Option(help="Topics you want.")] = None,
     words: Annotated[int | None, typer.Option(help="Words of the vocabulary.")] = None,
+    words_a_document: Annotated[
+        float | None,
+        typer.Option(help="Different words that a document (or person) has, about; for a better forecast."),
+    ] = None,
     vocabulary_is_public: Annotated[
         bool, typer.Option("--vocabulary-is-public", help="No epsilon is needed to choose words.")
     ] = False,
@@ -48,6 +52,7 @@ def budget(
         n_documents=documents,
         n_topics=topics,
         n_words=words,
+        words_a_document=words_a_document,
         word_vectors=word_vectors,
         **bookings,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet._validate import faults_of, refuse, whole
+from discreet._validate import faults_of, number, refuse, whole
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import root_up, sort_events
 from discreet.privacy.accounting.forecast import Learnability, beside_public_vectors, learnability
@@ -210,6 +210,7 @@ def explain_budget(
     n_documents: int | None = None,
     n_topics: int | None = None,
     n_words: int | None = None,
+    words_a_document: float | None = None,
     word_vectors: bool = False,
     events: Sequence["Event"] | None = None,
     group_failure: Callable[[int], float] | None = None,
@@ -225,8 +226,10 @@ def explain_budget(
     n_documents, n_topics, n_words : int, optional
         Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
         bounds delta.
+    words_a_document : float, optional
+        How many different words of the vocabulary a document (or unit) has, about: makes the forecast more exact.
     word_vectors : bool, default False
-        Also say what training adds to public word vectors; needs ``n_documents``.
+        Forecast training with public word vectors, and say what it adds to them; needs ``n_documents``.
     events : sequence of events, optional
         What the budget will be spent on, Gaussian noise and failures; by default one Gaussian release that takes all.
     group_failure : callable, optional
@@ -248,7 +251,9 @@ def explain_budget(
     sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
     given = {name: size for name, size in sizes.items() if size is not None}
     missing = [name for name, size in sizes.items() if size is None]
-    refuse(faults_of(given, dict.fromkeys(given, whole())))
+    lengths = {} if words_a_document is None else {"words_a_document": words_a_document}
+    rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
+    refuse(faults_of(given | lengths, rules))
     if missing and (n_topics is not None or n_words is not None):
         faults = [
             ParameterError(Parameter(name), " is needed for a forecast, but missing.") for name in missing
@@ -263,7 +268,16 @@ def explain_budget(
     mu, failure = _noise_of(epsilon, delta, events, neighboring)
     forecast = None
     if n_documents is not None and n_topics is not None and n_words is not None:
-        forecast = learnability(n_words, n_topics, n_documents, mu, delta=delta)
+        algorithm = "PrivateLDA with word vectors" if word_vectors else "PrivateLDA"
+        forecast = learnability(
+            n_words,
+            n_topics,
+            n_documents,
+            mu,
+            delta=delta,
+            algorithm=algorithm,
+            words_a_unit=words_a_document,
+        )
     if failure and group_failure is None:
         raise ParameterError(
             Parameter("group_failure"), " is needed where an event may fail: what it is for several units."
@@ -351,18 +365,18 @@ def _histories(entries: Sequence["Entry"]) -> "list[list[Event]]":
     """Return what each part of a ledger's division went through, and what units elsewhere did; each once."""
     elsewhere: list[int] = []
     of_parts: dict[str, list[int]] = {}
-    for number, entry in enumerate(entries):
+    for place, entry in enumerate(entries):
         for part in entry.touched:
-            of_parts.setdefault(part, list(elsewhere)).append(number)
-        for numbers in [] if entry.touched else [elsewhere, *of_parts.values()]:
-            numbers.append(number)
+            of_parts.setdefault(part, list(elsewhere)).append(place)
+        for places in [] if entry.touched else [elsewhere, *of_parts.values()]:
+            places.append(place)
     names = [repr(entry.event) for entry in entries]
     found = {
-        tuple(names[number] for number in numbers): numbers
-        for numbers in [elsewhere, *of_parts.values()]
-        if numbers
+        tuple(names[place] for place in places): places
+        for places in [elsewhere, *of_parts.values()]
+        if places
     }
-    return [[entries[number].event for number in numbers] for numbers in found.values()]
+    return [[entries[place].event for place in places] for places in found.values()]
 
 
 def percent(share: float) -> str:

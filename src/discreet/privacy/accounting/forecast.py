@@ -1,15 +1,53 @@
-"""What can be learned under a budget, forecast from public or released numbers.
+r"""What can be learned under a budget, forecast from public or released numbers.
 
-The fits are those of experiments on news text (docs/choosing.md); none of them is part of a promise.
+With V words, K topics, n units of about L different words each and the Gaussian-DP parameter mu,
+
+.. math:: x = \frac{V K}{n \mu}, \qquad
+          \frac{\text{perplexity}}{\text{perplexity without privacy}} - 1 = a \, x^b \, (30 / L)^c .
+
+a, b and c are fitted to measured results, for each algorithm (``experiments/forecast``; docs/choosing.md has the
+errors); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has norm 1 in V K cells,
+so what it adds to them together grows with the root of how many words it has, and the noise does not.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from discreet._validate import shown
+from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.gdp import gdp_epsilon
 
-__all__ = ["HOPELESS", "WORDS_A_TOPIC", "Learnability", "beside_public_vectors", "learnability"]
+__all__ = [
+    "HOPELESS",
+    "LAWS",
+    "WORDS_A_TOPIC",
+    "Law",
+    "Learnability",
+    "beside_public_vectors",
+    "learnability",
+]
+
+
+class Law(NamedTuple):
+    """The gap is ``scale * x ** power * (30 / L) ** shortness``."""
+
+    scale: float
+    power: float
+    shortness: float
+
+
+#: By algorithm; `python experiments/forecast/run.py fit` prints them.
+LAWS = {
+    "PrivateLDA": Law(0.131, 0.492, 0.246),
+    "PrivateLDA with word vectors": Law(0.085, 0.569, 0.284),
+    "PrivateSVILDA": Law(0.838, 0.276, 0.686),
+    "PrivateMomentLDA": Law(0.189, 0.432, 0.497),
+}
+#: Different words of a unit, where nobody says how many.
+_USUAL_WORDS = 30.0
+_SMALL_GAP = 0.05
 
 #: Above this, training refuses unless it is told to go on.
 HOPELESS = 30.0
@@ -38,9 +76,9 @@ class Learnability:
         The last three where noise is no hindrance: fewer than two words a topic, which tell no topics apart; words
         that make up less than half of the text; and texts that were seen to have no topics.
     expected_gap : float
-        Perplexity above the non-private model's, as a fraction. An estimate from experiments on news text.
+        Perplexity above the non-private model's, as a fraction: an estimate from experiments.
     units_for_five_percent : float
-        About how many units would bring the gap to 5 % (difficulty 2.2), all else being equal.
+        About how many units would bring the gap to 5 %, all else being equal.
     n_words, n_topics : int
         Of which the forecast is: words that were not chosen are nowhere in it.
     n_units, mu : float
@@ -51,6 +89,10 @@ class Learnability:
         Share of the text that the words make up, where it is known.
     topics : {"seen", "none", "cannot tell"} or None
         Whether the texts have topics, by what a fit released; None before.
+    algorithm : str
+        That is to be trained.
+    words_a_unit : float or None
+        Different words that a unit has, about, where that is known.
     """
 
     difficulty: float
@@ -64,6 +106,8 @@ class Learnability:
     delta: float | None = None
     covered: float | None = None
     topics: str | None = None
+    algorithm: str = "PrivateLDA"
+    words_a_unit: float | None = None
 
     def after(self, topics: str | None) -> "Learnability":
         """Return the forecast as it stands once a fit has looked whether there are topics: as :attr:`topics`."""
@@ -74,6 +118,18 @@ class Learnability:
     def is_weak(self) -> bool:
         """Whether it is neither good nor usable."""
         return self.verdict not in ("good", "usable")
+
+    def with_words_a_unit(self, words: float) -> "Learnability":
+        """Return the forecast for units of about so many different words."""
+        longer = learnability(
+            self.n_words, self.n_topics, self.n_units, self.mu, algorithm=self.algorithm, words_a_unit=words
+        )
+        return replace(
+            self,
+            expected_gap=longer.expected_gap,
+            units_for_five_percent=longer.units_for_five_percent,
+            words_a_unit=words,
+        )
 
     def in_words(self) -> str:
         """Return the forecast in sentences, the last of which says what would change it, in numbers."""
@@ -98,10 +154,16 @@ class Learnability:
         told = " Whether they have cannot be told through the noise." if self.topics == "cannot tell" else ""
         said = (
             f"Learnability: {x} ({self.verdict}); perplexity on these {self.n_words:,} words, and on no others, is "
-            f"expected{doubt} to lie {gap} % above that of a model without privacy.{told}{self._covered()}"
+            f"expected{doubt} to lie {gap} % above that of a model without privacy{self._assumed()}."
+            f"{told}{self._covered()}"
         )
         target = 2.0 if self.difficulty < _USABLE else _USABLE
         return f"{said} {self._would_change(target)}" if self.difficulty >= 2 else said
+
+    def _assumed(self) -> str:
+        if self.words_a_unit is None and self.difficulty > 0:
+            return f" (for texts of {_USUAL_WORDS:.0f} different words; more for shorter ones)"
+        return ""
 
     def _covered(self) -> str:
         if self.covered is None:
@@ -138,6 +200,8 @@ def learnability(
     *,
     delta: float | None = None,
     covered: float | None = None,
+    algorithm: str = "PrivateLDA",
+    words_a_unit: float | None = None,
 ) -> Learnability:
     """Forecast what can be learned, from public (or released) numbers.
 
@@ -152,7 +216,14 @@ def learnability(
         Of the training: then it is said which epsilon would do.
     covered : float, optional
         Share of the text that the words make up.
+    algorithm : {"PrivateLDA", "PrivateLDA with word vectors", "PrivateSVILDA", "PrivateMomentLDA"}
+        What is to be trained; each has a law of its own.
+    words_a_unit : float, optional
+        How many different words a unit has, about (those of the vocabulary); by default 30.
     """
+    if algorithm not in LAWS:
+        known = ", ".join(f'"{name}"' for name in LAWS)
+        raise ParameterError(Parameter("algorithm"), f" must be one of {known}, but is {shown(algorithm)}.")
     signal = max(n_units, 1.0) * mu
     difficulty = n_words * n_topics / signal if signal > 0 else math.inf
     verdict = "mostly noise"
@@ -164,9 +235,25 @@ def learnability(
         verdict = "too few words"
     elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:
         verdict = "little of the text"
-    gap = 0.016 * difficulty**1.5 if difficulty < 3 else 0.031 * difficulty**0.83
-    needed = n_words * n_topics / (2.2 * mu) if mu > 0 else math.inf
-    return Learnability(difficulty, verdict, gap, needed, n_words, n_topics, n_units, mu, delta, covered)
+    law = LAWS[algorithm]
+    short = (_USUAL_WORDS / max(words_a_unit or _USUAL_WORDS, 1.0)) ** law.shortness
+    gap = law.scale * difficulty**law.power * short
+    enough = (_SMALL_GAP / (law.scale * short)) ** (1 / law.power)
+    needed = n_words * n_topics / (enough * mu) if mu > 0 else math.inf
+    return Learnability(
+        difficulty=difficulty,
+        verdict=verdict,
+        expected_gap=gap,
+        units_for_five_percent=needed,
+        n_words=n_words,
+        n_topics=n_topics,
+        n_units=n_units,
+        mu=mu,
+        delta=delta,
+        covered=covered,
+        algorithm=algorithm,
+        words_a_unit=words_a_unit,
+    )
 
 
 def beside_public_vectors(n_units: float, mu: float) -> str:
