@@ -12,8 +12,8 @@ t-th batch of the stochastic one.
 Guarantee: none, this is the model without privacy. The bits of :math:`\lambda` do not depend on the number of threads:
 documents are inferred one by one, and the statistic is a sum of integers (``estep``).
 
-Memory beyond the documents: four tables of n_words x n_topics doubles, and at most 2**23 doubles or two rows
-of topics for the documents in work.
+Memory beyond the documents: four tables of n_words x n_topics doubles, half a one more in single precision, and
+at most 2**23 doubles or two rows of topics for the documents in work.
 
 Reference
 ---------
