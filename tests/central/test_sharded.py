@@ -62,6 +62,13 @@ def in_memory(owned=False):
     return fit(corpus(owned), owned)
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """A client of two workers, which the tests of this file share."""
+    with local_cluster(2) as client:
+        yield client
+
+
 @pytest.mark.parametrize("owned", [False, True])
 @pytest.mark.parametrize(("size", "n_jobs"), [(100, 1), (77, 2), (777, 4), (10_000, 2)])
 def test_shards_of_any_size_give_the_bytes_of_memory(tmp_path, size, n_jobs, owned):
@@ -75,15 +82,22 @@ def test_scratch_files_change_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n_workers", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_cluster_gives_the_bytes_of_memory(tmp_path, n_workers):
+def test_a_cluster_gives_the_bytes_of_memory(tmp_path, cluster):
+    shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
+    assert fit(shards, engine=DaskEngine(cluster)) == in_memory()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_a_cluster_of_any_size_gives_the_bytes_of_memory(tmp_path, n_workers):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
     with local_cluster(n_workers) as client:
         assert fit(shards, engine=DaskEngine(client)) == in_memory()
 
 
 class Killer:
-    """Kills a worker when a stage begins."""
+    """Kills a worker when a stage begins; another one takes its place."""
 
     def __init__(self, client, stages):
         self.client, self.stages, self.seen = client, set(stages), []
@@ -91,17 +105,17 @@ class Killer:
     def __call__(self, stage, done, total):
         if (stage, done) in self.stages:
             self.seen.append((stage, done))
+            self.client.wait_for_workers(2, timeout=60)  # one that was killed before has a successor
             os.kill(sorted(self.client.run(os.getpid).values())[0], signal.SIGKILL)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_workers_that_are_killed_change_nothing(tmp_path):
+def test_workers_that_are_killed_change_nothing(tmp_path, cluster):
     """Before the start, whose three sums follow at once, and before each of two rounds."""
     shards = write_shards(corpus(True), tmp_path / "s", shard_documents=250)
     stages = [("starting topics", 0), ("training rounds", 0), ("training rounds", 1)]
-    with local_cluster(2) as client:
-        killer = Killer(client, stages)
-        assert fit(shards, True, engine=DaskEngine(client), callback=killer) == in_memory(True)
+    killer = Killer(cluster, stages)
+    assert fit(shards, True, engine=DaskEngine(cluster), callback=killer) == in_memory(True)
     assert killer.seen == stages
 
 
@@ -254,11 +268,10 @@ def test_sampled_rounds_over_shards(tmp_path, owned):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_sampled_rounds_on_a_cluster_whose_workers_are_killed(tmp_path):
+def test_sampled_rounds_on_a_cluster_whose_workers_are_killed(tmp_path, cluster):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=250)
-    with local_cluster(2) as client:
-        killer = Killer(client, [("training rounds", 1)])
-        found = sampled_rounds(shards, engine=DaskEngine(client), callback=killer)
+    killer = Killer(cluster, [("training rounds", 1)])
+    found = sampled_rounds(shards, engine=DaskEngine(cluster), callback=killer)
     assert found == sampled_rounds(corpus())
     assert killer.seen
 
@@ -286,13 +299,12 @@ def test_words_over_shards_are_those_of_memory(tmp_path, owned, method, epsilon)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_words_and_topics_over_a_cluster(tmp_path):
+def test_words_and_topics_over_a_cluster(tmp_path, cluster):
     documents = corpus().with_word_origin(WordOrigin("from text"))
     shards = write_shards(documents, tmp_path / "s", shard_documents=300)
     how = {"epsilon": 8.0, "n_topics": K, "random_state": 4, "allow_unlearnable": True}
     expected = fit_topics(documents, **how)
-    with local_cluster(2) as client:
-        found = fit_topics(shards, engine=DaskEngine(client), **how)
+    found = fit_topics(shards, engine=DaskEngine(cluster), **how)
     assert found.vocabulary == expected.vocabulary
     assert digest(found.topic_word) == digest(expected.topic_word)
     assert [file.name for file in tmp_path.iterdir()] == ["s"]  # the shards of the chosen words are gone

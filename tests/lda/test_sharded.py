@@ -38,14 +38,20 @@ def test_shards_of_any_size_give_the_bytes_of_memory(tmp_path, in_memory, monkey
     assert fitted(name, shards, **how) == in_memory[name]
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """A client of two workers, which the tests of this file share."""
+    with local_cluster(2) as client:
+        yield client
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_whose_workers_are_killed_gives_the_bytes_of_memory(tmp_path, in_memory, name):
+def test_a_cluster_whose_workers_are_killed_gives_the_bytes_of_memory(tmp_path, in_memory, cluster, name):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=300)
     stages = [("sweep", 2), ("sweep", 9)] if name == "gibbs" else [("fit", 1), ("fit", 4)]
-    with local_cluster(2) as client:
-        killer = Killer(client, stages)
-        assert fitted(name, shards, engine=DaskEngine(client), callback=killer) == in_memory[name]
+    killer = Killer(cluster, stages)
+    assert fitted(name, shards, engine=DaskEngine(cluster), callback=killer) == in_memory[name]
     assert killer.seen == stages
 
 
