@@ -40,10 +40,10 @@ class Law(NamedTuple):
 
 #: By algorithm; `python experiments/forecast/run.py fit` prints them.
 LAWS = {
-    "PrivateLDA": Law(0.131, 0.492, 0.246),
-    "PrivateLDA with word vectors": Law(0.085, 0.569, 0.284),
-    "PrivateSVILDA": Law(0.838, 0.276, 0.686),
-    "PrivateMomentLDA": Law(0.189, 0.432, 0.497),
+    "PrivateLDA": Law(0.137, 0.479, 0.240),
+    "PrivateLDA with word vectors": Law(0.090, 0.552, 0.276),
+    "PrivateSVILDA": Law(0.849, 0.274, 0.679),
+    "PrivateMomentLDA": Law(0.195, 0.425, 0.486),
 }
 #: Different words of a unit, where nobody says how many.
 _USUAL_WORDS = 30.0
