@@ -51,7 +51,7 @@ from discreet.release.settings import public_settings
 
 __all__ = ["LEAST_STRENGTH", "WholeDocumentLDA"]
 
-#: Root of the number of clients over the deviation of a report, below which nothing was ever learned.
+#: Root of the number of clients over the deviation of a report, below which 1 % of perplexity was learned at most.
 LEAST_STRENGTH = 450.0
 _MOST_QUESTIONS = 8
 _NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."
