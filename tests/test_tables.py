@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -744,4 +745,57 @@ def test_readings_of_cdp_lda():
             if cell:
                 cells.append((f"{line}, {corpus}, {epsilon}", cell, (one(results, "in_sample", **where),)))
     assert len(cells) == 37
+    check(cells)
+
+
+# Speed ------------------------------------------------------------------------------------------------------------
+
+
+def seconds_to(results: pd.DataFrame, line: float, **where: object) -> tuple[float, ...]:
+    """CPU seconds to a perplexity, between looks on straight lines of logarithms; nothing if it is not reached."""
+    for name, value in where.items():
+        results = results[results[name] == value]
+    looks = results.sort_values("sweeps")[["cpu", "perplexity"]].to_numpy()
+    first = int(np.argmax(looks[:, 1] <= line))
+    if looks[first, 1] > line:
+        return ()
+    if first == 0:
+        return (float(looks[0, 0]),)
+    x, y = np.log(looks[first - 1 : first + 1]).T
+    return (float(np.exp(np.interp(-np.log(line), -y, x))),)
+
+
+def test_where_chains_end():
+    results, cells = csv("lda_start", "benchmarks/results"), []
+    head, *rows = table("speed", "so that times differ by a third from run to run")
+    trainers = [("fast", 1), ("fast", 8), ("fast", 100), ("fast", 320), ("random", 200), ("random", 320)]
+    assert len(head) == 1 + len(trainers)
+    for title, *shown in rows:
+        corpus, n_topics = title.split(", ", 1)
+        where = {"corpus": corpus, "n_topics": int(n_topics.replace(",", "")), "seed": 0}
+        for (trainer, sweeps), cell in zip(trainers, shown, strict=True):
+            if cell:
+                here = {**where, "trainer": trainer, "sweeps": sweeps}
+                values = (one(results, "perplexity", **here), one(results, "cpu", **here))
+                cells.append((f"{title}, {trainer} {sweeps}", cell, values))
+    assert len(cells) > 20
+    check(cells)
+
+
+def test_seconds_to_the_perplexity_of_the_fastest_peer():
+    results, cells = csv("lda_start", "benchmarks/results"), []
+    for title, *shown in table("speed", "**Beside the fastest peer.**")[1:]:
+        corpus, n_topics = title.split(", ", 1)
+        where = {"corpus": corpus, "n_topics": int(n_topics.replace(",", "")), "seed": 0}
+        peer = {**where, "trainer": "topica sparse", "sweeps": 320}
+        line = one(results, "perplexity", **peer)
+        mean = seconds_to(results, line, **where, trainer="topica sparse, mean")
+        ours = seconds_to(results, line, **where, trainer="fast")
+        below = results[(results["perplexity"] <= line) & (results["trainer"] == "fast")]
+        first = int(below[(below[list(where)] == list(where.values())).all(axis=1)]["sweeps"].min())
+        npmi = [one(results, "npmi", **peer), one(results, "npmi", **where, trainer="fast", sweeps=first)]
+        whole = one(results, "cpu", **peer)
+        values = [(line,), (whole,), mean, ours, tuple(npmi), (min(whole, *mean) / ours[0],)]
+        cells += [(f"{title}, {i}", cell, v) for i, (cell, v) in enumerate(zip(shown, values, strict=True))]
+    assert len(cells) == 6 * 6
     check(cells)
