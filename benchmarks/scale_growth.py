@@ -84,7 +84,7 @@ def run(threads, shrink, out):
         at = {"documents": documents // shrink, "words": words, "shard": SHARD // shrink}
         in_own_process(__file__, "--draw", json.dumps(at), "--folder", room)
 
-    done = list(csv.DictReader(out.open())) if out.exists() else []
+    done = list(csv.DictReader(out.read_text().splitlines())) if out.exists() else []
     known = {(row["series"], int(row[row["series"]])) for row in done}
     with out.open("w", newline="") as file, tempfile.TemporaryDirectory() as base:
         draw(base, DISTINCT, BASE["words"])
@@ -115,7 +115,7 @@ def straight(x, y):
 
 
 def report(path, picture):
-    rows = list(csv.DictReader(path.open()))
+    rows = list(csv.DictReader(path.read_text().splitlines()))
     lines = {}
     for series in SERIES:
         own = [row for row in rows if row["series"] == series]

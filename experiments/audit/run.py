@@ -79,7 +79,7 @@ def classifier(epsilon, kind):
 
 
 def main():
-    rows = list(csv.DictReader(OUT.open())) if OUT.exists() else []
+    rows = list(csv.DictReader(OUT.read_text().splitlines())) if OUT.exists() else []
     done = {tuple(row[name] for name in FIELDS[:5]) for row in rows}
     for audit, corpus, variants, run in (
         ("one run", "kos", ("rare", "one_topic"), one_run),

@@ -48,7 +48,7 @@ class Table:
 
     def __init__(self, path):
         self.path = path
-        self.rows = list(csv.DictReader(path.open())) if path.exists() else []
+        self.rows = list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
 
     def add(self, compute, **setting):
         key = {name: str(setting.get(name, "")) for name in SETTING}
