@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.naive.central import moment_vector
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import distinguish, lira, one_run_audit
@@ -39,16 +40,21 @@ def neighbours(n=5):
     return np.r_[crowd, [[0, 0, 0, 0, 0, n, n]]], crowd
 
 
+#: Of the seven words, where a test gives them.
+PUBLIC = {"vectors": None}
+
+
 def fit(counts, seed):
     """Do what ``PrivateLDA.fit`` does with two topics and two rounds, without its checks."""
     reservation = Ledger(math.inf, DELTA).reserve(events.gaussian(NOISE), "audit")
     gate = SharedGaussian(reservation, NOISE, "document", SecureStream(seed), None)
     units = group_units(check_counts(counts), None)
     n_units = full_batch.count_units(units, gate)
-    schedule = plan(n_units, MU, units.n_words, 2)
-    state = full_batch.init(units, 2, 0.1, schedule, gate)
+    vectors = PUBLIC["vectors"]
+    schedule = plan(n_units, MU, units.n_words, 2, with_vectors=vectors is not None)
+    state = full_batch.init(units, 2, 0.1, schedule, gate, vectors)
     for _ in range(2):
-        state, _ = full_batch.step(state, units, 0.1, schedule, gate)
+        state, _ = full_batch.step(state, units, 0.1, state.schedule, gate)
 
 
 def score(monkeypatch, sides, which, seed, release):
@@ -175,6 +181,24 @@ def test_a_clip_after_the_sum_is_flagged(monkeypatch):
     assert broken(shown("clip after the sum", audit(monkeypatch, 100, sides=heavy)))
     monkeypatch.setattr(full_batch, "round_sum", honest)
     assert kept(shown("the same neighbours, no fault", audit(monkeypatch, 100, sides=heavy)))
+
+
+def test_a_moment_that_is_not_normalised_is_flagged(monkeypatch):
+    """Documents in the space of public vectors, with pairs of words at their full counts."""
+    monkeypatch.setitem(PUBLIC, "vectors", np.random.default_rng(4).normal(size=(7, 4)))
+    heavy = neighbours(50)
+    assert kept(shown("with vectors, no fault", audit(monkeypatch, 100, sides=heavy)))
+
+    def raw(units, features, n_jobs):
+        total = 0.0
+        for unit in range(units.n_units):
+            entries = slice(units.indptr[unit], units.indptr[unit + 1])
+            document = dict(zip(units.words[entries].tolist(), units.counts[entries].tolist(), strict=True))
+            total = total + moment_vector([document], features)
+        return np.trunc(total * 2**BITS).astype(np.int64)
+
+    monkeypatch.setattr(full_batch, "moment_sum", raw)
+    assert broken(shown("a moment that is not normalised", audit(monkeypatch, 100, sides=heavy)))
 
 
 def test_the_same_noise_twice_is_flagged(monkeypatch):
