@@ -17,10 +17,10 @@ from discreet.lda.documents import Documents
 from discreet.lda.gibbs.start.batches import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
 
-__all__ = ["MOST_FAST_TOKENS", "begins_fast", "fast_components"]
+__all__ = ["begins_fast", "fast_components"]
 
-#: Up to here "auto" begins fast, as that of GibbsLDA does; and up to so many topics whoever asks for it.
-MOST_FAST_TOKENS = 4_000_000
+# Up to here "auto" begins fast: no larger corpus was measured. And up to so many topics whoever asks for it.
+_MOST_TOKENS = 4_000_000
 _MOST_TOPICS = 3000
 _WEIGHT = 1e9
 
@@ -33,7 +33,7 @@ def begins_fast(init: object, n_topics: int, counts: NDArray[np.float64] | int) 
     if init == "fast":
         return n_tokens > 0  # what is no count is refused where tokens are read
     whole = isinstance(counts, int) or bool((np.floor(counts) == counts).all())
-    return 0 < n_tokens <= MOST_FAST_TOKENS and whole
+    return 0 < n_tokens <= _MOST_TOKENS and whole
 
 
 def fast_components(
