@@ -17,7 +17,7 @@ from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_
 from discreet.corpus.formats.counts import number_triples
 from discreet.corpus.formats.text import records
 from discreet.corpus.shards import counts as shard_counts
-from discreet.corpus.shards import cut, spill
+from discreet.corpus.shards import cut, shard_file, spill
 from discreet.corpus.tokens import counting
 from discreet.corpus.words.chosen_counts import choices_of
 from discreet.corpus.words.column_choice import ColumnChoice
@@ -155,6 +155,13 @@ def spans(value):
     value["shards"][0]["last_owner"] = value["shards"][1]["first_owner"]
 
 
+def swell(value, more, *numbers):
+    """Promise more documents, everywhere alike."""
+    for number in numbers or (0,):
+        for told in (value, value["shards"][number]):
+            told["n_documents"] += more
+
+
 def twice(value):
     value["shards"][1] = dict(value["shards"][0])
     for size in ("n_documents", "n_units", "n_entries", "n_tokens"):
@@ -168,7 +175,11 @@ def twice(value):
         (lambda value: value.update(schema="discreet.shards/2"), "of this version"),
         (lambda value: value["shards"][0].update(file="../../shadow"), "shard 0 is not described"),
         (lambda value: value["shards"][0].update(n_units=-1), "shard 0 is not described"),
+        (lambda value: value["shards"][0].update(n_units=31), "shard 0 is not described"),
+        (lambda value: value["shards"][0].update(n_entries=10**6), "shard 0 is not described"),
         (lambda value: value["shards"].pop(), "do not add up"),
+        (lambda value: swell(value, 2**40), "promises more documents"),
+        (lambda value: swell(value, 2**62, 0, 1), "do not add up"),
         (lambda value: value.update(unit="village"), "damaged"),
         (lambda value: value["word_origin"].update(kind="public"), "named who says so"),
         (lambda value: value.update(cut={"token_pattern": ["\\w+"]}), "damaged"),
@@ -216,34 +227,106 @@ def test_a_shard_that_was_changed_is_refused_also_after_it_was_read(folder):
         np.asarray(shards.owners)
 
 
-@pytest.mark.parametrize("fault", ["word", "zero", "twice in a row", "owner", "cut"])
-def test_a_shard_that_would_mislead_compiled_code_is_refused(folder, fault):
-    """Also where whoever made it made the manifest to match."""
+def forge(folder, number, edit):
+    """Change the arrays of a shard, and make the manifest match: whoever can do the one can do the other."""
     from safetensors.numpy import load, save
 
-    path = folder / "shard-00001.safetensors"
+    path = folder / f"shard-{number:05d}.safetensors"
     arrays = load(path.read_bytes())
-    if fault == "word":
-        arrays["words"] = arrays["words"].astype(np.uint16)
-        arrays["words"][3] = 60_000
-    elif fault == "zero":
-        arrays["counts"][2] = 0
-    elif fault == "twice in a row":
-        arrays["words"][1] = arrays["words"][0]
-    elif fault == "owner":
-        arrays["owners"][-1] += 1
-    raw = save(arrays)[:-8] if fault == "cut" else save(arrays)
+    raw = edit(arrays) or save(arrays)
     path.write_bytes(raw)
 
     def match(value):
-        shard = value["shards"][1]
-        more = int(arrays["counts"].sum()) - shard["n_tokens"]
+        shard = value["shards"][number]
+        more = int(arrays["counts"].astype(np.int64).sum()) - shard["n_tokens"]
         shard["sha256"], shard["n_tokens"] = sha256(raw).hexdigest(), shard["n_tokens"] + more
         value["n_tokens"] += more
 
     change(folder, match)
+
+
+def put(arrays, name, kind, place, value):
+    arrays[name] = arrays[name].astype(kind)
+    arrays[name][place] = value
+
+
+def moved(arrays, by, kind=np.int64):
+    """Give the first row so many entries more, and take them from the second; words rise from the one to the other."""
+    first, second = arrays["sizes"][:2].tolist()
+    arrays["words"][: first + second] = np.arange(first + second)
+    arrays["sizes"] = arrays["sizes"].astype(kind)
+    arrays["sizes"][:1] += by
+    arrays["sizes"][1:2] -= by
+
+
+def cut_short(arrays):
+    from safetensors.numpy import save
+
+    return save(arrays)[:-8]
+
+
+FORGED = {
+    "a word beyond the words": lambda a: put(a, "words", np.uint16, 3, 60_000),
+    "a word that wraps": lambda a: put(a, "words", np.int64, 3, 2**32 + int(a["words"][3])),
+    "a negative word": lambda a: put(a, "words", np.int32, 3, -1),
+    "words with fractions": lambda a: put(a, "words", np.float32, 0, float(a["words"][0]) + 0.25),
+    "a count of zero": lambda a: put(a, "counts", np.uint8, 2, 0),
+    "a negative count": lambda a: put(a, "counts", np.int16, 2, -3),
+    "a count that wraps": lambda a: put(a, "counts", np.int64, 2, 2**32 + 1),
+    "a count above 2^31": lambda a: put(a, "counts", np.uint32, 2, 2**31),
+    "a count with a fraction": lambda a: put(a, "counts", np.float64, 2, 1.5),
+    "a row far behind its beginning": lambda a: moved(a, 10**9),
+    "a row a little behind its beginning": lambda a: moved(a, 50),
+    "sizes that wrap": lambda a: moved(a, np.uint32(2**31), np.uint32),
+    "sizes of 64 bits that wrap": lambda a: moved(a, np.uint64(2**63), np.uint64),
+    "sizes that add up to less": lambda a: put(a, "sizes", np.uint8, np.argmax(a["sizes"]), 0),
+    "sizes that add up to more": lambda a: put(a, "sizes", np.uint8, 0, 200),
+    "sizes as fractions": lambda a: a.update(sizes=a["sizes"].astype(np.float64)),
+    "sizes as a table": lambda a: a.update(sizes=a["sizes"].reshape(-1, 1)),
+    "words as a table": lambda a: a.update(words=a["words"].reshape(-1, 1)),
+    "a row too few": lambda a: a.update(sizes=np.r_[int(a["sizes"][0]) + a["sizes"][1], a["sizes"][2:]]),
+    "a word twice in a row": lambda a: put(a, "words", np.uint16, 1, a["words"][0]),
+    "another owner": lambda a: put(a, "owners", np.int64, -1, a["owners"][-1] + 1),
+    "owners that fall": lambda a: put(a, "owners", np.int64, 1, a["owners"][-1]),
+    "owners of another kind": lambda a: a.update(owners=a["owners"].astype(np.float64)),
+    "an owner too few": lambda a: a.update(owners=a["owners"][1:]),
+    "labels too few": lambda a: a.update(labels=np.frombuffer(b'["a"]', np.uint8)),
+    "labels that are no list": lambda a: a.update(
+        labels=np.frombuffer(b'"' + b"a" * len(a["sizes"]) + b'"', np.uint8)
+    ),
+    "a file cut short": cut_short,
+}
+
+
+@pytest.mark.parametrize("fault", FORGED)
+def test_a_shard_that_would_mislead_compiled_code_is_refused(folder, fault):
+    """Also where whoever made it made the manifest to match."""
+    forge(folder, 1, FORGED[fault])
     with pytest.raises(CorpusError, match="something else than its manifest says"):
         ShardedCorpus(folder).shards[1].read()
+
+
+def test_a_shard_that_was_read_is_looked_at_again_for_another_manifest(folder):
+    """The same file, of fewer words or other sizes, is not what was verified."""
+    shard = ShardedCorpus(folder).shards[0]
+    n = shard.read().counts.shape[0]
+    fewer = shard._replace(n_words=int(shard.read().counts.indices.max()))
+    more = shard._replace(entry=shard.entry._replace(n_documents=n + 1))
+    units = shard._replace(entry=shard.entry._replace(n_units=shard.entry.n_units - 1))
+    for other in (fewer, more, units):
+        with pytest.raises(CorpusError, match="something else than its manifest says"):
+            other.read()
+    assert shard.read().counts.shape[0] == n
+
+
+def test_places_are_looked_at_each_time(folder, monkeypatch):
+    """Whoever writes twice within a tick of the clock leaves a file that looks verified."""
+    shard = ShardedCorpus(folder).shards[1]
+    monkeypatch.setattr(shard_file, "_mark", lambda stat: (1,))
+    shard.read()
+    forge(folder, 1, FORGED["a row a little behind its beginning"])
+    with pytest.raises(CorpusError, match="something else than its manifest says"):
+        shard.read()
 
 
 def test_shards_may_move(folder, tmp_path):

@@ -113,10 +113,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise CorpusError(f"{folder / MANIFEST} is damaged; write the folder anew.")
     entries = tuple(_entry(shard, number, folder) for number, shard in enumerate(shards))
     manifest = Manifest(listed, origin, unit, entries, cut)
-    if any(value.get(size) != manifest.total(size) for size in _SIZES):
+    if any(value.get(size) != manifest.total(size) or manifest.total(size) >= 2**63 for size in _SIZES):
         raise CorpusError(
             f"{folder / MANIFEST}: its shards do not add up to its sizes; write the folder anew."
         )
+    _refuse_promises(folder, manifest)
     _refuse_spanning(folder, manifest)
     return manifest
 
@@ -161,12 +162,23 @@ def _entry(shard: Any, number: int, folder: Path) -> ShardEntry:
         and _DIGEST.fullmatch(shard["sha256"])
         and all(type(shard[name]) is int and -(2**63) <= shard[name] < 2**63 for name in names[2:])
         and all(shard[name] >= 0 for name in _SIZES)
+        and shard["n_units"] <= shard["n_documents"]
+        and shard["n_entries"] <= shard["n_tokens"]
     )
     if not good:
         raise CorpusError(
             f"{folder / MANIFEST}: shard {number} is not described as a shard is; write the folder anew."
         )
     return ShardEntry(**shard)
+
+
+def _refuse_promises(folder: Path, manifest: Manifest) -> None:
+    """Refuse sizes beyond what the files hold, before memory is asked for: a document takes a byte, an entry two."""
+    held = sum(file.stat().st_size for file in folder.glob("shard-*.safetensors"))
+    if manifest.total("n_documents") + 2 * manifest.total("n_entries") > held:
+        raise CorpusError(
+            f"{folder / MANIFEST} promises more documents or counts than its shards hold; write the folder anew."
+        )
 
 
 def _refuse_spanning(folder: Path, manifest: Manifest) -> None:

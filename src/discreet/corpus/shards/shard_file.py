@@ -2,8 +2,10 @@
 
 A file is read whole, not mapped: of a mapped file that somebody cuts short under a running fit the system makes a
 signal that ends the process, and its pages would count as memory of the fit. Numbers are stored in the smallest
-unsigned type that holds them. A file that was verified once is verified again only where its size, its times or its
-place on the disk changed.
+unsigned type that holds them. A digest is only as honest as whoever wrote the manifest, so what compiled code relies
+on is looked at after it: lengths, kinds of numbers, and where rows and words point, each time that a shard is read.
+The digest, and what needs a longer look, is verified again where the file's size, its times or its place on the disk
+changed, or the manifest says something else of it.
 """
 
 import json
@@ -23,7 +25,7 @@ __all__ = ["Rows", "Shard", "ShardEntry", "labels_bytes", "labels_of", "shard_by
 
 _KINDS = (np.uint8, np.uint16, np.uint32)
 _LARGEST = 2**31 - 1
-_seen: dict[tuple[str, str, bool], tuple[int, ...]] = {}
+_seen: dict[tuple[str, "ShardEntry", int, bool], tuple[int, ...]] = {}
 
 
 class Rows(NamedTuple):
@@ -124,13 +126,13 @@ class Shard(NamedTuple):
             raise CorpusError(
                 f"shard {path} cannot be read: {what}; a shard must lie at this path on every machine that works on it."
             )
-        known = (str(path), self.entry.sha256, self.owned)
+        known = (str(path), self.entry, self.n_words, self.owned)
         new = _seen.get(known) != mark
         if new and sha256(raw).hexdigest() != self.entry.sha256:
             raise CorpusError(
                 f"shard {path} is not the file that was written: its digest is another; write the folder anew."
             )
-        rows = _parse(raw, self.n_words, self.owned)
+        rows = _parse(raw, self)
         if rows is None or (new and not _holds(rows, self.entry)):
             raise CorpusError(
                 f"shard {path} holds something else than its manifest says; write the folder anew."
@@ -143,21 +145,40 @@ def _mark(stat: os.stat_result) -> tuple[int, ...]:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
-def _parse(raw: bytes, n_words: int, owned: bool) -> Rows | None:
+def _parse(raw: bytes, shard: Shard) -> Rows | None:
     from safetensors.numpy import load
 
     try:
         arrays = load(raw)
-        sizes, words, data = (arrays[name] for name in ("sizes", "words", "counts"))
-        kind = np.int32 if len(words) <= _LARGEST else np.int64
-        indptr = np.zeros(len(sizes) + 1, kind)
-        np.cumsum(sizes, out=indptr[1:])
-        counts = sp.csr_matrix((len(sizes), n_words), dtype=np.int32)
-        counts.data, counts.indices, counts.indptr = data.astype(np.int32), words.astype(kind), indptr
-        labels = labels_of(arrays["labels"]) if "labels" in arrays else None
-        return Rows(counts, arrays["owners"] if owned else None, labels)
+        rows = _rows(arrays, shard.entry, shard.n_words)
+        if rows is None or not shard.owned:
+            return rows
+        owners = arrays["owners"]
+        good = owners.dtype == np.int64 and owners.shape == (shard.entry.n_documents,)
+        return rows._replace(owners=owners) if good else None
     except Exception:  # damage shows in many ways, and what is said of it may hold what was found
         return None
+
+
+def _rows(arrays: dict[str, NDArray[Any]], entry: ShardEntry, n_words: int) -> Rows | None:
+    """Return counts whose index arrays point inside their shape, or None: compiled code follows them blindly."""
+    sizes, words, data = (arrays[name] for name in ("sizes", "words", "counts"))
+    if any(values.ndim != 1 or values.dtype.type not in _KINDS for values in (sizes, words, data)):
+        return None  # a negative number, or a sum that wraps, would point anywhere
+    n, n_entries = entry.n_documents, entry.n_entries
+    if (len(sizes), len(words), len(data)) != (n, n_entries, n_entries):
+        return None
+    if int(sizes.sum(dtype=np.uint64)) != n_entries:  # 32 bits each, of fewer than 2^32 that fit in memory
+        return None
+    if n_entries and not (int(words.max()) < n_words and 1 <= int(data.min()) <= int(data.max()) <= _LARGEST):
+        return None
+    kind = np.int32 if max(n_entries, n_words) <= _LARGEST else np.int64
+    indptr = np.zeros(n + 1, kind)
+    np.cumsum(sizes, out=indptr[1:])
+    counts = sp.csr_matrix((n, n_words), dtype=np.int32)
+    counts.data, counts.indices, counts.indptr = data.astype(np.int32), words.astype(kind), indptr
+    labels = labels_of(arrays["labels"]) if "labels" in arrays else None
+    return Rows(counts, None, labels) if labels is None or len(labels) == n else None
 
 
 def labels_bytes(labels: NDArray[Any]) -> NDArray[np.uint8]:
@@ -168,6 +189,9 @@ def labels_bytes(labels: NDArray[Any]) -> NDArray[np.uint8]:
 def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
     """Return what :func:`labels_bytes` was given."""
     listed = json.loads(member.tobytes())
+    if not isinstance(listed, list):
+        raise TypeError
+    listed = list[Any](listed)
     if all(type(label) is int for label in listed):
         return np.array(listed, np.int64)
     if not all(isinstance(label, str) for label in listed):
@@ -178,31 +202,21 @@ def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
 
 
 def _holds(rows: Rows, entry: ShardEntry) -> bool:
-    """Whether a shard is what its entry says, and safe to hand to compiled code."""
-    counts = rows.counts
+    """Whether a shard is what its entry says, beyond its lengths: tokens, sorted words, and whose rows they are."""
+    counts, owners = rows.counts, rows.owners
     n, entries = counts.shape[0], len(counts.indices)
-    if (n, entries) != (entry.n_documents, entry.n_entries) or len(counts.data) != entries:
-        return False
-    if int(counts.indptr[-1]) != entries or int(counts.data.sum(dtype=np.int64)) != entry.n_tokens:
-        return False
-    if entries and not (
-        int(counts.data.min()) >= 1
-        and 0 <= int(counts.indices.min()) <= int(counts.indices.max()) < counts.shape[1]
-    ):
+    if int(counts.data.sum(dtype=np.int64)) != entry.n_tokens:
         return False
     rises = np.diff(counts.indices) > 0
     starts = counts.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < entries)] - 1] = True
-    if not rises.all() or (rows.labels is not None and len(rows.labels) != n):
+    if not rises.all():
         return False
-    owners = rows.owners
     if owners is None:
         return entry.n_units == n or entry.last_owner >= entry.first_owner
     return (
-        owners.shape == (n,)
-        and owners.dtype == np.int64
-        and n > 0
-        and bool((np.diff(owners) >= 0).all())
+        n > 0
+        and bool((owners[1:] >= owners[:-1]).all())
         and (int(owners[0]), int(owners[-1])) == (entry.first_owner, entry.last_owner)
-        and 1 + int(np.count_nonzero(np.diff(owners))) == entry.n_units
+        and 1 + int(np.count_nonzero(owners[1:] != owners[:-1])) == entry.n_units
     )
