@@ -55,6 +55,7 @@ def test_strong_epsilon_shows_the_words(folder):
 
 def test_the_same_document_gets_the_same_report(folder):
     memory = ("--memory", str(folder / "kept.json"), "--epsilon", "0.1", "--per", "word")
+    (folder / "in.jsonl").write_text('{"text": "Fever and cough, fever"}\n')
     assert perturb(folder, *memory) == 0
     first = (folder / "reports.bin").read_bytes()
     assert perturb(folder, *memory) == 0
@@ -78,7 +79,11 @@ def test_a_named_document_keeps_its_report_whatever_it_says_by_now(folder, capsy
     (folder / "words.txt").write_text("fever\ncough\n")  # a collector that asks about other words
     capsys.readouterr()
     assert perturb(folder, *how) == 2
+    assert "3 documents need --name" in " ".join(capsys.readouterr().err.split())
+    (folder / "in.jsonl").write_text('{"body": "fever"}\n')
+    assert perturb(folder, *how) == 2
     assert "another vocabulary" in capsys.readouterr().err
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     assert perturb(folder, *how, "--name", "id") == 2
     assert "budget" in capsys.readouterr().err
     assert perturb(folder, *how, "--name", "kind") == 2
@@ -194,3 +199,55 @@ def test_counts_are_not_cut(folder, capsys):
     line = f"perturb {folder}/in.ldac --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
     assert run([*line.split(), "--ngrams", "1,2"]) == 2
     assert "--ngrams cannot be used" in capsys.readouterr().err
+
+
+def test_with_a_memory_several_documents_need_names(folder, capsys):
+    """Without them, two that say the same had one report, and others two: whoever collects saw which are alike."""
+    how = ("--epsilon", "0.1", "--per", "word", "--memory", str(folder / "kept.json"))
+    assert perturb(folder, *how) == 2
+    assert "3 documents need --name" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "reports.bin").exists()
+    assert not (folder / "kept.json").exists()
+    (folder / "notes").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / "notes" / name).write_text("fever and cough")
+    line = f"perturb {folder}/notes --vocabulary {folder}/words.txt --out {folder}/r.bin --force"
+    assert run([*line.split(), *how]) == 0
+    first = (folder / "r.bin").read_bytes()
+    assert first[: len(first) // 2] != first[len(first) // 2 :]
+    (folder / "notes" / "a.txt").write_text("knee")
+    assert run([*line.split(), *how]) == 0
+    assert (folder / "r.bin").read_bytes() == first
+
+
+def test_names_that_the_memory_takes_for_one_are_one(folder, capsys):
+    lines = [{"id": name, "text": "fever"} for name in ("Zo\u00e9", "Zoe\u0301")]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    memory = ("--memory", str(folder / "kept.json"), "--name", "id")
+    assert perturb(folder, "--epsilon", "1", "--per", "word", *memory) == 2
+    assert "it has 1 different" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "reports.bin").exists()
+
+
+@pytest.mark.parametrize("file", ["kept.json", "in.jsonl", "words.txt"])
+@pytest.mark.parametrize("spelt", ["{}", "notes/../{}", "link", "hard link"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_out_replaces_no_file_that_is_needed(folder, capsys, monkeypatch, file, spelt, exists):
+    monkeypatch.chdir(folder)
+    (folder / "notes").mkdir()
+    (folder / "in.jsonl").write_text('{"text": "fever"}\n')
+    line = ["perturb", "in.jsonl", "--vocabulary", "words.txt", "--epsilon", "1", "--per", "word"]
+    line += ["--memory", "kept.json", "--force"]
+    if exists:
+        assert run([*line, "--out", "r.bin"]) == 0
+    elif file == "kept.json" and spelt == "hard link":
+        pytest.skip("there is nothing to link to")
+    if spelt == "link":
+        (folder / "link").symlink_to(file)
+    if spelt == "hard link":
+        (folder / "hard link").hardlink_to(file)
+    before = (folder / file).read_bytes() if (folder / file).exists() else None
+    capsys.readouterr()
+    assert run([*line, "--out", spelt.format(file)]) == 2
+    assert "would replace it" in " ".join(capsys.readouterr().err.split())
+    assert ((folder / file).read_bytes() if (folder / file).exists() else None) == before

@@ -12,7 +12,14 @@ from tests.local import whole_document_vectors
 
 from discreet import WholeDocumentLDA
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.local import BitChannel, CodebookChannel, CodebookReport, Question, ReportMemo
+from discreet.local import (
+    BitChannel,
+    CodebookChannel,
+    CodebookReport,
+    PublishedQuestion,
+    Question,
+    ReportMemo,
+)
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.privacy import SecureStream
 
@@ -53,7 +60,7 @@ async function check(client, vectors, asked) {
     if (JSON.stringify(answers) !== JSON.stringify(again)) failed.push("asked twice " + d);
     sent.push(hex(answers.find((x) => x !== null)));
     for (const one of asked) {  // a collector that names other ends, or another channel
-      const other = {...one, ends: [0, 4294967296].slice(1 - one.question.place).concat([4294967296])};
+      const other = {...one, ends: one.question.place ? [1, 4294967296] : [4294967296]};
       const near = {...other, channel: {...one.channel, member: one.channel.member - 1}};
       for (const what of [other, near]) {
         try {
@@ -71,7 +78,7 @@ async function check(client, vectors, asked) {
   if (JSON.stringify([...kept]).includes("fever")) failed.push("storage shows words");
   const marked = await client.create({channel, vocabulary, randomBytes: (n) => new Uint8Array(n).fill(9)});
   for (const one of asked) {
-    const got = await marked.answer(one, "fever");
+    const got = await marked.answer(one, "fever", "diary");
     if (got !== null && !(got[5] & 1)) failed.push("coins that are not the device's own carry no mark");
   }
   const bad = {...asked[0], channel: {...asked[0].channel, chosen: 0}};
@@ -137,14 +144,7 @@ def test_python_makes_the_vectors(vector):
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_javascript_makes_the_vectors_and_remembers(tmp_path):
-    script = tmp_path / "check.js"
-    script.write_text(
-        f"const client = require({json.dumps(str(CLIENT))});\n{PROGRAM}\n"
-        f"check(client, {json.dumps(VECTORS)}, {json.dumps(asked())}).then((x) => console.log(JSON.stringify(x)));\n"
-    )
-    done = subprocess.run([str(NODE), str(script)], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told = in_node(tmp_path, PROGRAM, f"check(client, {json.dumps(VECTORS)}, {json.dumps(asked())})")
     assert told["failed"] == []
     reports = [CodebookReport.from_bytes(bytes.fromhex(one)) for one in told["sent"]]
     known = {question.digest: question for question in questions()}
@@ -176,8 +176,6 @@ def test_a_document_gives_one_answer_however_often_it_is_asked(tmp_path):
             # The diary has changed by now; its first answer stands.
             now = again.answer(channel_of(question), question, [5], SecureStream(), shares=SHARES, name=name)
             assert now == before
-        plain = again.answer(CHANNEL, questions()[0], [d % 10, 7], SecureStream(), shares=(1.0,))
-        assert plain == again.answer(CHANNEL, questions()[0], [7, d % 10], SecureStream(), shares=(1.0,))
     assert len({report.number for report in given.values()}) == 20
     assert {report.question for report in given.values()} == {question.digest for question in questions()}
     content = json.loads(path.read_text())
@@ -210,15 +208,73 @@ def test_no_collector_brings_a_document_to_a_second_answer():
 def test_seeds_and_other_vocabularies(tmp_path):
     first = questions()[0]
     with pytest.raises(PrivacyError, match="seed"):
-        ReportMemo(tmp_path / "x").answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,))
-    seeded = ReportMemo().answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,))
+        ReportMemo(tmp_path / "x").answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,), name="x")
+    seeded = ReportMemo().answer(CHANNEL, first, [1], SecureStream(1), shares=(1.0,), name="x")
     assert seeded is not None
     assert seeded.channel.reproducible
-    memo = ReportMemo()
-    memo.answer(CHANNEL, first, [1], SecureStream(), shares=(1.0,))
-    other = Question("words", 0, tuple(WORDS[:5]), np.zeros((5, 0), np.int64), np.zeros(0, np.int64))
-    with pytest.raises(PrivacyError, match="another vocabulary"):
-        memo.answer(CHANNEL, other, [1], SecureStream(), shares=(1.0,))
+
+
+def about(words):
+    return Question("words", 0, tuple(words), np.zeros((len(words), 0), np.int64), np.zeros(0, np.int64))
+
+
+def test_answers_need_a_name_and_follow_it_alone():
+    """Without one, documents with the same words had one answer, and others two: what no epsilon covers."""
+    first, memo = questions()[0], ReportMemo(budget=10.0)
+    for name in (None, ""):
+        with pytest.raises(ParameterError, match="name"):
+            memo.answer(CHANNEL, first, [1], SecureStream(), shares=(1.0,), name=name)
+    assert len(memo) == 0
+    same = [memo.answer(CHANNEL, first, [1], SecureStream(), shares=(1.0,), name=str(i)) for i in range(20)]
+    assert len({report.number for report in same}) == len({report.to_bytes() for report in same}) == 20
+
+
+def test_a_number_is_for_one_vocabulary():
+    """Else one collector could use the number that another one saw, and two could tell that they ask one document."""
+    memo, numbers = ReportMemo(budget=10.0), set()
+    for words in (WORDS, WORDS[:5]):
+        question = about(words)
+        report = memo.answer(CHANNEL, question, [1], SecureStream(), shares=(1.0,), name="diary")
+        again = memo.answer(CHANNEL, question, [2], SecureStream(), shares=(1.0,), name="diary")
+        assert report == again
+        numbers.add(report.number)
+    assert len(numbers) == 2
+    once = ReportMemo()
+    once.answer(CHANNEL, about(WORDS), [1], SecureStream(), shares=(1.0,), name="diary")
+    with pytest.raises(BudgetExceeded, match="reported before"):
+        once.answer(CHANNEL, about(WORDS[:5]), [1], SecureStream(), shares=(1.0,), name="diary")
+    with pytest.raises(BudgetExceeded, match=r"loses 2, above its budget of 0\.5;"):
+        ReportMemo(budget=0.5).answer(CHANNEL, about(WORDS), [1], SecureStream(), shares=(1.0,), name="diary")
+
+
+def older(memo, path, number):
+    """Make the memory's file one with the same number for all vocabularies."""
+    memo.save()
+    content = json.loads(path.read_text())
+    who = memo._digest(["account", ["name", "diary"]])
+    path.write_text(json.dumps({**content, "numbers": {who: number.hex()}}))
+    return ReportMemo(path, budget=10.0)
+
+
+def test_numbers_of_older_memories_stay_where_they_were_used(tmp_path):
+    path, old = tmp_path / "kept.json", bytes(range(16))
+
+    def number(memo, words):
+        return memo.answer(CHANNEL, about(words), [1], SecureStream(), shares=(1.0,), name="diary").number
+
+    # Nothing was answered: it is the first vocabulary's, and no other one's.
+    memo = older(ReportMemo(path), path, old)
+    assert number(memo, WORDS) == old
+    memo.save()
+    memo = ReportMemo(path, budget=10.0)
+    assert number(memo, WORDS) == old != number(memo, WORDS[:5])
+    # It was sent to those who asked about five words.
+    path.unlink()
+    memo = ReportMemo(path)
+    sent = number(memo, WORDS[:5])
+    memo = older(memo, path, sent)
+    assert number(memo, WORDS) != sent
+    assert number(memo, WORDS[:5]) == sent
 
 
 def test_memories_of_the_version_before_are_read(tmp_path):
@@ -257,6 +313,9 @@ def hostile():
         "large row": {**good, "table": [[1, 1], [2**45, 1], [1, 1]]},
         "largest row": {**good, "table": [[1, 1], [2**62, -(2**63)], [1, 1]]},
         "sums too large": {**good, "table": [[2**42, 0], [2**42, 0], [2**42, 0]]},
+        "wraps around": {**good, "table": [[1, 2], [3, 2**63], [5, 6]]},
+        "wraps to a small number": {**good, "table": [[1, 2], [3, 2**64 - 1], [5, 6]]},
+        "weight that wraps": {**topics, "weights": [1, 2**63 + 2, 3]},
         "large weight": {**topics, "weights": [1, 2**50, 1]},
         "large topics": {**topics, "table": [[1, 2], [2**60, 2**60], [5, 6]]},
         "row missing": {**good, "table": good["table"][:2]},
@@ -286,7 +345,7 @@ def test_whether_a_client_answers_does_not_depend_on_its_document(name):
         try:
             question = Question.from_json(json.dumps(hostile()[name]))
             channel = CodebookChannel.for_document(1.0, two_sided=question.two_sided)
-            ReportMemo().answer(channel, question, words, SecureStream(), shares=(1.0,))
+            ReportMemo().answer(channel, question, words, SecureStream(), shares=(1.0,), name="one")
             raised.append(False)
         except CorpusError:
             raised.append(True)
@@ -311,7 +370,7 @@ def test_the_channel_answers_any_numbers():
 HOSTILE = """
 async function hostile(client, questions, every) {
   const failed = [], channel = {p: 3221225472, q: 1073741824, limit: 3}, vocabulary = ["aa", "bb", "cc"];
-  const whole = {codewords: 1024, chosen: 300, member: 2850325, other: 1048576, twoSided: false}, ends = [4294967296];
+  const whole = {codewords: 1024, chosen: 300, member: 2850325, other: 1048576, twoSided: true}, ends = [4294967296];
   const refuses = async (made, asked, words) => {
     try { await made.answerOfWords(asked, words, "one"); return false; } catch (e) {
       if (!(e instanceof RangeError)) failed.push(String(e));
@@ -319,9 +378,9 @@ async function hostile(client, questions, every) {
     }
   };
   for (const [name, question] of Object.entries(questions)) {
-    const told = [];
+    const told = [], sided = {...whole, twoSided: question.kind === "squares"};
     for (const words of every) {
-      told.push(await refuses(await client.create({channel, vocabulary}), {question, channel: whole, ends}, words));
+      told.push(await refuses(await client.create({channel, vocabulary}), {question, channel: sided, ends}, words));
     }
     if (told.some((x) => x === name.startsWith("good"))) failed.push(name + " " + told);
   }
@@ -356,14 +415,129 @@ async function hostile(client, questions, every) {
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_javascript_does_not_let_the_server_choose(tmp_path):
-    script = tmp_path / "hostile.js"
+    call = f"hostile(client, {json.dumps(hostile())}, {json.dumps(EVERY)})"
+    assert in_node(tmp_path, HOSTILE, call) == []
+
+
+def published():
+    """What servers publish: who is asked must be said in one way that both languages understand."""
+    one = 2**32
+    channel = {"codewords": 1024, "chosen": 300, "member": 2850325, "other": 1048576, "twoSided": True}
+    good = {"question": hostile()["good"], "channel": channel, "ends": [one]}
+    words = {**hostile()["good"], "kind": "words", "table": [[], [], []]}
+    plain = {"question": words, "channel": {**channel, "twoSided": False}, "ends": [one]}
+    return {
+        "good": good,
+        "good words": plain,
+        "good parts": {**good, "ends": [1, 5, one]},
+        "good second": {**good, "question": {**good["question"], "place": 1}, "ends": [1, one]},
+        "ends that fall": {**good, "ends": [5, 3, one]},
+        "ends that stay": {**good, "ends": [5, 5, one]},
+        "end of zero": {**good, "ends": [0, one]},
+        "end below zero": {**good, "ends": [-1, one]},
+        "no ends": {**good, "ends": []},
+        "last end": {**good, "ends": [one - 1]},
+        "beyond the last end": {**good, "ends": [one, one + 1]},
+        "end of no number": {**good, "ends": [1.5, one]},
+        "place that is not there": {**good, "question": {**good["question"], "place": 1}},
+        "one side of squares": {**good, "channel": {**channel, "twoSided": False}},
+        "two sides of words": {**plain, "channel": channel},
+        "sides of no kind": {**good, "channel": {**channel, "twoSided": 1}},
+        **{name: {**good, "question": one} for name, one in hostile().items() if "wraps" in name},
+    }
+
+
+PUBLISHED = """
+async function published(client, every) {
+  const told = {}, channel = {p: 3e9, q: 1e9, limit: 3}, vocabulary = ["aa", "bb", "cc"];
+  const make = () => client.create({channel, vocabulary, mostEpsilon: 8});
+  for (const [name, asked] of Object.entries(every)) {
+    const made = await make();
+    try { await made.answer(asked, "aa", "one"); told[name] = true; } catch (e) {
+      told[name] = e instanceof RangeError ? false : String(e);
+    }
+  }
+  const made = await make();
+  for (const name of [undefined, null, ""]) {
+    try { await made.answer(every.good, "aa", name); told["name " + name] = true; } catch (e) {
+      told["name " + name] = e instanceof RangeError && e.message.includes("name") ? false : String(e);
+    }
+  }
+  return told;
+}
+"""
+
+
+@pytest.mark.parametrize("name", published())
+def test_python_takes_what_is_published_in_one_way(name):
+    text = json.dumps(published()[name])
+    if name.startswith("good"):
+        assert json.loads(PublishedQuestion.from_json(text).to_json()) == json.loads(text)
+        return
+    with pytest.raises(CorpusError):
+        PublishedQuestion.from_json(text)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_javascript_takes_what_python_takes_and_no_answer_without_a_name(tmp_path):
+    told = in_node(tmp_path, PUBLISHED, f"published(client, {json.dumps(published())})")
+    names = dict.fromkeys(("name undefined", "name null", "name "), False)
+    assert told == {name: name.startswith("good") for name in published()} | names
+
+
+NUMBERS = """
+async function numbers(client, asked) {
+  const hex = (raw) => Array.from(raw, (b) => b.toString(16).padStart(2, "0")).join(""), told = {};
+  const fresh = () => { const kept = new Map();
+    return {kept, getItem: (k) => kept.has(k) ? kept.get(k) : null, setItem: (k, v) => { kept.set(k, v); }}; };
+  const number = async (storage, name) => {
+    const vocabulary = asked[name].question.vocabulary, channel = {p: 3e9, q: 1e9, limit: 3};
+    const made = await client.create({channel, vocabulary, storage, mostEpsilon: 8, budget: 20});
+    return hex((await made.answer(asked[name], "aa", "diary")).subarray(96));
+  };
+  const older = (storage, value) => {  // one number for all vocabularies, beside the account
+    for (const [key, kept] of storage.kept) if (/^[0-9a-f]{32}$/.test(kept)) storage.kept.delete(key);
+    storage.kept.set(account + ":number", value);
+  };
+  const plain = fresh();
+  told.three = await number(plain, "three");
+  told.two = await number(plain, "two");
+  told.again = [await number(plain, "three"), await number(plain, "two")];
+  const account = [...plain.kept].find(([, kept]) => kept.startsWith("{"))[0];
+  const sent = fresh();
+  sent.setItem("discreet:secret", plain.getItem("discreet:secret"));
+  told.sent = await number(sent, "three");
+  older(sent, told.sent);
+  told.after = [await number(sent, "two"), await number(sent, "three")];
+  const unused = fresh();
+  unused.setItem("discreet:secret", plain.getItem("discreet:secret"));
+  older(unused, "ab".repeat(16));
+  told.unused = [await number(unused, "two"), await number(unused, "three"), await number(unused, "two")];
+  return told;
+}
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_numbers_in_javascript_are_for_one_vocabulary_too(tmp_path):
+    three = published()["good words"]
+    two = {**three, "question": {**three["question"], "vocabulary": FEW[:2], "table": [[], []]}}
+    told = in_node(tmp_path, NUMBERS, f"numbers(client, {json.dumps({'three': three, 'two': two})})")
+    assert told["again"] == [told["three"], told["two"]]
+    assert told["three"] != told["two"]
+    assert told["after"][1] == told["sent"] != told["after"][0]
+    assert told["unused"][0] == told["unused"][2] == "ab" * 16 != told["unused"][1]
+
+
+def in_node(folder, program, call):
+    script = folder / "program.js"
     script.write_text(
-        f"const client = require({json.dumps(str(CLIENT))});\n{HOSTILE}\n"
-        f"hostile(client, {json.dumps(hostile())}, {json.dumps(EVERY)}).then((x) => console.log(JSON.stringify(x)));\n"
+        f"const client = require({json.dumps(str(CLIENT))});\n{program}\n"
+        f"{call}.then((x) => console.log(JSON.stringify(x)));\n"
     )
     done = subprocess.run([str(NODE), str(script)], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == []
+    return json.loads(done.stdout)
 
 
 def test_no_channel_loses_more_than_twenty():

@@ -428,8 +428,10 @@ def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     (sent,) = read_codebook_reports("o.bin")
     # Another channel, other parts of the clients, another question: all would cost anew.
     Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
-    assert run([*line.split(), "8", "--force"]) == 2
-    assert "budget" in capsys.readouterr().err
+    assert run([*line.split(), "8", "--force"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "1 document has answered before; it answers no second question" in told
+    assert "there is nothing to send" in told
     assert read_codebook_reports("o.bin") == [sent]
     Path("q.json").write_text(published(epsilon=8.0, ends=(2**32,)).to_json())
     assert run([*line.split(), "8", "--force"]) == 0
@@ -448,6 +450,104 @@ def test_whose_turn_it_is_not_sends_nothing(here, capsys):
     assert "nothing to send" in capsys.readouterr().err
     assert not Path("o.bin").exists()
     assert json.loads(Path("m.json").read_text())["numbers"]  # drawn once, and kept
+
+
+def notes(*found):
+    lines = [{"id": name, "text": text} for name, text in found]
+    Path("notes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+ANSWER = "answer notes.jsonl --question q.json --memory m.json --out o.bin --force --epsilon 8"
+
+
+def test_answers_follow_names_and_never_texts(here, capsys):
+    """Documents with the same words had one number and one answer: certain, whatever epsilon says."""
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("a", "I have fever"), ("b", "my fever again"))
+    assert run(ANSWER.split()) == 2
+    assert "--name" in capsys.readouterr().err
+    assert not Path("o.bin").exists()
+    assert not Path("m.json").exists()
+    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    first = read_codebook_reports("o.bin")
+    assert len({report.number for report in first}) == 2
+    notes(("a", "my knee"), ("b", ""))
+    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    assert read_codebook_reports("o.bin") == first
+    # Text files have names: their paths in their folder.
+    Path("m.json").unlink()
+    Path("diary/old").mkdir(parents=True)
+    for name in ("a.txt", "old/a.txt"):
+        Path("diary", name).write_text("fever")
+    line = ANSWER.replace("notes.jsonl", "diary")
+    assert run(line.split()) == 0
+    first = read_codebook_reports("o.bin")
+    assert len({report.number for report in first}) == 2
+    Path("diary/a.txt").write_text("knee")
+    assert run(line.split()) == 0
+    assert read_codebook_reports("o.bin") == first
+
+
+def test_who_answered_before_silences_nobody_else(here, capsys):
+    """And who falls silent follows from names and earlier answers, whatever the documents say."""
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("a", "fever"), ("b", "knee"))
+    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    before, memory = {report.number for report in read_codebook_reports("o.bin")}, Path("m.json").read_bytes()
+    Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
+    for texts_now in (("fever", "knee", "cold"), ("knee", "fever", ""), ("fever",) * 3, ("",) * 3):
+        Path("m.json").write_bytes(memory)
+        notes(*zip("abc", texts_now, strict=True))
+        assert run([*ANSWER.split(), "--name", "id"]) == 0
+        told = " ".join(capsys.readouterr().err.split())
+        assert "2 documents have answered before; they answer no second question" in told
+        (sent,) = read_codebook_reports("o.bin")
+        assert sent.number not in before
+    # What would leave documents out for what they say is no option here.
+    assert run([*ANSWER.split(), "--name", "id", "--skip-empty"]) == 2
+
+
+@pytest.mark.parametrize("epsilon", ["nan", "inf", "-1", "0"])
+def test_what_an_answer_may_lose_is_a_number(here, capsys, epsilon):
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("a", "fever"))
+    line = [*ANSWER.split()[:-1], epsilon, "--name", "id"]
+    assert run(line) == 2
+    assert "epsilon must be" in capsys.readouterr().err
+    assert not Path("o.bin").exists()
+
+
+def test_a_budget_below_one_answer_says_so(here, capsys):
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("a", "fever"))
+    assert run([*ANSWER.split(), "--name", "id", "--budget", "0.1"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "--budget 0.1 is below the 8 that one answer loses" in told
+    assert "before" not in told
+    assert run([*ANSWER.split(), "--name", "id", "--budget", "nan"]) == 2
+
+
+def test_names_of_two_spellings_are_one_name(here, capsys):
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("Zo\u00e9", "fever"), ("Zoe\u0301", "knee"))
+    assert run([*ANSWER.split(), "--name", "id"]) == 2
+    assert "it has 1 different" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("out", ["m.json", "./m.json", "q.json", "notes.jsonl", "link"])
+def test_an_answer_replaces_no_file_that_is_needed(here, capsys, out):
+    Path("q.json").write_text(published(ends=(2**32,)).to_json())
+    notes(("a", "fever"))
+    Path("link").symlink_to("m.json")
+    line = ANSWER.replace("o.bin", out)
+    for forced in (line, line.replace(" --force", "")):
+        assert run([*forced.split(), "--name", "id"]) == 2
+        assert "would replace it" in " ".join(capsys.readouterr().err.split())
+    assert not Path("m.json").exists()
+    assert run([*ANSWER.split(), "--name", "id"]) == 0
+    kept = Path("m.json").read_bytes()
+    assert run([*line.split(), "--name", "id"]) == 2
+    assert Path("m.json").read_bytes() == kept
 
 
 @pytest.mark.parametrize(

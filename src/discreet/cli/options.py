@@ -1,6 +1,7 @@
 """Options that several sub-commands share, so that each has one name, one help text and one check."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -150,14 +151,28 @@ def check_output_folder(folder: Path) -> None:
 
 
 def check_output_file(
-    path: Path, suffixes: tuple[str, ...] = (), *, option: str = "--out", force: bool = False
+    path: Path,
+    suffixes: tuple[str, ...] = (),
+    *,
+    option: str = "--out",
+    force: bool = False,
+    apart: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Refuse a file that cannot be written, that somebody may still need, or whose ending says no format we write."""
+    """Refuse a file that cannot be written, that somebody may still need, or whose ending says no format we write.
+
+    ``apart`` are files, by what they are called, that it must not be, by whatever name and whatever is forced.
+    """
     if path.is_dir():
         raise ReleaseError(f"{option} must be a file, but {path} is a folder; name a file in it.")
     if suffixes and path.suffix.lower() not in suffixes:
         raise ReleaseError(f"{option} must end in one of {', '.join(suffixes)}, but is {path.name}.")
     if not path.absolute().parent.is_dir():
         raise ReleaseError(f"{option} {path}: its folder does not exist; make it first.")
+    for called, other in (apart or {}).items():
+        both = path.exists() and other is not None and other.exists()
+        if other is not None and (path.resolve() == other.resolve() or (both and path.samefile(other))):
+            raise ReleaseError(
+                f"{option} {path} is the file of {called}, and would replace it; name another."
+            )
     if not force and path.is_file() and path.stat().st_size > 0:
         raise ReleaseError(f"{option} {path} exists; name another file, or pass --force to replace it.")

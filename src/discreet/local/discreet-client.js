@@ -47,6 +47,7 @@
     };
   }
 
+  function bytesOf(text) { return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)); }
   function hex(bytes) { return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join(""); }
 
   function below(n, numbers) {
@@ -329,7 +330,7 @@
   }
 
   // The question is judged before the document is looked at: whether a client answers must not depend on the document.
-  function checkQuestion(question, ends) {
+  function checkQuestion(question, ends, twoSided) {
     const {kind, place, vocabulary, table, weights} = question || {}, whole = (x) => Number.isSafeInteger(x);
     const lists = [vocabulary, table, weights, ends].every(Array.isArray) && table.every(Array.isArray);
     const n = lists ? vocabulary.length : 0, width = n && table.length ? table[0].length : 0, topics = kind === "topics";
@@ -337,7 +338,8 @@
       (kind === "words") === (width === 0) && table.every((row) => row.length === width && row.every(whole)) &&
       weights.length === (topics ? n : 0) && weights.every(whole) && vocabulary.every((word) => typeof word === "string") &&
       (!topics || (weights.every((x) => x > 0) && table.every((row) => row.every((x) => x > 0)))) &&
-      ends.length > 0 && ends.every((x) => whole(x) && x >= 0) && ends[ends.length - 1] === ONE;
+      ends.length > place && place < 100 && ends.every((x, i) => whole(x) && x > (i ? ends[i - 1] : 0)) &&
+      ends[ends.length - 1] === ONE && twoSided === (kind === "squares");
     if (!shape) fail("this is no question of whole documents.");
     const size = topics ? n * width : Math.max(width, n), add = (sum, x) => sum + Math.abs(x);
     const sum = topics ? weights.reduce(add, size) : Math.max(n, table.reduce((all, row) => row.reduce(add, all), 0));
@@ -349,6 +351,8 @@
   // storage: localStorage or anything with getItem and setItem; a document asked for twice gets the same report.
   // budget: loss of a whole document that may be spent on each, over all channels and vocabularies; by default that of
   // its first report, so that there is no second one. name: a text, what a document is called, whatever it says by now.
+  // Answers about whole documents need one. Reports of bits of unnamed documents with the same words are one report, and
+  // show whoever collects that they are alike: give names, or a prefix of its own to each document.
   // mostEpsilon: what an answer about a whole document may lose; by default what a report of bits does. 20 at most.
   // reproducible: whether somebody else knows the coins; then reports are marked, and not kept.
   async function create({
@@ -397,8 +401,10 @@
     }
     // asked: what WholeDocumentLDA.published() tells. Null where it is another client's question: send nothing.
     async function answerOfWords(asked, words, name) {
+      // Else answers would show which documents are alike.
+      if (name === undefined || name === null) fail("an answer about a whole document needs a name that no other document has.");
       const {question, channel: whole, ends} = asked, cost = checkWhole(whole);
-      checkQuestion(question, ends);
+      checkQuestion(question, ends, whole.twoSided);
       if (cost > most + 1e-9) {
         fail("the server asks for an answer that loses " + cost.toPrecision(4) + ", above the " + most.toPrecision(4) +
           " that this client was made for; give mostEpsilon if its writer agrees.");
@@ -407,15 +413,26 @@
       return alone(async () => {
         const named = hex(await questionDigest(question));
         const numbersOf = [whole.codewords, whole.chosen, whole.member, whole.other, whole.twoSided ? 1 : 0];
-        const own = await whose(words, name, [...numbersOf, named, about]), at = own.account + ":number";
-        // Drawn once, before it is known which question it means, and without a look at the document.
-        if (!place.getItem(at)) place.setItem(at, hex(randomBytes(16)));
-        const number = Uint8Array.from(place.getItem(at).match(/../g), (x) => parseInt(x, 16));
+        const own = await whose(words, name, [...numbersOf, named, about]);
+        const number = numberOf(own.account, await keyOf("number", about, name.normalize("NFC")));
         if (await questionOf(number, ends) !== question.place) return null;
         const sent = await codewordOf(whole, question, words, number, numbersFrom(randomBytes));
         const raw = await packAnswer(whole, question, number, sent, reproducible);
         return keep(own, cost, () => raw);
       });
+    }
+    // Drawn once for a document and a vocabulary, before it is known which question it means, and without a look at the
+    // document. Older storages have one for all vocabularies: it stays where it was sent, or is the first one's.
+    function numberOf(account, at) {
+      if (!place.getItem(at)) {
+        const kept = Object.keys(JSON.parse(place.getItem(account) || "{}")).map((key) => bytesOf(place.getItem(key) || ""));
+        const sent = kept.filter((raw) => WHOLE_MAGIC.every((byte, i) => raw[i] === byte));
+        const same = sent.find((raw) => hex(raw.subarray(32, 64)) === about);
+        const old = sent.length ? null : place.getItem(account + ":number");
+        if (old) place.setItem(account + ":number", "");
+        place.setItem(at, same ? hex(same.subarray(96)) : old || hex(randomBytes(16)));
+      }
+      return Uint8Array.from(place.getItem(at).match(/../g), (x) => parseInt(x, 16));
     }
     // Where a document's report about something is kept, and what it has spent.
     async function whose(words, name, what) {
@@ -445,11 +462,14 @@
         place.setItem(key, kept);
       }
       if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: cost}));
-      return Uint8Array.from(atob(kept), (c) => c.charCodeAt(0));
+      return bytesOf(kept);
     }
     function refuse(losses, cost) {
       const before = losses.reduce((a, b) => a + b, 0), most = budget === null ? (losses.length ? before : cost) : budget;
       if (before + cost > most) {
+        if (!losses.length) {
+          fail("a report of this document would lose " + cost.toPrecision(4) + ", above its budget of " + most.toPrecision(4) + ".");
+        }
         fail("another report of this document would bring its loss from " + before.toPrecision(4) + " to " +
           (before + cost).toPrecision(4) + ", above its budget of " + most.toPrecision(4) + ".");
       }

@@ -13,9 +13,14 @@ of its reports, by default what the first one loses. A document without a name i
 that has other words of it would make it another document: one that leaves out other words each day would read it out
 as well. So a memory that holds reports about one vocabulary makes reports about another one of named documents only.
 
-Reports of whole documents (:meth:`ReportMemo.answer`) have accounts in the same way. The public number of a document's
-client is drawn once, before any question is looked at, and kept: it alone decides which question the document
-answers.
+Answers about whole documents (:meth:`ReportMemo.answer`) have accounts in the same way, and are of named documents
+only: a report shows which documents have the same one, so that must follow from names, never from what they say. The
+public number of a document's client is drawn once for each vocabulary, before a question about it is looked at, and
+kept: it alone decides which question the document answers. Collectors that ask about other words see another.
+
+Reports of bits (:meth:`ReportMemo.report`) may do without names. Documents with the same words of the vocabulary are
+then one document, with one report, and whoever collects sees that they are alike: no epsilon covers that. Where a
+memory is for more than one document, give names.
 
 Two programs that use one file at the same time cannot both make the first report of a document: the second one to
 save is refused, and has nothing that it may send.
@@ -50,11 +55,7 @@ from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
 
-_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS = (
-    "discreet.reports/3",
-    "discreet.reports/2",
-    "discreet.reports/1",
-)
+_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS = (f"discreet.reports/{version}" for version in (3, 2, 1))
 
 
 class _Form(NamedTuple):
@@ -141,8 +142,9 @@ class ReportMemo:
         stream : SecureStream
             Source of randomness.
         name : str, optional
-            What the document is called, not empty; by default its words tell it from others. Ways to write a letter
-            with a mark are one (NFC).
+            What the document is called, not empty; ways to write a letter with a mark are one (NFC). By default its
+            words tell it from others: documents with the same words share one report, and whoever collects sees
+            that they are alike.
 
         Raises
         ------
@@ -172,7 +174,7 @@ class ReportMemo:
         stream: SecureStream,
         *,
         shares: Sequence[float],
-        name: str | None = None,
+        name: str,
     ) -> CodebookReport | None:
         """Return a document's answer to a question; the first one, whenever it was asked for before.
 
@@ -187,8 +189,9 @@ class ReportMemo:
             Source of randomness.
         shares : sequence of float
             Of the clients that get each question, as ``WholeDocumentLDA(shares=...)``; public.
-        name : str, optional
-            As for :meth:`report`.
+        name : str
+            What the document is called, not empty, and no other document is. Its words cannot tell it from others:
+            which documents have one report would then show which ones are alike.
 
         Returns
         -------
@@ -199,13 +202,16 @@ class ReportMemo:
         ------
         BudgetExceeded, PrivacyError
             As for :meth:`report`.
+        ParameterError
+            Without a name.
         """
+        if not name:
+            raise ParameterError(
+                "an answer needs the name of its document: else it shows which ones are alike."
+            )
         vocabulary = question.vocabulary
         form = _Form(channel, vocabulary_digest(vocabulary), question.digest)
-        who = self._whose(form, words, vocabulary, stream, name)[2]
-        if who not in self._numbers:
-            self._numbers[who] = stream.spawn("number").words(2).tobytes().hex()
-        number = bytes.fromhex(self._numbers[who])
+        number = self._number(self._whose(form, words, vocabulary, stream, name)[2], form, stream)
         if question_of(number, thresholds(shares)) != question.place:
             return None
 
@@ -250,6 +256,19 @@ class ReportMemo:
             )
         who = about if name is not None else ["words", sorted(vocabulary[column] for column in columns)]
         return columns, about, self._digest(["account", who])
+
+    def _number(self, who: str, form: _Form, stream: SecureStream) -> bytes:
+        """Return the public number of a document, for one vocabulary."""
+        at = self._digest(["number", who, form.vocabulary.hex()])
+        if at not in self._numbers:
+            kept = [self._report(mark) for mark in self._accounts.get(who, [])]
+            sent = [report for report in kept if isinstance(report, CodebookReport)]
+            same = [report.number.hex() for report in sent if report.vocabulary == form.vocabulary]
+            # Older files have one for all vocabularies: it stays where it was sent, or is the first one's.
+            old = None if sent else self._numbers.pop(who, None)
+            new = old or stream.spawn("number").words(2).tobytes().hex()
+            self._numbers[at] = same[0] if same else new
+        return bytes.fromhex(self._numbers[at])
 
     def _first(
         self,
@@ -298,13 +317,13 @@ class ReportMemo:
         spent = math.fsum(earlier)
         budget = self.budget or (spent if earlier else form.loss)
         if math.fsum([*earlier, form.loss]) > budget:
-            raise BudgetExceeded(
+            before = (
                 f"another report of this document would bring its loss from {spent:.4g} to {spent + form.loss:.4g}, "
                 f"above its budget of {budget:.4g}: it was reported before through another channel, or about other "
-                "words. Send that report again, or, if the writer agrees to lose more, give a larger ",
-                Proposal("budget"),
-                ".",
+                "words. Send that report again, or, if the writer agrees to lose more, give a larger "
             )
+            first = f"a report of this document loses {form.loss:.4g}, above its budget of {budget:.4g}; give a larger "
+            raise BudgetExceeded(before if earlier else first, Proposal("budget"), ".")
 
     def save(self) -> None:
         """Write the file, whole or not at all; reports that were not saved must not be sent.

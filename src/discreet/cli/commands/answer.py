@@ -1,19 +1,20 @@
 """`discreet answer`: answer a question about whole documents on the writer's own device."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.commands.perturb import document_names, read_documents, say_unreachable
+from discreet.cli.commands.perturb import document_names, name_field, read_documents, say_unreachable
 from discreet.cli.options import Force, Quiet, check_output_file
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
-from discreet.errors import ParameterError
+from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
 __all__ = ["answer"]
 
 
-@reads_texts()
+@reads_texts("skip_empty")  # a document that is left out for what it says would tell something by its silence
 def answer(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
@@ -38,7 +39,10 @@ def answer(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="Field that names each document: a text that changes then gets no second answer."),
+        typer.Option(
+            help="Field that names each document, whatever it says by now. Needed: but text files are named by "
+            "themselves, in a folder by their path in it."
+        ),
     ] = None,
     how: TextOptions = NOTHING_SAID,
     force: Force = False,
@@ -51,44 +55,64 @@ def answer(
     """
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
-    from discreet.local import PublishedQuestion, ReportMemo, write_reports
+    from discreet.local import CodebookReport, PublishedQuestion, ReportMemo, write_reports
     from discreet.privacy import SecureStream
+    from discreet.privacy.units import check_epsilon
 
-    check_output_file(out, force=force)
+    apart = {"--memory": memory, "DOCUMENTS": documents, "--question": question}
+    check_output_file(out, force=force, apart=apart)
     # Judged before any document is looked at.
+    if check_epsilon(epsilon) == math.inf:
+        raise PrivacyError("--epsilon must be finite: it is the most that an answer may lose.")
     asked = PublishedQuestion.read(question)
+    if budget is not None and check_epsilon(budget, name="budget") < asked.channel.epsilon:
+        raise ParameterError(
+            f"--budget {budget:g} is below the {asked.channel.epsilon:.4g} that one answer loses: no document could "
+            "give it. Answer only if the writer agrees to a larger one."
+        )
     if asked.channel.epsilon > epsilon:
         raise ParameterError(
             f"the question asks for an answer that loses {asked.channel.epsilon:.4g}, above --epsilon {epsilon:g}; "
             "answer only if the writer agrees to lose more."
         )
     words = asked.question.vocabulary
-    corpus, cut = read_documents(documents, words, name, how)
-    names, counts = document_names(corpus, name), corpus.counts
+    field = name_field(documents, name, how)
+    corpus, cut = read_documents(documents, words, field, how)
+    names, counts = document_names(corpus, field), corpus.counts
+    if field is None and how.format_of(documents) == "lines" and documents.is_file() and len(names) == 1:
+        names = [documents.name]
     memo, stream = ReportMemo(memory, budget=budget), SecureStream()
-    found = [
-        memo.answer(
-            asked.channel,
-            asked.question,
-            counts.indices[counts.indptr[d] : counts.indptr[d + 1]],
-            stream,
-            shares=asked.shares,
-            name=names[d],
-        )
-        for d in range(corpus.n_documents)
-    ]
+    reports, n_done = list[CodebookReport](), 0
+    for d, called in enumerate(names):
+        if called is None:
+            raise ParameterError(
+                "documents that answer need --name, a field that names each: else answers show which ones are alike."
+            )
+        own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
+        try:
+            report = memo.answer(asked.channel, asked.question, own, stream, shares=asked.shares, name=called)
+        except BudgetExceeded:  # by an earlier report: the budget has room for a first one
+            n_done += 1
+            continue
+        reports += [] if report is None else [report]
     memo.save()  # before anything may be sent
-    reports = [report for report in found if report is not None]
     say, always = console(quiet=quiet), console()
     say_skipped(corpus, say)
     say_unreachable(cut, words, say)
-    if not reports:
-        say.print(
-            f"none of {len(found)} documents is asked this question: there is nothing to send", markup=False
+    if n_done:
+        told = (
+            "document has answered before; it answers"
+            if n_done == 1
+            else "documents have answered before; they answer"
         )
+        say.print(f"{n_done} {told} no second question (--budget)", markup=False)
+    if not reports:
+        left = len(names) - n_done
+        told = f"none of {left} documents is asked this question: " if left else ""
+        say.print(f"{told}there is nothing to send", markup=False)
         return
     write_reports(out, reports)
-    say.print(f"wrote {out}: answers of {len(reports)} of {len(found)} documents", markup=False)
+    say.print(f"wrote {out}: answers of {len(reports)} of {len(names)} documents", markup=False)
     say.print(asked.guarantee, markup=False)
-    if len(found) > 1:
+    if len(names) > 1:
         always.print("Losses are per document: for whoever writes several, they add up.")

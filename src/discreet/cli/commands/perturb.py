@@ -1,5 +1,6 @@
 """`discreet perturb`: randomise documents on the writer's own device."""
 
+import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from discreet.corpus import Corpus
     from discreet.privacy import BitChannel
 
-__all__ = ["Per", "document_names", "make_channel", "perturb", "read_documents", "say_unreachable"]
+__all__ = [
+    "Per",
+    "document_names",
+    "make_channel",
+    "name_field",
+    "perturb",
+    "read_documents",
+    "say_unreachable",
+]
 
 
 class Per(StrEnum):
@@ -57,7 +66,8 @@ def perturb(
         str | None,
         typer.Option(
             help="Field that names each document: a text that changes, or a collector that asks about "
-            "other words, then gets no second report."
+            "other words, then gets no second report. --memory needs it for several documents; in a folder of text "
+            "files each is named by its path in it."
         ),
     ] = None,
     how: TextOptions = NOTHING_SAID,
@@ -76,16 +86,23 @@ def perturb(
     from discreet.local import ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
-    check_output_file(out, force=force)
+    apart = {"--memory": memory, "DOCUMENTS": documents, "--vocabulary": vocabulary}
+    check_output_file(out, force=force, apart=apart)
     known = load_vocabulary(vocabulary)
-    corpus, cut = read_documents(documents, known, name, how)
-    names = document_names(corpus, name)
+    field = name_field(documents, name, how)
+    corpus, cut = read_documents(documents, known, field, how)
+    names = document_names(corpus, field)
     channel = make_channel(epsilon, per, words, len(known))
     if name is not None and memory is None:
         raise ParameterError("--name tells documents apart for --memory; give a file for it.")
     if budget is not None and memory is None:
         raise ParameterError("--budget counts the reports that --memory keeps; give a file for them.")
     memo, stream = ReportMemo(memory, budget=budget), SecureStream(seed)
+    if memory is not None and field is None and corpus.n_documents > 1:
+        raise ParameterError(
+            f"--memory and {corpus.n_documents} documents need --name: without names, documents with the same words "
+            "share one report, and show whoever collects that they are alike. Or keep a memory for each document."
+        )
     counts = corpus.counts
     reports = [
         (memo if memory else ReportMemo()).report(
@@ -132,11 +149,20 @@ def say_unreachable(cut: Any, known: Sequence[str], say: "Console") -> None:
         )
 
 
+def name_field(documents: Path, name: str | None, how: TextOptions) -> str | None:
+    """Return the field of the documents' names: in a folder of texts each file has one, its path."""
+    return "file" if name is None and how.format_of(documents) == "txt" else name
+
+
 def document_names(corpus: "Corpus", field: str | None) -> list[str | None]:
-    """Return what the documents are called, each otherwise; None where they have no names."""
+    """Return what the documents are called, each otherwise; None where they have no names.
+
+    Ways to write a letter with a mark are one (NFC), as in the memory.
+    """
     if field is None:
         return [None] * corpus.n_documents
-    names = [] if corpus.labels is None else [str(label) for label in corpus.labels]
+    labels = [] if corpus.labels is None else corpus.labels
+    names = [unicodedata.normalize("NFC", str(label)) for label in labels]
     if not all(names) or len(set(names)) != corpus.n_documents:
         raise CorpusError(
             f'the field "{field}" must give each of {corpus.n_documents} documents a name of its own; it has '

@@ -202,6 +202,6 @@ def _bytes(values: NDArray[np.int64]) -> bytes:
 
 def _whole(values: Any) -> NDArray[np.int64]:
     found = np.asarray(values)
-    if found.size and found.dtype.kind not in "iu":
-        raise ValueError("not whole")
+    if found.size and (found.dtype.kind not in "iu" or found.max() >= 2**63):
+        raise ValueError("not whole, or too large to be kept as it is")
     return found.astype(np.int64)
