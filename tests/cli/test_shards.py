@@ -79,7 +79,7 @@ def test_worker_processes_and_a_cluster_give_the_same(run, files):
         fitted(run, shards, files / "workers", "--workers", "2").topic_word.tobytes()
         == expected.topic_word.tobytes()
     )
-    with local_cluster(2) as client:
+    with local_cluster(1) as client:
         address = client.scheduler.address
         found = fitted(run, shards, files / "cluster", "--scheduler", address)
     assert found.topic_word.tobytes() == expected.topic_word.tobytes()
