@@ -390,6 +390,15 @@ def word_vectors_wrong(bench):
     with_vectors(bench, 1.0, "none")
 
 
+# ---- the floor
+
+
+@makes("floor/tried.csv", corpus="20newsgroups", variant="margins")
+def floor_tried(bench):
+    bench.without_rows()
+    bench.script().main(bench.copy)
+
+
 # ---- forecasts
 
 

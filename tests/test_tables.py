@@ -609,6 +609,18 @@ def test_word_vectors(after, name):
     check(cells)
 
 
+def test_what_was_tried_where_documents_are_plentiful():
+    tried, cells = csv("floor/tried"), []
+    head, *rows = table("algorithm", "### Where documents are plentiful")
+    for variant, *shown in rows:
+        for corpus, cell in zip(head[1:], shown, strict=True):
+            where = {"variant": variant, "corpus": corpus}
+            values = tuple(one(tried, column, **where) for column in ("perplexity", "npmi"))
+            cells.append((f"{variant}, {corpus}", cell, values))
+    assert len(cells) == len(tried)
+    check(cells)
+
+
 def test_how_right_forecasts_are():
     errors, cells = csv("forecast/errors"), []
     errors.error = 100 * errors.error.abs()
