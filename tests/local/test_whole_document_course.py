@@ -504,7 +504,10 @@ def test_who_answered_before_silences_nobody_else(here, capsys):
         (sent,) = read_codebook_reports("o.bin")
         assert sent.number not in before
     # What would leave documents out for what they say is no option here.
+    notes(("a", "fever"), ("b", ""))
+    capsys.readouterr()
     assert run([*ANSWER.split(), "--name", "id", "--skip-empty"]) == 2
+    assert "No such option: --skip-empty" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("epsilon", ["nan", "inf", "-1", "0"])
