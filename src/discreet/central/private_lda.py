@@ -120,7 +120,9 @@ class PrivateLDA(PrivateTopicModel):
     Examples
     --------
     >>> import numpy as np
-    >>> counts = np.random.default_rng(0).poisson(0.3, (2000, 30))
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.repeat(np.eye(2), 15, axis=1) / 15
+    >>> counts = rng.poisson(8 * rng.dirichlet([0.3, 0.3], 2000) @ topics)
     >>> model = PrivateLDA(n_topics=2, epsilon=4.0, random_state=0).fit(counts)
     >>> model.components_.shape
     (2, 30)

@@ -138,7 +138,9 @@ class TopicPrevalence(PrivateEstimator):
     --------
     >>> import numpy as np
     >>> from discreet import PrivateLDA, TopicPrevalence
-    >>> counts = np.random.default_rng(0).poisson(0.3, (3000, 30))
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.repeat(np.eye(2), 15, axis=1) / 15
+    >>> counts = rng.poisson(8 * rng.dirichlet([0.3, 0.3], 3000) @ topics)
     >>> release = PrivateLDA(2, epsilon=4.0, random_state=0).fit(counts).release_
     >>> ward = np.repeat(["north", "south", "west"], 1000)
     >>> model = TopicPrevalence(release, groups=["north", "south", "west"], epsilon=1.0, random_state=0)
