@@ -193,3 +193,19 @@ def test_what_cannot_work_is_refused(run, files, monkeypatch, arguments, message
     assert done.exit_code == 2, done.output
     assert message in done.output
     assert not (files / "r").exists()
+
+
+def test_workers_that_do_not_start_are_one_line(run, files, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="needs the extra scale")
+    monkeypatch.chdir(files)
+    assert run("convert", "one.jsonl", "shards", "--shard-documents", "500").exit_code == 0
+
+    def killed(**how):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", killed)
+    done = run("fit", "shards", "--epsilon", "4", "--topics", "2", "--out", "r", "--workers", "2")
+    assert done.exit_code == 2, done.output
+    assert "the worker processes did not start (RuntimeError)" in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+    assert not (files / "r").exists()

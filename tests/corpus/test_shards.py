@@ -238,7 +238,7 @@ def forge(folder, number, edit):
 
     def match(value):
         shard = value["shards"][number]
-        more = int(arrays["counts"].astype(np.int64).sum()) - shard["n_tokens"]
+        more = int(arrays["counts"].astype(np.int32).sum(dtype=np.int64)) - shard["n_tokens"]
         shard["sha256"], shard["n_tokens"] = sha256(raw).hexdigest(), shard["n_tokens"] + more
         value["n_tokens"] += more
 
@@ -266,14 +266,14 @@ def cut_short(arrays):
 
 
 FORGED = {
-    "a word beyond the words": lambda a: put(a, "words", np.uint16, 3, 60_000),
+    "a word beyond the words": lambda a: put(a, "words", np.uint16, -1, 60_000),
     "a word that wraps": lambda a: put(a, "words", np.int64, 3, 2**32 + int(a["words"][3])),
     "a negative word": lambda a: put(a, "words", np.int32, 3, -1),
     "words with fractions": lambda a: put(a, "words", np.float32, 0, float(a["words"][0]) + 0.25),
     "a count of zero": lambda a: put(a, "counts", np.uint8, 2, 0),
     "a negative count": lambda a: put(a, "counts", np.int16, 2, -3),
     "a count that wraps": lambda a: put(a, "counts", np.int64, 2, 2**32 + 1),
-    "a count above 2^31": lambda a: put(a, "counts", np.uint32, 2, 2**31),
+    "a count above 2^31": lambda a: put(a, "counts", np.uint32, slice(0, 3), [2**31 - 1, 2**31, 2**31 - 1]),
     "a count with a fraction": lambda a: put(a, "counts", np.float64, 2, 1.5),
     "a row far behind its beginning": lambda a: moved(a, 10**9),
     "a row a little behind its beginning": lambda a: moved(a, 50),

@@ -1,5 +1,7 @@
 """Models without privacy over documents in shards: the bytes of memory, whoever goes through them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.central.test_sharded import Killer, corpus, digest
@@ -92,3 +94,14 @@ def test_words_are_put_in_the_order_of_the_model(tmp_path, name):
     other = write_shards([documents.counts], tmp_path / "o", vocabulary=[f"x{i}" for i in range(40)])
     with pytest.raises(CorpusError, match="of other words than the model"):
         model.transform(other)
+
+
+def test_the_page_on_scale_says_up_to_how_many_tokens_a_start_is_fast():
+    from discreet.lda.gibbs import estimator
+    from discreet.lda.variational import start
+
+    rows = (Path(__file__).parents[2] / "docs/scale.md").read_text().splitlines()
+    for name, most in (("VariationalLDA", start.MOST_FAST_TOKENS), ("GibbsLDA", estimator.MOST_FAST_TOKENS)):
+        row = next(row for row in rows if row.startswith(f"| `{name}`, "))
+        assert f'`init="auto"` takes one up to {most // 10**6} million tokens' in row
+        assert most % 10**6 == 0

@@ -143,7 +143,7 @@ def test_reports_are_those_of_the_moments(store, monkeypatch):
     store.add(late).result(30)
     again = Moments(N_WORDS, channel=CHANNEL).add_batch(np.vstack([first, *reading]), packed=True)
     assert again == moments == moments_of(store.bits)
-    store.withdraw([late[0][0]]).result(30)
+    store.withdraw(late[:1]).result(30)
     with pytest.raises(ReportsLeftError):
         list(blocks())
     _, blocks = store.moments_and_reports()
@@ -161,7 +161,7 @@ def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
     def slow(moments, blocks, channel):
         if not looked.is_set():
             looked.set()
-            store.withdraw([late[0][0]]).result(30)
+            store.withdraw(late[:1]).result(30)
         return set_aside(moments, blocks, channel)
 
     monkeypatch.setattr(answers, "set_aside", slow)

@@ -198,7 +198,7 @@ def test_a_database_that_says_nothing_is_given_up(url, server, monkeypatch):
             # The next transaction has a connection of its own, and the old ones may stand as long as they like.
             assert sum(store.add(rows).result(20)) == 60
             assert store.moments() == moments_of(rows)
-            assert store.withdraw([rows[0][0]]).result(30) == (1, 0, 0)
+            assert store.withdraw(rows[:1]).result(30) == (1, 0, 0)
         assert store.n_reports == 59
         assert store.moments() == moments_of(rows[1:])
     store = ReportStore(url, WORDS, CHANNEL)
@@ -271,3 +271,20 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(url, tmp_path):
     assert collector_kills.faults(outcome) == []
     assert outcome.acknowledged == outcome.sent.keys()
     assert len(outcome.acknowledged) > 400
+
+
+def test_a_database_that_is_only_read_is_not_written(url):
+    from discreet.local.collector.storage.kept import kept_of
+    from discreet.local.collector.storage.open_tables import open_tables
+
+    kept = kept_of(WORDS, CHANNEL)
+    with pytest.raises(CorpusError, match="cannot be used as a store"):
+        open_tables(url, kept, read_only=True)
+    with psycopg.connect(url) as beside:
+        assert beside.execute("SELECT to_regclass('discreet_settings')").fetchone() == (None,)
+    with ReportStore(url, WORDS, CHANNEL) as store:
+        store.add(make_rows(3)).result(30)
+    with contextlib.closing(open_tables(url, kept, read_only=True)) as tables:
+        assert [(bytes(number), bytes(bits)) for _, number, bits in tables.numbered(0, 9)] == make_rows(3)
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            tables._reading.execute("DELETE FROM discreet_reports")

@@ -9,8 +9,12 @@ import resource
 import socket
 import threading
 import time
+import tracemalloc
+from types import SimpleNamespace
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 from tests.local.collector_calls import CHANNEL, WORDS, make_reports, raw
 
 from discreet.local.collector.storage.store import ReportStore
@@ -21,11 +25,11 @@ HEAD, BODY, ANSWER = 0.6, 1.5, 0.8
 
 
 @contextlib.contextmanager
-def serving(app, most_connections=1_000, keep_alive=1):
+def serving(app, most_connections=1_000, keep_alive=1, answer=ANSWER):
     """Serve on loopback with short deadlines; yield the port."""
     from discreet.local.collector.connections import bounded_protocol
 
-    protocol = bounded_protocol(most_connections, head_seconds=HEAD, body_seconds=BODY, answer_seconds=ANSWER)
+    protocol = bounded_protocol(most_connections, head_seconds=HEAD, body_seconds=BODY, answer_seconds=answer)
     config = uvicorn.Config(app, http=protocol, log_level="error", timeout_keep_alive=keep_alive, ws="none")
     server = uvicorn.Server(config)
     with socket.socket() as listening:
@@ -174,6 +178,59 @@ def test_an_answer_nobody_takes_does_not_hold_a_connection():
             while part := made.recv(65536):
                 found += len(part)
         assert found < 2**25
+
+
+@contextlib.contextmanager
+def asking(store, size, answer=ANSWER):
+    """Serve a question of so many bytes, about which nothing else matters."""
+    from discreet.local.collector.asking import Asking
+
+    question = SimpleNamespace(digest=bytes(32), kind="words", place=0, vocabulary=())
+    text = "x" * (size // 2 - 1) + "\N{EURO SIGN}" + "y" * (size // 2 - 2)
+    asked = SimpleNamespace(
+        to_json=lambda: text, question=question, ends=(1,), channel=SimpleNamespace(epsilon=1.0), guarantee=""
+    )
+    app = Starlette(routes=[Route("/question", Asking(store, asked).question)])
+    with serving(app, keep_alive=60, answer=answer) as port:
+        yield port, text.encode()
+
+
+GET = b"GET /question HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_all_who_take_a_question_take_one_copy(store):
+    """Whoever asks and never reads holds a window of it, and not for long."""
+    with asking(store, 2**23, answer=30) as (port, text), contextlib.ExitStack() as held:
+        tracemalloc.start()
+        held.callback(tracemalloc.stop)
+        for _ in range(20):
+            made = held.enter_context(socket.socket())
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.connect(("127.0.0.1", port))
+            made.sendall(GET)
+        time.sleep(ANSWER / 2)
+        assert tracemalloc.get_traced_memory()[1] < 2**23  # of 160 MiB
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as other:
+            other.request("GET", "/question")
+            answer = other.getresponse()
+            assert int(answer.headers["Content-Length"]) == len(text)
+            assert answer.read() == text
+
+
+def test_a_question_that_is_taken_a_little_at_a_time_is_cut_off(store):
+    """One deadline for the whole answer, not one for each piece of it."""
+    with asking(store, 2**25) as (port, text), socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        made.connect(("127.0.0.1", port))
+        made.sendall(GET)
+        began, found = time.monotonic(), 0
+        made.settimeout(5)
+        with contextlib.suppress(ConnectionResetError):
+            while part := made.recv(2**17):
+                found += len(part)
+                time.sleep(0.02)
+        assert found < len(text)
+        assert time.monotonic() - began < 3 * ANSWER + 3
 
 
 REPORT = raw(make_reports(1, 7))

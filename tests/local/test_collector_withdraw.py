@@ -58,10 +58,6 @@ def quick(monkeypatch):
     monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
 
 
-def numbers(reports):
-    return [report.number for report in reports]
-
-
 def saved(where):
     """Return the moments as they are written, before any row is read."""
     from discreet.lda.moments.moments import Moments
@@ -74,14 +70,14 @@ def saved(where):
 def test_what_is_withdrawn_is_as_if_it_had_never_come(store, where):
     reports = make_reports(60)
     store.add(rows(reports)).result(30)
-    assert store.withdraw(numbers(reports[10:25])).result(30) == (15, 0, 0)
+    assert store.withdraw(rows(reports[10:25])).result(30) == (15, 0, 0)
     left = reports[:10] + reports[25:]
     assert store.n_reports == 45
     assert store.moments() == moments_of(left)
     assert saved(where)[0] == moments_of(left)  # on the disk in one transaction with the bits' end
     # Again, with a report that never came, one twice in a request, and others.
     stranger = make_reports(1, 99)
-    asked = numbers(reports[20:27] + stranger + reports[26:27])
+    asked = rows(reports[20:27] + stranger + reports[26:27])
     assert store.withdraw(asked).result(30) == (2, 6, 1)
     assert store.moments() == moments_of(reports[:10] + reports[27:])
     assert store._tables.count() == store.n_reports == 43
@@ -91,12 +87,12 @@ def test_what_was_withdrawn_cannot_come_again_and_nobody_is_told(store):
     """A relay that repeats its batch gets the answer that it would have got: who withdrew is nobody's business."""
     reports = make_reports(5)
     store.add(rows(reports)).result(30)
-    store.withdraw(numbers(reports[:2])).result(30)
+    store.withdraw(rows(reports[:2])).result(30)
     assert store.add(rows(reports)).result(30) == (0, 5)
     assert store.moments() == moments_of(reports[2:])
     # What never came may still come.
     late = make_reports(1, 5)
-    assert store.withdraw(numbers(late)).result(30) == (0, 0, 1)
+    assert store.withdraw(rows(late)).result(30) == (0, 0, 1)
     assert store.add(rows(late)).result(30) == (1, 0)
 
 
@@ -106,7 +102,7 @@ def test_the_last_report_of_all_may_be_withdrawn(store, where, last):
     first, second = make_reports(20), make_reports(7, 1)
     store.add(rows(first)).result(30)
     store.moments()
-    store.withdraw(numbers(first[-last:])).result(30)
+    store.withdraw(rows(first[-last:])).result(30)
     store.add(rows(second)).result(30)
     assert store.moments() == moments_of([*first[:-last], *second])
     store.close()
@@ -118,7 +114,7 @@ def test_the_last_report_of_all_may_be_withdrawn(store, where, last):
 def test_all_may_be_withdrawn(store, where):
     reports = make_reports(9)
     store.add(rows(reports)).result(30)
-    assert store.withdraw(numbers(reports)).result(30) == (9, 0, 0)
+    assert store.withdraw(rows(reports)).result(30) == (9, 0, 0)
     assert store.moments().n == store.n_reports == 0
     store.close()
     with ReportStore(where, WORDS, CHANNEL) as again:
@@ -142,7 +138,7 @@ def test_a_crash_leaves_both_or_neither(store, where):
         plain = getattr(tables, step)
         setattr(tables, step, broken)
         with pytest.raises(StoreFailedError, match="nothing was withdrawn"):
-            store.withdraw(numbers(reports[:4])).result(30)
+            store.withdraw(rows(reports[:4])).result(30)
         setattr(tables, step, plain)
         assert store.moments() == moments_of(reports)
         kept, _, count = saved(where)
@@ -157,11 +153,11 @@ def test_a_crash_leaves_both_or_neither(store, where):
 
     tables.commit = lost
     with pytest.raises(StoreFailedError):
-        store.withdraw(numbers(reports[:4])).result(30)
+        store.withdraw(rows(reports[:4])).result(30)
     tables.commit = plain
     assert store.moments() == moments_of(reports[4:])
     assert saved(where)[0] == moments_of(reports[4:])
-    assert store.withdraw(numbers(reports[:5])).result(30) == (1, 4, 0)
+    assert store.withdraw(rows(reports[:5])).result(30) == (1, 4, 0)
     assert store.moments() == moments_of(reports[5:])
 
 
@@ -170,7 +166,7 @@ def test_a_second_collector_notices(where):
     with ReportStore(where, WORDS, CHANNEL) as one, ReportStore(where, WORDS, CHANNEL) as two:
         one.add(rows(reports[:20])).result(30)
         assert two.moments() == moments_of(reports[:20])
-        one.withdraw(numbers(reports[:3])).result(30)
+        one.withdraw(rows(reports[:3])).result(30)
         # One that has the moments of before in memory does not write them over the new ones.
         two._sums.saved = 0
         with two._sums.lock:
@@ -178,7 +174,7 @@ def test_a_second_collector_notices(where):
         assert saved(where)[0] == moments_of(reports[3:20])
         two.add(rows(reports[20:])).result(30)
         assert two.moments() == moments_of(reports[3:])
-        two.withdraw(numbers(reports[30:])).result(30)
+        two.withdraw(rows(reports[30:])).result(30)
         assert one.moments() == moments_of(reports[3:30])
     assert saved(where)[0] == moments_of(reports[3:30])
 
@@ -196,7 +192,7 @@ def test_a_report_that_comes_and_goes_in_the_last_moment(where):
             plain()
 
         one._tables.begin = begin
-        assert one.withdraw(numbers(late[:1] + reports[:1])).result(30) == (2, 0, 0)
+        assert one.withdraw(rows(late[:1] + reports[:1])).result(30) == (2, 0, 0)
         assert one.moments() == two.moments() == moments_of(reports[1:] + late[1:])
     assert saved(where)[0] == moments_of(reports[1:] + late[1:])
 
@@ -210,7 +206,7 @@ def test_withdrawing_while_others_send(where):
             for i in range(0, len(part), 6):
                 store.add(rows(part[i : i + 6])).result(30)
                 if i % 24 == 0:
-                    answers.append(store.withdraw(numbers(part[i : i + 2])))
+                    answers.append(store.withdraw(rows(part[i : i + 2])))
 
         senders = [threading.Thread(target=send, args=(reports[i::3],)) for i in range(3)]
         for sender in senders:
@@ -223,7 +219,7 @@ def test_withdrawing_while_others_send(where):
             n
             for part in (reports[i::3] for i in range(3))
             for i in range(0, 400, 24)
-            for n in numbers(part[i : i + 2])
+            for n, _ in rows(part[i : i + 2])
         }
         left = [report for report in reports if report.number not in gone]
         assert store.n_reports == len(left) == 1200 - 2 * len(answers)
@@ -242,9 +238,10 @@ def test_bits_are_nowhere_in_the_files(tmp_path):
         return [bits in everything for bits in packed]
 
     with ReportStore(tmp_path / "reports.db", words, CHANNEL) as store:
-        store.add([(report.number, bits) for report, bits in zip(reports, packed, strict=True)]).result(10)
+        given = [(report.number, bits) for report, bits in zip(reports, packed, strict=True)]
+        store.add(given).result(10)
         assert all(found())
-        store.withdraw(numbers(reports[::2])).result(10)
+        store.withdraw(given[::2]).result(10)
         assert found() == [False, True] * 25
 
 
@@ -297,7 +294,7 @@ def test_a_collector_that_was_off_catches_up(kept, where):
     with kept(day) as store:
         store.add(rows(reports[:20])).result(30)
         look(store)
-        store.withdraw(numbers(reports[5:7])).result(30)
+        store.withdraw(rows(reports[5:7])).result(30)
     day[0] += 9
     with kept(day) as store:
         look(store)
@@ -361,7 +358,7 @@ def test_many_reports_go_a_piece_at_a_time(kept, monkeypatch):
     with kept(day, keep_days=1) as store:
         store.add(rows(reports[:40])).result(30)
         look(store)
-        store.withdraw(numbers(reports[12:30])).result(30)
+        store.withdraw(rows(reports[12:30])).result(30)
         day[0] += 1
         look(store)
         assert store.n_reports == 0
@@ -398,7 +395,7 @@ def test_a_store_of_before_is_taken_over(tmp_path):
         beside.commit()
     with ReportStore(path, WORDS, CHANNEL) as store:
         assert store.n_reports == 8
-        assert store.withdraw(numbers(reports[:1])).result(10) == (1, 0, 0)
+        assert store.withdraw(rows(reports[:1])).result(10) == (1, 0, 0)
         assert store.moments() == moments_of(reports[1:])
 
 
@@ -408,11 +405,11 @@ def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
     reports = make_reports(6)
     with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
         opened.add(rows(reports)).result(10)
-        assert opened.withdraw(numbers(reports[:1])).result(10) == (1, 0, 0)
-        assert opened.withdraw(numbers(reports[1:2])).result(10) == (1, 0, 0)
+        assert opened.withdraw(rows(reports[:1])).result(10) == (1, 0, 0)
+        assert opened.withdraw(rows(reports[1:2])).result(10) == (1, 0, 0)
         monkeypatch.setattr("discreet.local.collector.storage.store._SHARE", 1e-9)
-        assert opened.withdraw(numbers(reports[2:3])).result(10) == (1, 0, 0)
-        waiting = [opened.withdraw(numbers(reports[i : i + 1])) for i in (3, 4)]
+        assert opened.withdraw(rows(reports[2:3])).result(10) == (1, 0, 0)
+        waiting = [opened.withdraw(rows(reports[i : i + 1])) for i in (3, 4)]
         time.sleep(0.3)
         assert not any(one.done() for one in waiting)
         assert opened.add(rows(make_reports(1, 9))).result(10) == (1, 0)
@@ -428,7 +425,7 @@ def test_withdrawing_over_http(store):
     code, body, _ = call("POST", "/withdraw", raw(reports[:2]))
     assert (code, json.loads(body)) == (200, {"withdrawn": 2, "withdrawn_before": 0, "unknown": 0})
     assert store.moments() == moments_of(reports[2:])
-    # The number is proof enough: a token may have been taken away since. Whoever knows no number withdraws nothing.
+    # The report is proof enough: a token may have been taken away since. Whoever has none withdraws nothing.
     tokens = Tokens([SECRET.encode()])
     assert call("POST", "/withdraw", raw(reports[2:3]), admission=tokens)[0] == 200
     told = json.loads(call("POST", "/withdraw", raw(make_reports(3, 8)))[1])
@@ -440,13 +437,31 @@ def test_withdrawing_over_http(store):
     assert store.n_reports == 0
 
 
+def test_a_number_alone_withdraws_nothing(store):
+    """Whoever saw a number elsewhere, and makes up the bits, is told what a stranger is told."""
+    reports = make_reports(4)
+    store.add(rows(reports)).result(30)
+    forged = [(number, bytes(byte ^ 1 for byte in bits)) for number, bits in rows(reports)]
+    assert store.withdraw(forged).result(30) == (0, 0, 4)
+    assert store.moments() == moments_of(reports)
+    first = reports[0]
+    other = type(first)(CHANNEL, first.vocabulary, first.number, 1 - first.bits)
+    body = raw([first, other])
+    code, said, _ = call_app(store, "POST", "/withdraw", body)
+    assert (code, "several answers" in json.loads(said)["error"]) == (422, True)
+    code, said, _ = call_app(store, "POST", "/withdraw", body[len(body) // 2 :])
+    assert (code, json.loads(said)) == (200, {"withdrawn": 0, "withdrawn_before": 0, "unknown": 1})
+    assert store.n_reports == 4
+    assert store.withdraw(rows(reports[:1])).result(30) == (1, 0, 0)
+
+
 def test_withdrawals_that_wait_are_bounded(store):
     from discreet.local.collector.storage import store as module
     from discreet.local.collector.storage.store import StoreBusyError
 
     with store._using:  # nothing can be written
-        waiting = [store.withdraw(numbers(make_reports(1)))]
-        asked = numbers(make_reports(1))
+        waiting = [store.withdraw(rows(make_reports(1)))]
+        asked = rows(make_reports(1))
         with contextlib.suppress(StoreBusyError):
             for _ in range(2 * module._MOST_FAREWELLS):
                 waiting.append(store.withdraw(asked))

@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 
 from discreet import Release
+from discreet._files import lock_beside
 from discreet.cli.app import run
 from discreet.errors import CorpusError, ParameterError
 from discreet.local import CodebookChannel, PublishedQuestion, Question, ReportMemo, read_codebook_reports
@@ -320,7 +323,9 @@ def test_a_store_keeps_the_answers_to_one_question(tmp_path):
         other = (rows[0][0], bytes([rows[0][1][0] ^ 1]) + rows[0][1][1:])
         with pytest.raises(ConflictError):
             store.add([other]).result()
-        assert store.withdraw([rows[4][0]]).result().withdrawn == 1
+        forged = [(number, bytes([answer[0] ^ 1]) + answer[1:]) for number, answer in rows]
+        assert store.withdraw(forged).result() == (0, 0, 5)
+        assert store.withdraw(rows[4:]).result().withdrawn == 1
         assert collected_answers(where, asked) == good[:4]  # while it runs
     with ReportStore(where, WORDS, asked) as store:
         assert store.n_reports == 4
@@ -374,6 +379,112 @@ def test_a_course_goes_on_where_it_was_left(here):
     Path("course/answers-1.bin").write_bytes(kept[: 112 * (len(kept) // 112 - 3)])
     with pytest.raises(CorpusError, match="is not the question"):
         Course("course")
+
+
+def test_two_who_learn_at_once_leave_the_answers_of_the_first(here):
+    """The second finds that the folder is no longer what it was opened as, and writes nothing."""
+    a_course("course")
+    one, two = Course("course"), Course("course")
+    first = answered(one)
+    one.learn(first)
+    before = {file.name: file.read_bytes() for file in Path("course").iterdir()}
+    with pytest.raises(CorpusError, match="has changed since it was opened"):
+        two.learn(first[:-3])
+    assert {file.name: file.read_bytes() for file in Path("course").iterdir()} == before
+    assert len(read_codebook_reports("course/answers-1.bin")) == len(first)
+    opened = Course("course")
+    Path("course/course.json").write_text(Path("course/course.json").read_text() + " ")
+    with pytest.raises(CorpusError, match="has changed since it was opened"):
+        opened.learn(answered(opened))
+    assert not Path("course/answers-2.bin").exists()
+    one = Course("course")
+    one.learn(answered(one))
+    assert one.asked.question.place == 2
+
+
+def test_learning_waits_for_whoever_is_learning(here):
+    course = a_course("course")
+    given = answered(course)
+    with lock_beside(Path("course/course.json")):
+        learning = threading.Thread(target=course.learn, args=(given,))
+        learning.start()
+        learning.join(0.3)
+        assert learning.is_alive()
+        assert not Path("course/answers-1.bin").exists()
+    learning.join(30)
+    assert Path("course/answers-1.bin").exists()
+
+
+@pytest.mark.parametrize("form", ["write-ahead", "settings of its own", "tables"])
+def test_a_database_that_is_no_store_stays_as_it_was(here, capsys, form):
+    a_course("course")
+    with contextlib.closing(sqlite3.connect("other.sqlite")) as other:
+        if form == "write-ahead":
+            other.execute("PRAGMA journal_mode = WAL")
+        other.execute(
+            "CREATE TABLE "
+            + ("settings (mine TEXT)" if form == "settings of its own" else "mine (settings TEXT)")
+        )
+        other.execute(
+            f"INSERT INTO {'settings' if form == 'settings of its own' else 'mine'} VALUES ('kept')"
+        )
+        other.commit()
+    before = Path("other.sqlite").read_bytes()
+    assert run("ask course --answers other.sqlite".split()) == 2
+    assert "cannot be used as a store" in capsys.readouterr().err
+    assert Path("other.sqlite").read_bytes() == before
+    assert not Path("course/answers-1.bin").exists()
+
+
+def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
+    from discreet.local.collector.storage.collected import collected_answers
+    from discreet.local.collector.storage.kept import kept_of
+    from discreet.local.collector.storage.open_tables import open_tables
+    from discreet.local.collector.storage.store import ReportStore
+
+    asked, where = published(), tmp_path / "answers.db"
+    good = reports_on(asked, 5)
+    with ReportStore(where, WORDS, asked) as store:
+        store.add([(report.number, report.answer.to_bytes(4, "little")) for report in good]).result()
+    before = where.read_bytes()
+    assert collected_answers(where, asked) == good
+    with (
+        contextlib.closing(open_tables(where, kept_of(WORDS, asked), read_only=True)) as tables,
+        pytest.raises(sqlite3.OperationalError, match="readonly"),
+    ):
+        tables._reading.execute("DELETE FROM reports")
+    assert where.read_bytes() == before
+
+
+def an_ended_course():
+    course = a_course("course")
+    while course.asked is not None:
+        course.learn(answered(course))
+
+
+def test_an_ended_course_says_so_and_its_topics_are_looked_at(here, capsys):
+    an_ended_course()
+    capsys.readouterr()
+    assert run("ask course".split()) == 0
+    said = capsys.readouterr().err
+    assert "the course has ended; its topics are in course/topics" in " ".join(said.split())
+    assert "wrote" not in said
+    kept = Path("course/answers-3.bin").read_bytes()
+    for damage in (
+        lambda: Path("course/topics/model.safetensors").unlink(),
+        lambda: Path("course/answers-3.bin").write_bytes(kept[: len(kept) // 224 * 112]),
+    ):
+        shutil.copytree("course", "whole", dirs_exist_ok=True)
+        damage()
+        assert run("ask course".split()) == 2
+        said = capsys.readouterr().err
+        assert "is damaged, or holds other topics than the answers lead to" in " ".join(said.split())
+        assert "wrote" not in said
+        shutil.rmtree("course")
+        shutil.move("whole", "course")
+    shutil.rmtree("course/topics")
+    assert run("ask course".split()) == 0
+    assert "wrote course/topics" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_begins_no_course(here, capsys):

@@ -1,7 +1,7 @@
 """What goes through the shards for a command: threads, worker processes of its own, or a Dask cluster."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -58,13 +58,10 @@ def engine_for(
     distributed = _distributed()
     if scheduler is None:
         how: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-        with (
-            distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, memory_limit=0, **how
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield _engine(client)
+        with ExitStack() as opened:
+            yield _engine(
+                _start(distributed, opened, n_workers=workers, threads_per_worker=1, memory_limit=0, **how)
+            )
         return
     with _connect(distributed, scheduler, tls) as client:
         yield _engine(client)
@@ -89,6 +86,19 @@ def _distributed() -> Any:
     if distributed is None:
         raise EngineError("--workers and --scheduler need Dask: pip install 'discreet[scale]'.")
     return distributed
+
+
+def _start(distributed: Any, opened: ExitStack, **how: Any) -> Any:
+    """Start worker processes, which end with ``opened``, and return a client."""
+    try:
+        cluster = opened.enter_context(distributed.LocalCluster(**how))
+        return opened.enter_context(distributed.Client(cluster))
+    except Exception as error:  # a worker that was killed, no memory, no process or port to be had
+        fault = type(error).__name__
+    raise EngineError(
+        f"the worker processes did not start ({fault}); run it again, with fewer --workers where memory is short, or "
+        "without."
+    )
 
 
 def _connect(distributed: Any, scheduler: str, tls: Path | None) -> Any:

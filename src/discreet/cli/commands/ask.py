@@ -46,7 +46,7 @@ def ask(
     from discreet.corpus import load_vocabulary
     from discreet.local.whole_document.course_folder import Course
 
-    say = console(quiet=quiet)
+    say, had_ended = console(quiet=quiet), False
     if vocabulary is not None:
         if epsilon is None or word_vectors is None:
             raise ParameterError("a course needs --epsilon and --word-vectors beside --vocabulary.")
@@ -64,6 +64,7 @@ def ask(
     else:
         if epsilon is not None or word_vectors is not None:
             raise ParameterError("--epsilon and --word-vectors begin a course; give --vocabulary, too.")
+        had_ended = (course / "topics").exists()
         found = Course(course)
         if answers:
             if found.asked is None:
@@ -84,10 +85,10 @@ def ask(
     print_topics(release, 10, say)
     say.print()
     print_guarantee(release, say)
-    say.print(
-        f"wrote {found.topics}; review the words before you publish: discreet review {found.topics}",
-        markup=False,
+    wrote = (
+        f"the course has ended; its topics are in {found.topics}" if had_ended else f"wrote {found.topics}"
     )
+    say.print(f"{wrote}; review the words before you publish: discreet review {found.topics}", markup=False)
 
 
 def _shares(given: str) -> list[float]:

@@ -122,7 +122,11 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self.transport.is_closing():
             self._must_be_taken()
-        elif self._reading is None:
+        elif not self.flow.write_paused:
+            self._taken()
+        if self.transport.is_closing():
+            return
+        if self._reading is None:
             self.waiting[self] = None  # idle; uvicorn's own timer ends it
 
     def send_400_response(self, msg: str) -> None:
@@ -146,9 +150,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._must_be_taken()
 
     def resume_writing(self) -> None:
-        """The client took what it was given."""
+        """The client took what it was given; there may be more of the same answer, which has one deadline."""
         super().resume_writing()
-        if not self.transport.is_closing():
+        if not self.transport.is_closing() and not self._busy():
             self._taken()
 
     def _busy(self) -> bool:

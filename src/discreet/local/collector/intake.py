@@ -82,9 +82,13 @@ class Intake:
         return JSONResponse(receipt._asdict(), headers=PLAIN)
 
     async def withdraw(self, request: Request) -> Response:
-        """Take reports back: whoever knows a report's number may, even where its token is no longer valid."""
+        """Take reports back: whoever has the whole report may, even where its token is no longer valid."""
         async with self._rows(request, _address(request), count=False) as rows:
-            told = await _kept(self.store.withdraw([number for number, _ in rows]))
+            if len(dict(rows)) < len(set(rows)):  # answers are few, and could all be tried at once
+                raise HTTPException(
+                    422, "one number came with several answers; send reports as they were sent."
+                )
+            told = await _kept(self.store.withdraw(rows))
         self.counts["withdrawn"] += told.withdrawn
         return JSONResponse(told._asdict(), headers=PLAIN)
 

@@ -14,6 +14,8 @@ from discreet.local.collector.connections import bounded_protocol
 __all__ = ["run_server"]
 
 _MOST_CONNECTIONS = 1_000
+#: What the system keeps of an answer that is not taken, which it would else let grow to megabytes a connection.
+_SENT_AHEAD = 1 << 17
 #: Files that are not connections: the store, its log, the standard streams, libraries.
 _OTHER_FILES = 100
 
@@ -40,6 +42,7 @@ def run_server(app: Starlette, host: str, port: int) -> None:
     listening = socket.socket(family, socket.SOCK_STREAM)
     with listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
         try:
             listening.bind((host, port))
             listening.listen(1024)

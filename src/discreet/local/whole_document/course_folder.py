@@ -16,14 +16,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet._files import write_whole
+import numpy as np
+
+from discreet._files import lock_beside, write_whole
 from discreet.corpus.words.word_vectors import file_digest
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.local.whole_document.estimator import WholeDocumentLDA
 from discreet.local.whole_document.published import PublishedQuestion
 from discreet.local.whole_document.questions import Question
 from discreet.local.whole_document.wire import CodebookReport, read_codebook_reports
 from discreet.local.wire import write_reports
+from discreet.release.record import Release
 
 __all__ = ["Course"]
 
@@ -74,6 +77,7 @@ class Course:
         self.model = WholeDocumentLDA(**settings, word_vectors=vectors)
         self.asked: PublishedQuestion | None = None
         self._replay()
+        self._known = self._state()
 
     @classmethod
     def begin(
@@ -126,10 +130,28 @@ class Course:
         """
         if self.asked is None:
             raise CorpusError(f"this course has ended: its topics are in {self.topics}.")
-        listed = list(reports)
-        following = self.model.learn(listed)
-        write_reports(self._file("answers", self.asked, "bin"), listed)
-        return self._open(following)
+        with lock_beside(self.folder / "course.json"):  # never two answers to one question
+            kept = self._file("answers", self.asked, "bin")
+            if kept.exists() or self._state() != self._known:
+                raise CorpusError(
+                    f"{self.folder} has changed since it was opened: answers to this question may have been learned "
+                    "meanwhile. Nothing was written; look what is asked now: `discreet ask` without --answers."
+                )
+            listed = list(reports)
+            following = self.model.learn(listed)
+            write_reports(kept, listed)
+            opened = self._open(following)
+            self._known = self._state()
+            return opened
+
+    def _state(self) -> dict[str, str]:
+        """Return the digests of what the course rests on."""
+        files = [
+            self.folder / "course.json",
+            *self.folder.glob("question-*.json"),
+            *self.folder.glob("answers-*.bin"),
+        ]
+        return {file.name: file_digest(file) for file in files}
 
     def _replay(self) -> None:
         asked = self._open(self.model.begin(self._words))
@@ -140,12 +162,29 @@ class Course:
         """Write what follows from the answers so far, unless it is there: a question, or topics."""
         if question is None:
             self.asked = None
-            if not self.topics.exists():
+            if self.topics.exists():
+                self._refuse_damage()
+            else:
                 self.model.release_.save(self.topics)
         else:
             self.asked = PublishedQuestion.of(question, self.model.channel(question), self.model.shares)
             self._publish(self.asked)
         return self.asked
+
+    def _refuse_damage(self) -> None:
+        told = self.model.release_
+        try:
+            kept = Release.load(self.topics)
+            good = kept.vocabulary == told.vocabulary and np.allclose(
+                kept.topic_word, told.topic_word, atol=1e-9
+            )
+        except (DiscreetError, OSError):
+            good = False
+        if not good:
+            raise CorpusError(
+                f"{self.topics} is damaged, or holds other topics than the answers lead to; put back what was there, "
+                "or move it away, and the topics are made again from the answers."
+            )
 
     @property
     def topics(self) -> Path:

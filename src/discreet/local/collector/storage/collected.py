@@ -16,7 +16,7 @@ __all__ = ["collected_answers"]
 
 
 def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[CodebookReport]:
-    """Return the answers to a question that a collector keeps, each once.
+    """Return the answers to a question that a collector keeps, each once; nothing is written there.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[Codeb
     if not is_url(where) and not Path(where).is_file():
         raise CorpusError(f"there is no store of reports at {where}.")
     blank, found = asked.blank(), list[CodebookReport]()
-    tables = open_tables(where, kept_of(asked.question.vocabulary, asked))
+    tables = open_tables(where, kept_of(asked.question.vocabulary, asked), read_only=True)
     try:
         last, more = 0, True
         while more:

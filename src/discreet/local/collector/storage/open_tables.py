@@ -17,8 +17,8 @@ def is_url(where: str | Path) -> bool:
     return isinstance(where, str) and where.startswith(_POSTGRES)
 
 
-def open_tables(where: str | Path, kept: Kept) -> Tables:
-    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database.
+def open_tables(where: str | Path, kept: Kept, *, read_only: bool = False) -> Tables:
+    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database; or only read them.
 
     Raises
     ------
@@ -32,5 +32,5 @@ def open_tables(where: str | Path, kept: Kept) -> Tables:
             raise DiscreetError(
                 f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
             ) from None
-        return PostgresTables(str(where), kept)
-    return SqliteTables(Path(where), kept)
+        return PostgresTables(str(where), kept, read_only=read_only)
+    return SqliteTables(Path(where), kept, read_only=read_only)

@@ -138,18 +138,20 @@ class PostgresTables(Tables):
     _begin = f"BEGIN; SELECT pg_advisory_xact_lock({_LOCK})"
     _prefix = "discreet_"
 
-    def __init__(self, url: str, kept: Kept) -> None:
+    def __init__(self, url: str, kept: Kept, *, read_only: bool = False) -> None:
         self._url = url
         self._watch = _Watch(_OUR_SECONDS)
         self._stride = 16 + kept.width
         self._insert_all = _INSERT.format(stride=self._stride, bits=kept.width)
-        super().__init__("the PostgreSQL database", kept)
+        super().__init__("the PostgreSQL database", kept, read_only=read_only)
 
     def _connect(self) -> Any:
         told = conninfo.conninfo_to_dict(self._url)
         settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
         # A commit returns when it is on the disk, whatever the server's default or the URL says.
         options = f"{settings} {told.get('options', '')} -c synchronous_commit=on"
+        if self._read_only:
+            options += " -c default_transaction_read_only=on"
         times: dict[str, Any] = {name: value for name, value in _KEEPALIVES.items() if name not in told}
         made = psycopg.connect(self._url, autocommit=True, options=options, **times)
         return _Connection(made, self._watch)

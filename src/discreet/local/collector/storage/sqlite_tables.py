@@ -43,7 +43,7 @@ class SqliteTables(Tables):
     failures = (sqlite3.Error,)
     _mark, _begin = "?", "BEGIN IMMEDIATE"
 
-    def __init__(self, path: Path, kept: Kept) -> None:
+    def __init__(self, path: Path, kept: Kept, *, read_only: bool = False) -> None:
         # SQLite keeps its log beside the file that a link leads to.
         self._path = path.resolve()
         if self._path.exists() and self._path.stat().st_nlink > 1:
@@ -53,7 +53,9 @@ class SqliteTables(Tables):
             )
         self._insert_all = _INSERT.format(stride=16 + kept.width, bits=kept.width)
         self._identity: list[tuple[int, int]] = []
-        super().__init__(str(path), kept)
+        super().__init__(str(path), kept, read_only=read_only)
+        if read_only:
+            return
         self._identity = self._look()
         if _GONE in self._identity:
             self.close()
@@ -62,6 +64,10 @@ class SqliteTables(Tables):
             )
 
     def _connect(self) -> sqlite3.Connection:
+        if self._read_only:
+            return sqlite3.connect(
+                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=30
+            )
         if not self._path.exists():
             self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=30)

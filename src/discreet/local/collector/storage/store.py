@@ -79,7 +79,7 @@ class _Batch:
 
 @dataclass
 class _Farewell:
-    numbers: list[bytes]
+    rows: list[tuple[bytes, bytes]]
     answer: "Future[Withdrawal]" = field(default_factory=Future)
 
 
@@ -177,8 +177,7 @@ class ReportStore:
             Now, where too many wait. The future raises ``ConflictError`` or ``SpentError`` where the batch is
             refused, and ``StoreFailedError`` where the database fails: then send the same reports again.
         """
-        if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
-            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
+        self._check(rows)
         batch = _Batch(rows, ticket)
         with self._counting:
             if self._closed:
@@ -189,27 +188,31 @@ class ReportStore:
             self._batches.put(batch)
         return batch.answer
 
-    def withdraw(self, numbers: list[bytes]) -> "Future[Withdrawal]":
+    def withdraw(self, rows: list[tuple[bytes, bytes]]) -> "Future[Withdrawal]":
         """Queue the withdrawal of reports; the future is done once their bits are gone and the moments without them.
 
         Parameters
         ----------
-        numbers : list of bytes
-            Of the reports; a number that is not here is told as unknown, and may still come.
+        rows : list of (number, packed bits)
+            The whole reports: whoever knows a number alone takes nothing away. One that is not here, or is here with
+            other bits, is told as unknown, and may still come.
 
         Raises
         ------
         StoreBusyError
             Now, where too many wait. The future raises ``StoreFailedError`` where the database fails: then ask again.
         """
-        if not numbers or any(len(number) != _NUMBER for number in numbers):
-            raise CorpusError(f"expected numbers of {_NUMBER} bytes.")
-        farewell = _Farewell(numbers)
+        self._check(rows)
+        farewell = _Farewell(rows)
         with self._counting:
             if self._closed or self._farewells.qsize() >= _MOST_FAREWELLS:
                 raise StoreBusyError("too many withdrawals wait; try again later.")
             self._farewells.put(farewell)
         return farewell.answer
+
+    def _check(self, rows: list[tuple[bytes, bytes]]) -> None:
+        if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
+            raise CorpusError(f"expected numbers of {_NUMBER} bytes, each with {self._width} bytes of bits.")
 
     def moments(self) -> Moments:
         """Return the moments of all reports that were committed before the call (a copy)."""
@@ -339,7 +342,7 @@ class ReportStore:
         if time.monotonic() < self._farewell_due and not self._closed:
             return
         leaving: list[_Farewell] = []
-        while sum(len(farewell.numbers) for farewell in leaving) < TOGETHER:
+        while sum(len(farewell.rows) for farewell in leaving) < TOGETHER:
             try:
                 leaving.append(self._farewells.get_nowait())
             except queue.Empty:
@@ -348,7 +351,7 @@ class ReportStore:
             return
         began = time.monotonic()
         try:
-            told = self._sums.withdraw([farewell.numbers for farewell in leaving])
+            told = self._sums.withdraw([farewell.rows for farewell in leaving])
         except BaseException as error:
             for farewell in leaving:
                 if farewell.answer.set_running_or_notify_cancel():

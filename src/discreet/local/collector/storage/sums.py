@@ -107,14 +107,14 @@ class Sums:
                 self._tables.rollback()
                 raise
 
-    def withdraw(self, requests: Sequence[Sequence[bytes]]) -> list[Withdrawal]:
-        """Take reports away, by their numbers; return what became of each request."""
+    def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> list[Withdrawal]:
+        """Take reports away, by their numbers and bits; return what became of each request."""
         told: list[Withdrawal] = []
 
         def take() -> list[bytes]:
             bits: list[bytes] = []
-            for numbers in requests:
-                taken, found = self._tables.withdraw(numbers)
+            for rows in requests:
+                taken, found = self._tables.withdraw(rows)
                 bits += taken
                 told.append(found)
             return bits

@@ -16,6 +16,7 @@ What the databases have in common is here; :mod:`discreet.local.collector.storag
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from hmac import compare_digest
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -67,6 +68,8 @@ class Tables(ABC):
     where : str
         As messages name the store; no password.
     kept : Kept
+    read_only : bool, default False
+        Only read a store that is there; nothing is made, and the database refuses to write.
     """
 
     #: What the driver raises.
@@ -76,27 +79,15 @@ class Tables(ABC):
     _writing: Any
     _reading: Any
 
-    def __init__(self, where: str, kept: Kept) -> None:
-        self.where, self.width = where, kept.width
+    def __init__(self, where: str, kept: Kept, *, read_only: bool = False) -> None:
+        self.where, self.width, self._read_only = where, kept.width, read_only
         wanted = {"version": _VERSION, **kept.settings}
         try:
             self._writing = self._reading = None
-            self._writing = self._connect()
-            self.begin()
-            self._make()
-            found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
-            if not found:
-                for pair in wanted.items():
-                    self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
-                found = wanted
-            same = all(found.get(name) == wanted[name] for name in ("channel", "vocabulary"))
-            if same and found.get("version") in _OLDER:
-                self._run(
-                    self._writing, "UPDATE {}settings SET value = ? WHERE name = 'version'", (_VERSION,)
-                )
+            found = self._settings() if read_only else self._set_up(wanted)
+            if found.get("version") in _OLDER:  # only to be read, or of other reports
                 found["version"] = _VERSION
-            self.commit()
-            self._reading = self._connect()
+            self._reading = self._reading or self._connect()
         except self.failures as error:
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
@@ -110,6 +101,27 @@ class Tables(ABC):
                 raise CorpusError(
                     f"{where} keeps reports of another {what}; give the one it was made with, or another --store."
                 )
+
+    def _settings(self) -> dict[str, str]:
+        """Return what a store says of itself; a database that is none fails."""
+        self._reading = self._connect()
+        return dict(self._run(self._reading, "SELECT name, value FROM {}settings").fetchall())
+
+    def _set_up(self, wanted: dict[str, str]) -> dict[str, str]:
+        """Make what is missing, and return what the store says of itself."""
+        self._writing = self._connect()
+        self.begin()
+        self._make()
+        found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
+        if not found:
+            for pair in wanted.items():
+                self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
+            found = dict(wanted)
+        same = all(found.get(name) == wanted[name] for name in ("channel", "vocabulary"))
+        if same and found.get("version") in _OLDER:
+            self._run(self._writing, "UPDATE {}settings SET value = ? WHERE name = 'version'", (_VERSION,))
+        self.commit()
+        return found
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -194,10 +206,13 @@ class Tables(ABC):
         )
         return self._run(self._reading, statement, (last_id, most)).fetchall()
 
-    def withdraw(self, numbers: Sequence[bytes]) -> tuple[list[bytes], Withdrawal]:
-        """Take the bits of these reports away, and return them; between begin and commit."""
+    def withdraw(self, rows: Sequence[tuple[bytes, bytes]]) -> tuple[list[bytes], Withdrawal]:
+        """Take the bits of these reports away, and return them; between begin and commit.
+
+        A number with other bits is as unknown as one that never came.
+        """
         taken, before, unknown = list[bytes](), 0, 0
-        for number in numbers:
+        for number, bits in rows:
             found = self._run(
                 self._writing, "SELECT id, bits FROM {}reports WHERE number = ?", (number,)
             ).fetchone()
@@ -205,6 +220,8 @@ class Tables(ABC):
                 unknown += 1
             elif not found[1]:
                 before += 1
+            elif not compare_digest(bytes(found[1]), bits):
+                unknown += 1
             else:
                 self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id = ?", (b"", found[0]))
                 taken.append(found[1])
