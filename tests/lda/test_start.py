@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scipy import stats
 from tests.naive import start as naive
 
+from discreet._threads import share_out
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
@@ -125,7 +126,8 @@ def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with
 
 
 @pytest.mark.parametrize("with_earlier", [False, True])
-def test_the_same_topics_for_any_number_of_threads(with_earlier):
+def test_the_same_topics_for_any_number_of_threads(with_earlier, monkeypatch):
+    monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     counts = corpus(300, 40)
     earlier = earlier_counts(40, 20) if with_earlier else None
     alone = run(counts, 20, earlier)
@@ -286,3 +288,17 @@ def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
     hot = far()
     monkeypatch.setattr(cooling, "SHARE", 0.0)
     assert hot < 0.998 * far()
+
+
+@pytest.mark.parametrize("worth", [0, 10**12])
+def test_small_batches_are_not_shared_out(worth, monkeypatch):
+    monkeypatch.setattr(start, "_WORTH_THREADS", worth)
+    asked = []
+
+    def spy(work, tasks, n_threads):
+        asked.append(n_threads)
+        return share_out(work, tasks, n_threads)
+
+    monkeypatch.setattr(start, "share_out", spy)
+    run(corpus(300, 40), 20, n_threads=2)
+    assert set(asked) == {1 if worth else 2}

@@ -17,7 +17,8 @@ of earlier documents are added to :math:`c` wherever it is read, and stay as the
 each in an order of its own; in the last one each token's topic is drawn from its :math:`p`.
 
 Guarantee: none. The same topics for any number of threads and any vector unit: documents come in fixed pieces, sums
-have a fixed order (``start.simd``), powers are square roots. Eight threads at most are of use.
+have a fixed order (``start.simd``), powers are square roots. Eight threads at most are of use, and one where
+batches are small.
 
 Memory in bytes, besides the tokens: 12 for each stored count, at most 12 a token for what documents are expected to
 hold, 2 a token for topics, n_words * width * 4, or twice that with earlier documents, and width * 4 for each different
@@ -51,6 +52,8 @@ __all__ = ["Schedule", "Start", "begin", "choose_schedule", "starting_topics", "
 
 _PIECES = 8
 _SMALLEST_FACTOR = 1e-6
+#: Tokens of a batch times topics; threads are begun for each batch, and on less they cost what they save.
+_WORTH_THREADS = 10_000_000
 # Numbers of sweeps, for keys of random numbers: -1 are topics at random, 0 and above sweeps.
 _SEEDING, _DRAWS, _ORDERS = -2, -3, -4
 
@@ -263,6 +266,8 @@ def starting_topics(
     """
     n_topics, n_tokens = len(doc_topic_prior), len(tokens.words)
     schedule = schedule or choose_schedule(n_tokens, n_topics)
+    if n_tokens / schedule.n_batches * n_topics < _WORTH_THREADS:
+        n_threads = 1
     entries, lengths = read_entries(tokens), np.diff(tokens.indptr)
     rows = -(-np.diff(entries.indptr) // FEW) * FEW
     state = begin(tokens, n_topics, seed, seeded=earlier is None)
