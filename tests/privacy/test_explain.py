@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
+from discreet.privacy.accounting.attack_risk import attack_risk_sentence, found_at_most
 from discreet.privacy.accounting.explain import (
-    attack_risk_sentence,
     best_true_positive_rate,
     explain_budget,
     largest_posterior,
@@ -227,7 +228,7 @@ def test_the_sentence_is_a_bound_for_every_mechanism():
     assert "unit: author" in sentence
     for epsilon in (0.1, 1, 3, 6, 800):
         words = attack_risk_sentence(Guarantee(epsilon, 1e-6, "document", "replace_one"))
-        share = float(words.split("at most ")[1].removeprefix("over ").split(" %")[0]) / 100
+        share = float(re.split("at most |over ", words)[1].split(" %")[0]) / 100
         assert share >= best_true_positive_rate(gdp_mu(epsilon, 1e-6), 0.01) * 0.995
         # Randomised response, the worst pure mechanism, reaches min(e^eps a, 1 - e^-eps (1 - a)).
         worst = min(math.exp(min(epsilon, 50)) * 0.01, 1 - math.exp(-epsilon) * 0.99)
@@ -236,10 +237,36 @@ def test_the_sentence_is_a_bound_for_every_mechanism():
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.01, "1 %"), (0.12345, "12.3 %"), (0.99999, "over 99.99 %"), (1.0, "100 %"), (1e-5, "0.001 %")],
+    [(0.01, "1 %"), (0.12345, "12.3 %"), (0.99999, "over 99.99 %"), (1.0, "over 99.99 %"), (1e-5, "0.001 %")],
 )
 def test_percentages(share, text):
     assert percent(share) == text
+
+
+def test_percentages_never_claim_more_than_a_smaller_one_and_bounds_are_no_certainties():
+    shares = [*np.linspace(0.9, 1.0, 4001), 0.99985, 0.99994, 0.999951, 1 - 1e-9]
+    texts = [percent(share) for share in sorted(shares)]
+    figures = [float(text.removeprefix("over ").removesuffix(" %")) for text in texts]
+    assert figures == sorted(figures)
+    first = texts.index("over 99.99 %")
+    assert all(text.startswith("over") == (place >= first) for place, text in enumerate(texts))
+    assert "100 %" not in texts
+    for epsilon in (4.0, 8.0, 9.0, 12.0, 40.0, 300.0):
+        guarantee = Guarantee(epsilon, 1e-6, "document", "add_or_remove_one")
+        for said in (explain_budget(epsilon, 1e-6).in_words(), attack_risk_sentence(guarantee)):
+            assert "at most over" not in said
+            assert "100 %" not in said
+    assert "  from 10 % to over 99.99 %" in explain_budget(12.0, 1e-6).in_words()
+    assert "may find over 99.99 % of those" in attack_risk_sentence(guarantee)
+
+
+def test_the_figure_is_the_one_in_the_sentence():
+    for epsilon in (0.5, 2.0, 5.0):
+        guarantee = Guarantee(epsilon, 1e-6, "document", "replace_one")
+        assert f"at most {percent(found_at_most(guarantee, ()))} of" in attack_risk_sentence(guarantee)
+    assert found_at_most(Guarantee(1.0, 1e-6, "document", "replace_one"), ()) == pytest.approx(
+        math.e / 100, abs=2e-6
+    )
 
 
 def test_what_training_adds_to_public_vectors():

@@ -11,6 +11,7 @@ from tests.report.test_report import data_of, text_of
 
 from discreet import PrivateLDA
 from discreet.cli.display import print_topics, whole_words
+from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import learnability
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
@@ -215,6 +216,46 @@ def test_a_privacy_officer_is_answered(change, question, answer):
     made = release(**change)
     assert answer in dict(questions(made))[question]
     assert answer in text_of(report(made))
+
+
+def pure(epsilon, unit="report", neighboring="replace_one", **settings):
+    ledger = Ledger(epsilon, events.PURE_DELTA, privacy_unit=unit, neighboring=neighboring)
+    ledger.reserve(events.pure(epsilon), "reports")
+    return Release(np.full((2, 2), 0.5), ("ab", "cd"), ledger, settings)
+
+
+def test_who_is_protected_follows_the_neighbours_and_the_size_of_epsilon():
+    for made, expected in (
+        (
+            pure(1.0, n_reports=900),
+            "whatever any single report had said, nearly the same would have been published.",
+        ),
+        (
+            pure(12.0, n_reports=900),
+            "whatever any single report had said, the same could have been published, but",
+        ),
+        (
+            pure(1.0, "document"),
+            "whatever any single document had been, nearly the same would have been published.",
+        ),
+        (
+            pure(1.0, "document", "add_or_remove_one"),
+            "with or without any single document, nearly the same would",
+        ),
+        (
+            pure(12.0, "document", "add_or_remove_one"),
+            "with or without any single document, the same could have",
+        ),
+    ):
+        said = dict(questions(made))["Who is protected?"]
+        kind, replaced = made.promise.privacy_unit, made.promise.neighboring == "replace_one"
+        assert expected in said
+        assert expected in " ".join(made.card().split())
+        assert expected in text_of(report(made))
+        assert ("with or without" in said) != replaced
+        assert (f"The number of {kind}s is" in said) == replaced
+        assert ("is exact and not hidden." in said) == (kind == "report")
+        assert ("nearly the same" in said) == (made.promise.epsilon < 5)
 
 
 def test_answers_come_from_what_was_written_down():

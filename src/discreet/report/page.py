@@ -16,7 +16,7 @@ from markupsafe import Markup
 from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.attack_risk import attack_risk_of
 from discreet.privacy.units import large_delta, plural
 from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.editing import details

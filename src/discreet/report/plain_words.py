@@ -8,13 +8,13 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 
 import math
 
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.attack_risk import attack_risk_of
 from discreet.release.files.words import clean
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.noisy_topics import weak_verdict
-from discreet.report.wording import NOT_REVIEWED, epsilon_shown, text_covered, words_origin
+from discreet.report.wording import NOT_REVIEWED, epsilon_shown, promised, text_covered, words_origin
 
 __all__ = ["questions"]
 
@@ -83,7 +83,7 @@ def _protected(release: Release) -> str:
     unit, kind = release.promise.called, release.promise.privacy_unit
     if math.isinf(release.promise.epsilon):
         return "Nobody."
-    said = f"Each {unit}, one at a time: with or without any single {unit}, nearly the same would have been published."
+    said = f"Each {unit}, one at a time: {promised(release)}"
     if kind == "document":
         said += " Whoever wrote several documents is protected less: each document is protected on its own."
     if kind == "word":

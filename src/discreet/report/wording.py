@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet._validate import is_whole
+from discreet.privacy.accounting.attack_risk import found_at_most
+from discreet.privacy.units import plural
 from discreet.release.booking.promised import Promised
 from discreet.release.files.words import clean
 from discreet.release.record import Release
@@ -15,6 +17,7 @@ __all__ = [
     "TOPICS_NOT_REVIEWED",
     "epsilon_shown",
     "for_spreadsheet",
+    "promised",
     "reports_counted",
     "settings_told",
     "shown",
@@ -30,6 +33,8 @@ TOPICS_NOT_REVIEWED = "none recorded here: they are as the topics were when thes
 _LONGEST = 60
 #: What a formula begins with, the minus of typographers too.
 _FORMULA = frozenset("=+-@\u2212")
+#: Share of members found above which a promise is not called one of "nearly the same".
+_HALF = 0.5
 #: Settings that hold the exact number of randomised reports, of a collector and of silos.
 _REPORTS = ("n_reports", "documents_reported")
 
@@ -49,6 +54,29 @@ def reports_counted(release: Release) -> str | None:
         if is_whole(count):
             return f"{count:,}: exact, known to whoever collected them, and not hidden by the promise"
     return None
+
+
+def promised(release: Release) -> str:
+    """Say between which two worlds the promise makes a release alike, and what of it is not hidden.
+
+    Where a test may find more than half of those who are in the text, "nearly the same" would be no true word.
+    """
+    promise = release.promise
+    unit, replaced = promise.called, promise.neighboring == "replace_one"
+    without = f"with or without any single {unit}"
+    if replaced:
+        without = f"whatever any single {unit} had {'said' if promise.privacy_unit == 'report' else 'been'}"
+    if found_at_most(promise, release.ledger.entries) > _HALF:
+        said = (
+            f"{without}, the same could have been published, "
+            "but epsilon is so large that it may have been far less likely."
+        )
+    else:
+        said = f"{without}, nearly the same would have been published."
+    if not replaced:
+        return said
+    exact = "exact and not hidden" if reports_counted(release) else "not hidden"
+    return f"{said} The number of {plural(unit)} is {exact}."
 
 
 def epsilon_shown(epsilon: float) -> str:

@@ -35,21 +35,17 @@ from discreet.privacy.units import (
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
-    from discreet.privacy.ledger.entry import Entry
 
 __all__ = [
     "BudgetExplanation",
     "Noise",
-    "attack_risk_of",
-    "attack_risk_sentence",
+    "at_most",
     "best_true_positive_rate",
     "explain_budget",
     "largest_posterior",
     "noise_of_events",
+    "percent",
 ]
-
-#: At which false-positive rate the figure on cards and reports is told.
-_ALARM = 0.01
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)
@@ -163,9 +159,7 @@ class BudgetExplanation:
             for alarm, found in self.true_positive_rates.items()
         ]
         lines += [f"How far a suspicion can rise (except with probability {self.guarantee.delta:g}):"]
-        lines += [
-            f"  from {percent(prior)} to at most {percent(after)}" for prior, after in self.posteriors.items()
-        ]
+        lines += [f"  from {percent(prior)} to {at_most(after)}" for prior, after in self.posteriors.items()]
         if self.guarantee.privacy_unit == "document":
             lines += ["For one person with several documents, the same noise gives:"]
         else:
@@ -315,73 +309,18 @@ def _noise_of(epsilon: float, delta: float, events: Sequence["Event"] | None, ne
     return noise
 
 
-def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -> str:
-    """Return how well membership inference can do under a guarantee, for cards and reports.
-
-    Where all that was booked is known to be Gaussian noise and failures, the figure is that of its exact curve, as in
-    :func:`explain_budget`. Otherwise it holds for any mechanism with this (epsilon, delta): at the false-positive rate
-    a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-    events : sequence of events
-        All that was booked, where that is known.
-    """
-    if math.isinf(guarantee.epsilon):
-        return "Nothing limits what an attacker may find out about who is in the training text."
-    alarm = _ALARM
-    noise = noise_of_events(events, guarantee.neighboring) if events else None
-    if noise is None:
-        growth = math.exp(min(guarantee.epsilon, 700.0))
-        found = min(growth * alarm + guarantee.delta, 1 - (1 - guarantee.delta - alarm) / growth)
-        meaning = "all that epsilon and delta allow, whatever the noise"
-    else:
-        found = best_true_positive_rate(noise.mu, alarm, noise.failure)
-        meaning = "the best that any test can do against the noise that was booked"
-    return (
-        f"Whatever an attacker knows, a test that wrongly accuses {percent(alarm)} of outsiders finds at most "
-        f"{percent(min(found, 1.0))} of those who are in the training text (unit: {guarantee.called}). "
-        f"That is {meaning}."
-    )
-
-
-def attack_risk_of(guarantee: Guarantee, entries: Sequence["Entry"]) -> str:
-    """Return :func:`attack_risk_sentence` for what stands on a ledger.
-
-    Where bookings touch parts of a division, a document pays for its own part: the figure is that of the part of which
-    a test finds most, so it is the same on all releases of one promise.
-    """
-    histories = _histories(entries)
-    noises = [noise_of_events(history, guarantee.neighboring) for history in histories]
-    known = [(noise, history) for noise, history in zip(noises, histories, strict=True) if noise is not None]
-    if not entries or len(known) < len(histories):
-        return attack_risk_sentence(guarantee)
-    _, worst = max(known, key=lambda each: best_true_positive_rate(each[0].mu, _ALARM, each[0].failure))
-    return attack_risk_sentence(guarantee, worst)
-
-
-def _histories(entries: Sequence["Entry"]) -> "list[list[Event]]":
-    """Return what each part of a ledger's division went through, and what units elsewhere did; each once."""
-    elsewhere: list[int] = []
-    of_parts: dict[str, list[int]] = {}
-    for place, entry in enumerate(entries):
-        for part in entry.touched:
-            of_parts.setdefault(part, list(elsewhere)).append(place)
-        for places in [] if entry.touched else [elsewhere, *of_parts.values()]:
-            places.append(place)
-    names = [repr(entry.event) for entry in entries]
-    found = {
-        tuple(names[place] for place in places): places
-        for places in [elsewhere, *of_parts.values()]
-        if places
-    }
-    return [[entries[place].event for place in places] for places in found.values()]
-
-
 def percent(share: float) -> str:
-    """Write a share as a percentage with enough digits to be read."""
+    """Write a share as a percentage with enough digits to be read; nothing below 1 as 100 %.
+
+    A bound that is 1 as a floating-point number is below it, and is written as one.
+    """
     value = 100 * share
-    if value >= 99.995:
-        return "over 99.99 %" if share < 1 else "100 %"
-    return f"{value:.3g} %"
+    if value > 99.99:
+        return "over 99.99 %"
+    return f"{value:.4g} %" if value > 99.9 else f"{value:.3g} %"
+
+
+def at_most(share: float) -> str:
+    """Write a bound: as a percentage with "at most" before it, where there is anything to bound."""
+    said = percent(share)
+    return said if said.startswith("over") else f"at most {said}"

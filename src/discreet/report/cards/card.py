@@ -5,12 +5,19 @@ Words, settings and purposes may come from anybody, and are escaped.
 
 import math
 
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.attack_risk import attack_risk_of
 from discreet.privacy.units import large_delta, plural
 from discreet.release.record import Release
 from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.noisy_topics import forecast_told
-from discreet.report.wording import NOT_REVIEWED, epsilon_shown, reports_counted, shown, words_origin
+from discreet.report.wording import (
+    NOT_REVIEWED,
+    epsilon_shown,
+    promised,
+    reports_counted,
+    shown,
+    words_origin,
+)
 
 __all__ = ["card"]
 
@@ -94,7 +101,7 @@ def _may_leave(release: Release) -> str:
         return f"It was fitted without privacy, and may tell of any single {unit}: do not publish it."
     return (
         f"Everything in this folder is covered by the promise above, which limits what it can tell of a single {unit}, "
-        "and says how far."
+        f"and says how far: {promised(release)}"
     )
 
 

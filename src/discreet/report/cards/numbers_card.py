@@ -6,7 +6,7 @@ Names of groups, words, settings and purposes may come from anybody, and are esc
 import math
 
 from discreet._validate import is_number
-from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.privacy.accounting.attack_risk import attack_risk_of
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import NumbersRelease
 from discreet.release.goodness_of_fit import FitRelease
