@@ -9,13 +9,18 @@ import scipy.sparse as sp
 from tests.naive import whole_document as naive
 
 from discreet import Corpus, Release, WholeDocumentLDA
-from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError
+from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, WeakForecastWarning
 from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
 from discreet.local.whole_document import course, squares_fit
 from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy import CodebookChannel, SecureStream
+from discreet.report.cards.card import card
+from discreet.report.page import report as page
+
+# Models of few clients; a test of its own asks for the warning.
+pytestmark = pytest.mark.filterwarnings("ignore:Learnability. weak")
 
 V, K = 60, 3
 WORDS = [f"w{v}" for v in range(V)]
@@ -257,6 +262,19 @@ def test_too_few_clients_are_refused_with_the_number():
     assert a_model(allow_unlearnable=False, shares=(1.0,)).learnable(10) < 10
     with pytest.raises(ParameterError, match="clients or more"):
         a_model(allow_unlearnable=False, epsilon=1).learnable(10**6)
+
+
+def test_a_fit_that_was_forced_says_so(learned):
+    model = a_model()
+    with pytest.warns(
+        WeakForecastWarning, match=r"about 6,0\d\d whole documents are worth s = 212, and below 450"
+    ):
+        model.fit(documents(6000))
+    for told in (model.release_.configuration["forecast"], card(model.release_), page(model.release_)):
+        assert "worth s = 212, and below 450" in " ".join(told.split())
+    assert "forecast" not in learned.release_.configuration
+    alone = a_model(shares=(1.0,)).fit(documents(6000))
+    assert "forecast" not in alone.release_.configuration
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,21 @@ import pytest
 from discreet import Release
 from discreet._files import lock_beside
 from discreet.cli.app import run
-from discreet.errors import CorpusError, ParameterError
-from discreet.local import CodebookChannel, PublishedQuestion, Question, ReportMemo, read_codebook_reports
+from discreet.errors import CorpusError, ParameterError, WeakForecastWarning
+from discreet.local import (
+    CodebookChannel,
+    PublishedQuestion,
+    Question,
+    ReportMemo,
+    read_codebook_reports,
+    write_reports,
+)
 from discreet.local.whole_document.course_folder import Course
 from discreet.privacy import SecureStream
 
 pytest.importorskip("uvicorn", reason="needs the extra collector")
+# Courses of a few clients; a test of its own asks for the warning.
+pytestmark = pytest.mark.filterwarnings("ignore:Learnability. weak")
 
 NODE = shutil.which("node")
 CLIENT = Path(str(files("discreet.local") / "discreet-client.js"))
@@ -522,6 +531,37 @@ def test_too_few_clients_end_a_course_before_anything_is_kept(here, capsys):
         course.learn(answered(course))
     assert not Path("course/answers-1.bin").exists()
     assert Course("course").asked.question.kind == "words"
+
+
+def test_a_course_goes_on_with_too_few_clients_where_that_is_said_later(here, capsys):
+    course = a_course("course", allow_unlearnable=False)
+    write_reports("answers.bin", answered(course))
+    assert run("ask course --answers answers.bin".split()) == 2
+    told = capsys.readouterr().err
+    assert "--shares 1.0 " in told
+    assert "(1.0,)" not in told
+    assert "--allow-unlearnable fits all the same" in told
+    assert run("ask course --answers answers.bin --allow-unlearnable".split()) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert re.search(r"worth s = \d+, and below 450.*question 2 of 3", told)
+    assert Course("course").asked.question.kind == "squares"  # the folder keeps it: no refusal
+    with pytest.warns(WeakForecastWarning, match="below 450"):
+        Course("course")
+
+
+def test_a_stale_course_does_not_become_another_one(here):
+    course, meanwhile = (a_course("course", allow_unlearnable=False), Course("course"))
+    course.allow_unlearnable()
+    course.learn(answered(course))
+    with pytest.raises(CorpusError, match="has changed since"):
+        meanwhile.allow_unlearnable()
+
+
+def test_ended_courses_take_no_leave(here, capsys):
+    course = a_course("course", shares=(1.0,), allow_unlearnable=False)
+    course.learn(answered(course))
+    assert run("ask course --allow-unlearnable".split()) == 2
+    assert "has ended" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- the command of writers

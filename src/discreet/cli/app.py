@@ -198,6 +198,8 @@ def _in_options(error: DiscreetError, command: str) -> str:
             return option
         if part == Proposal("privacy_unit", "author") and command in _OF_PERSONS:
             return "--person FIELD"
+        if part == Proposal("shares", (1.0,)):
+            return f"{option} 1.0 (in a course begun anew)"
         if isinstance(part, Proposal) and part.value is False:
             return f"--no-{option.removeprefix('--')}"
         if isinstance(part, Proposal) and part.value is not ... and part.value is not True:

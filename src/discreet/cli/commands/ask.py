@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import AllowUnlearnable, Quiet, WordVectorFile
+from discreet.cli.options import Quiet, WordVectorFile
 from discreet.errors import CorpusError, ParameterError
 
 if TYPE_CHECKING:
@@ -34,7 +34,14 @@ def ask(
     shares: Annotated[
         str, typer.Option(help="Of the clients, for each question. To begin a course.")
     ] = "0.4,0.1,0.2,0.3",
-    allow_unlearnable: AllowUnlearnable = False,
+    allow_unlearnable: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unlearnable",
+            help="Go on even where the clients are too few to learn more than how frequent words are. To begin a "
+            "course, or later, with --answers; the course keeps it.",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Ask about whole documents, one question after the other, and write topics at the end.
@@ -66,9 +73,11 @@ def ask(
             raise ParameterError("--epsilon and --word-vectors begin a course; give --vocabulary, too.")
         had_ended = (course / "topics").exists()
         found = Course(course)
-        if answers:
-            if found.asked is None:
-                raise ParameterError(f"this course has ended: its topics are in {found.topics}.")
+        if (answers or allow_unlearnable) and found.asked is None:
+            raise ParameterError(f"this course has ended: its topics are in {found.topics}.")
+        if allow_unlearnable:
+            found.allow_unlearnable()
+        if answers and found.asked is not None:
             before = found.model.n_left_out_
             found.learn([report for where in answers for report in _read(where, found.asked)])
             say.print(f"{found.model.n_left_out_ - before:,} answers left out that do not fit", markup=False)

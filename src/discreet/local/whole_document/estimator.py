@@ -7,6 +7,7 @@ A shell over :mod:`discreet.local.whole_document.course`; the promise is the cha
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ from discreet.corpus import check_counts
 from discreet.corpus.words.origin import WordOrigin, refuse_chosen_columns
 from discreet.corpus.words.vocabulary import check_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
-from discreet.errors import CorpusError, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.local.promise import ledger_of_reports
 from discreet.local.whole_document.course import Answers, State, begin, kinds, step
@@ -85,7 +86,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         Of the clients that are asked for their words, for the square of their embedding, and about topics, once or
         several times. ``(1.0,)`` asks all for words: topics are then those of the vectors under the unigram found.
     allow_unlearnable : bool, default False
-        Fit even where the clients are too few to learn more than that.
+        Fit even where the clients are too few to learn more than that; it warns, and the release says so.
     random_state : int, Generator or None
         None takes secure coins. A seed makes ``fit``'s simulated clients reproducible, and their release is marked as
         not for release.
@@ -129,10 +130,10 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> own = np.arange(12) // 4 == rng.integers(3, size=(3000, 1))
-    >>> texts = (rng.random((3000, 12)) < np.where(own, 0.6, 0.05)).astype(int)
+    >>> own = np.arange(12) // 4 == rng.integers(3, size=(28000, 1))
+    >>> texts = (rng.random((28000, 12)) < np.where(own, 0.6, 0.05)).astype(int)
     >>> vectors = np.repeat(np.eye(3), 4, axis=0) + 0.1 * rng.normal(size=(12, 3))
-    >>> model = WholeDocumentLDA(3, epsilon=8, word_vectors=vectors, allow_unlearnable=True, random_state=0)
+    >>> model = WholeDocumentLDA(3, epsilon=8, word_vectors=vectors, random_state=0)
     >>> model.fit(texts).components_.shape
     (3, 12)
     """
@@ -198,7 +199,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         self._check_parameters()
         channel = self.channel()
         strength = math.sqrt(n_documents) / channel.deviation
-        if strength < LEAST_STRENGTH and len(self.shares) > 1 and not self.allow_unlearnable:
+        if self._is_weak(strength) and not self.allow_unlearnable:
             needed = math.ceil((LEAST_STRENGTH * channel.deviation) ** 2)
             raise ParameterError(
                 f"{n_documents:,} whole documents at epsilon {channel.epsilon:.4g} are worth s = {strength:,.0f}, and "
@@ -210,6 +211,19 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
                 " fits all the same.",
             )
         return strength
+
+    def _is_weak(self, strength: float) -> bool:
+        return strength < LEAST_STRENGTH and len(self.shares) > 1
+
+    def _forecast(self, n_documents: int, about: str = "") -> str | None:
+        """Say that so many clients are too few; None where they are enough, or asked for words alone."""
+        strength = math.sqrt(n_documents) / self.channel().deviation
+        if not self._is_weak(strength):
+            return None
+        return (
+            f"Learnability: weak; {about}{n_documents:,} whole documents are worth s = {strength:,.0f}, and below "
+            f"{LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are."
+        )
 
     def begin(self, vocabulary: Sequence[str]) -> Question:
         """Forget what was learned, and return the first question.
@@ -322,6 +336,9 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
         share = self.shares[place] / sum(self.shares)
         if place == 0:
             self.learnable(round(n / share))
+            forecast = self._forecast(round(n / share), about="about ")
+            if forecast is not None:
+                warnings.warn(forecast, WeakForecastWarning, stacklevel=4)
         question = self._state.question
         self._state = step(self._state, answers, self.channel(question), len(self.shares), 0)
         self._n_reports.append(n)
@@ -343,6 +360,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             reports_on_each=", ".join(str(count) for count in self._n_reports),
             epsilon_whole_document_replaced=channel.epsilon,
             strength=round(math.sqrt(n) / channel.deviation, 1),
+            forecast=self._forecast(n),
             **WordOrigin.public("the question, which all writers have").settings(),
             **self._vectors.settings(),
         )
