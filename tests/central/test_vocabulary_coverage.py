@@ -111,9 +111,12 @@ def test_greedy_says_nothing_of_it():
 def test_the_release_says_it_and_its_report(tmp_path):
     release = fit_topics(TEXTS, epsilon=4.0, n_topics=2, random_state=0, allow_unlearnable=True)
     release.save(tmp_path / "model")
-    share = Release.load(tmp_path / "model").configuration["text_covered"]
+    settings = Release.load(tmp_path / "model").configuration
+    share, noise = settings["text_covered"], settings["text_covered_noise"]
     assert 0.4 < share < 1
-    assert f"The words make up about {100 * share:.0f} % (a noisy number) of the text." in release.to_html()
+    said = f"about {100 * share:.0f} % (±{200 * noise:.0f} points) of the text."
+    assert f"The words make up {said}" in release.to_html()
+    assert f"The words chosen cover {said}" in settings["forecast"]
 
 
 def test_what_a_file_says_of_it_is_checked():

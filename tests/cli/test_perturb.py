@@ -1,12 +1,14 @@
 """`discreet perturb`: reports that may leave, and what they promise."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from discreet.cli.app import run
 from discreet.local import BitChannel, LocalLDA, StreamingLocalLDA, read_reports
+from discreet.privacy.units import round_up
 
 WORDS = ["fever", "cough", "knee", "back", "sleep", "tired"]
 
@@ -103,6 +105,21 @@ def test_seeds_are_labelled(folder, capsys):
     assert (folder / "reports.bin").read_bytes() == first
     assert perturb(folder, "--epsilon", "1", "--per", "word") == 0
     assert not read_reports(folder / "reports.bin")[0].reproducible
+
+
+def test_the_readme_says_what_the_command_prints_and_what_a_release_of_it_states(folder, capsys):
+    assert perturb(folder, "--epsilon", "4", "--words", "60") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    readme = " ".join(page.split("## Without a curator")[1].split("```python")[0].split())
+    assert "one word replaced by another: 4" in said
+    assert "L times the loss of one replaced word" in said
+    assert "costs L times as much" in readme
+    assert "a document without limit: the release states the last" in readme
+    channel, bits = read_reports(folder / "reports.bin", vocabulary=WORDS)
+    release = LocalLDA(1, channel=channel, allow_unlearnable=True, random_state=0)
+    promised = release.fit(np.repeat(bits, 1500, axis=0)).release_.promise.epsilon
+    assert f"without limit, {len(WORDS)} bits: {round_up(promised)}." in said
 
 
 @pytest.mark.parametrize("model", [LocalLDA, StreamingLocalLDA])

@@ -121,6 +121,15 @@ def test_a_fit_ends_with_advice_to_review(tmp_path, capsys):
     assert capsys.readouterr().err.rstrip().endswith(f"discreet review {tmp_path / 'model'}")
 
 
+@pytest.mark.parametrize("what", [{"reproducible": True}, {"epsilon": float("inf")}])
+def test_a_fit_that_is_not_for_release_does_not_invite_to_publish(tmp_path, capsys, what):
+    hand_over(release(**what), tmp_path / "model", None, console())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "before you publish" not in said
+    assert "Do not publish this: " in said
+    assert said.endswith("Run again without --seed." if "reproducible" in what else "for comparison only.")
+
+
 def test_nothing_to_look_at_is_said_without_a_table(model, monkeypatch, capsys):
     monkeypatch.setattr("discreet.report.suspicion.suspicious_words", lambda *args, **how: [])
     assert run(["review", "model"]) == 0

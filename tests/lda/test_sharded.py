@@ -67,17 +67,17 @@ def test_scratch_files_change_nothing(tmp_path, in_memory):
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (GibbsLDA(3, n_sweeps=2, random_state=0), "a fast start needs all documents"),
+        (GibbsLDA(3, n_sweeps=2, random_state=0), "a fast start needs .*; give init=.random., which"),
         (GibbsLDA(3, n_sweeps=2, random_state=0, init="random", sampler="mh"), "only .frozen. sweeps"),
         (GibbsLDA(201, n_sweeps=1, random_state=0, init="random"), "of up to 200 topics"),
-        (VariationalLDA(3, max_iter=2, random_state=0), "a fast start needs all documents"),
+        (VariationalLDA(3, max_iter=2, random_state=0), "a fast start needs .*; give init=.random., which"),
         (VariationalLDA(3, batch_size=500, max_iter=1, random_state=0), "documents in random order"),
     ],
 )
 def test_what_needs_memory_reads_all_shards_and_refuses_an_engine(tmp_path, model, why):
     shards = write_shards(corpus(), tmp_path / "s", shard_documents=300)
     assert digest(model.fit(shards).components_) == digest(model.fit(corpus()).components_)
-    with pytest.raises(ParameterError, match=rf"engine goes through shards, but .*{why}.*; leave it out"):
+    with pytest.raises(ParameterError, match=rf"engine goes through shards, but .*{why}.*; leave engine out"):
         model.set_params(engine=ProcessEngine()).fit(shards)
     with pytest.raises(ParameterError, match="engine goes through shards, but X is in memory"):
         MODELS["gibbs"](engine=ProcessEngine()).fit(corpus())

@@ -73,6 +73,19 @@ def test_words_that_make_up_little_of_the_text_are_not_called_good(covered, verd
     assert learnability(2000, 20, 2000, MU, covered=0.41).verdict == "mostly noise"
 
 
+def test_a_noisy_share_of_the_text_is_told_with_its_noise():
+    for share, noise, told in (
+        (0.0, 0.031, "about 0 % (±6 points) of the text"),
+        (0.88, 0.006, "about 88 % (±1 point) of the text"),
+        (0.88, 0.001, "about 88 % of the text"),
+        (0.88, None, "about 88 % of the text"),
+        (0.3, 7.0, "about 30 % (±100 points) of the text"),
+    ):
+        found = learnability(400, 8, 20000, MU, covered=share, covered_noise=noise)
+        assert f"cover {told}" in found.in_words()
+        assert f"cover {told}" in found.with_words_a_unit(12.0).in_words()
+
+
 def test_advice_leaves_words_enough_to_tell_topics_apart():
     said = learnability(15, 500, 900, 0.34).in_words()
     assert "mostly noise" in said

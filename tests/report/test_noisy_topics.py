@@ -295,6 +295,8 @@ def test_the_share_of_text_is_told_where_it_was_released():
     assert "The words make up about 84 % (a noisy number)" in text_of(
         report(release(settings={"text_covered": 0.842}))
     )
+    noisy = release(settings={"text_covered": 0.0, "text_covered_noise": 0.031})
+    assert "The words make up about 0 % (±6 points) of the text" in text_of(report(noisy))
 
 
 @pytest.mark.parametrize(

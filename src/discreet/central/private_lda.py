@@ -254,6 +254,7 @@ class PrivateLDA(PrivateTopicModel):
             mu,
             delta=self.delta,
             covered=None if data.coverage is None else data.coverage.share,
+            covered_noise=None if data.coverage is None else data.coverage.deviation,
             algorithm="PrivateLDA" if found is None else "PrivateLDA with word vectors",
         )
         hopeless = forecast.difficulty > HOPELESS or (math.isfinite(mu) and units.n_words < self.n_topics)

@@ -1,6 +1,7 @@
 """What the command shows while it works. Nothing here can end a fit, and nothing here shows text."""
 
 import json
+import math
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -103,10 +104,18 @@ def hand_over(release: Release, out: Path, report: Path | None, say: Console) ->
     if report is not None:
         release.to_html(report)
     say.print(f"wrote {out}" + (f" and {report}" if report is not None else ""), markup=False)
-    say.print(
-        f"Names and numbers that many documents share are not hidden. Review the words before you publish: "
-        f"discreet review {out}",
-        markup=False,
+    say.print(_what_next(release, out), markup=False)
+
+
+def _what_next(release: Release, out: Path) -> str:
+    """Say what to do before a release is published, or that this one must not be."""
+    if math.isinf(release.promise.epsilon):
+        return "Do not publish this: it was made without privacy, for comparison only."
+    if release.reproducible:
+        return "Do not publish this: whoever knows the seed can subtract the noise. Run again without --seed."
+    return (
+        "Names and numbers that many documents share are not hidden. Review the words before you publish: "
+        f"discreet review {out}"
     )
 
 

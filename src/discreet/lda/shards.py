@@ -86,7 +86,8 @@ def read_shards_for(estimator: Any, X: Any, *, reset: bool) -> Any:
 def refuse_engine(engine: Any, why: str) -> None:
     """Refuse an engine where documents are in memory."""
     if engine is not None:
-        raise ParameterError(Parameter("engine"), f" goes through shards, but {why}; leave it out.")
+        name = Parameter("engine")
+        raise ParameterError(name, f" goes through shards, but {why}; leave ", name, " out.")
 
 
 def stack(parts: Iterable[NDArray[np.float64]], corpus: Any, n_topics: int) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet._validate import is_whole
 from discreet.privacy.accounting.attack_risk import found_at_most
+from discreet.privacy.accounting.forecast import share_of_text
 from discreet.privacy.units import plural
 from discreet.release.booking.promised import Promised
 from discreet.release.files.words import clean
@@ -95,7 +96,9 @@ def text_covered(release: Release) -> str | None:
     share = release.configuration.get("text_covered")
     if not isinstance(share, float) or not math.isfinite(share):
         return None
-    return f"about {100 * min(max(share, 0.0), 1.0):.0f} % (a noisy number)"
+    noise = release.configuration.get("text_covered_noise")
+    told = share_of_text(share, noise if isinstance(noise, float) and math.isfinite(noise) else None)
+    return told if "±" in told else f"{told} (a noisy number)"
 
 
 def words_origin(release: Release, escape: Callable[[str], str] = clean) -> str:

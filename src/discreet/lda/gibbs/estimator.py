@@ -354,7 +354,7 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self.sampler_ != "frozen" or self.n_topics > MOST_TABLE_TOPICS:
             return f'only "frozen" sweeps of up to {MOST_TABLE_TOPICS} topics do, others need all documents in memory'
         if self._begins_fast(X.n_tokens):
-            return 'a fast start needs all documents in memory (init="random" does not)'
+            return 'a fast start needs all documents in memory; give init="random", which does not need them'
         return None if X.n_tokens else "X holds no tokens"
 
     def _read(self, X: Any, reset: bool) -> Tokens:

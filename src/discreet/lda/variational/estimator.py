@@ -367,7 +367,7 @@ class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.batch_size is not None:
             return "stochastic updates take documents in random order"
         if self._begins_fast(int(X.n_tokens)):
-            return 'a fast start needs all documents in memory (init="random" does not)'
+            return 'a fast start needs all documents in memory; give init="random", which does not need them'
         return None
 
     def _start(self, n_words: int, rng: np.random.Generator) -> State:

@@ -27,6 +27,7 @@ __all__ = [
     "Learnability",
     "beside_public_vectors",
     "learnability",
+    "share_of_text",
 ]
 
 
@@ -87,6 +88,8 @@ class Learnability:
         Of the training; says which epsilon another mu is.
     covered : float or None
         Share of the text that the words make up, where it is known.
+    covered_noise : float or None
+        Standard deviation of the noise in that share, where it is known.
     topics : {"seen", "none", "cannot tell"} or None
         Whether the texts have topics, by what a fit released; None before.
     algorithm : str
@@ -108,6 +111,7 @@ class Learnability:
     topics: str | None = None
     algorithm: str = "PrivateLDA"
     words_a_unit: float | None = None
+    covered_noise: float | None = None
 
     def after(self, topics: str | None) -> "Learnability":
         """Return the forecast as it stands once a fit has looked whether there are topics: as :attr:`topics`."""
@@ -168,7 +172,7 @@ class Learnability:
     def _covered(self) -> str:
         if self.covered is None:
             return ""
-        said = f" The words chosen cover about {100 * self.covered:.0f} % of the text"
+        said = f" The words chosen cover {share_of_text(self.covered, self.covered_noise)} of the text"
         if self.verdict == "little of the text":
             said += ", and the topics tell nothing of the rest; more documents or a larger epsilon let more be chosen"
         return f"{said}."
@@ -202,6 +206,7 @@ def learnability(
     covered: float | None = None,
     algorithm: str = "PrivateLDA",
     words_a_unit: float | None = None,
+    covered_noise: float | None = None,
 ) -> Learnability:
     """Forecast what can be learned, from public (or released) numbers.
 
@@ -220,6 +225,8 @@ def learnability(
         What is to be trained; each has a law of its own.
     words_a_unit : float, optional
         How many different words a unit has, about (those of the vocabulary); by default 30.
+    covered_noise : float, optional
+        Standard deviation of the noise in ``covered``.
     """
     if algorithm not in LAWS:
         known = ", ".join(f'"{name}"' for name in LAWS)
@@ -253,7 +260,22 @@ def learnability(
         covered=covered,
         algorithm=algorithm,
         words_a_unit=words_a_unit,
+        covered_noise=covered_noise,
     )
+
+
+def share_of_text(share: float, noise: float | None) -> str:
+    """Write a noisy share of the text, with twice the standard deviation of its noise where that can be seen.
+
+    Parameters
+    ----------
+    share : float
+    noise : float or None
+        Standard deviation; None where it is not told.
+    """
+    points = min(round(200 * (noise or 0.0)), 100)
+    within = f" (±{points} {'point' if points == 1 else 'points'})" if points else ""
+    return f"about {100 * min(max(share, 0.0), 1.0):.0f} %{within}"
 
 
 def beside_public_vectors(n_units: float, mu: float) -> str:
