@@ -297,6 +297,13 @@ def test_secrets(tmp_path):
         read_secrets(path)
 
 
+@pytest.mark.parametrize(("kind", "called"), [(Tokens, "tokens"), (Tickets, "tickets")])
+def test_a_missing_file_of_secrets_is_told_by_its_option(tmp_path, kind, called):
+    with pytest.raises(ParameterError, match=f"{called}: .*cannot be read") as caught:
+        SecretsFile(tmp_path / "none", kind)
+    assert caught.value.told(lambda part: f"--{part.name}").startswith(f"--{called}: ")
+
+
 @pytest.mark.parametrize("kind", [Tokens, Tickets])
 def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog, kind):
     from discreet.local.collector import admission

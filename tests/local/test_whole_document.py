@@ -272,6 +272,9 @@ def test_a_fit_that_was_forced_says_so(learned):
         model.fit(documents(6000))
     for told in (model.release_.configuration["forecast"], card(model.release_), page(model.release_)):
         assert "worth s = 212, and below 450" in " ".join(told.split())
+    assert "that they were trained on. `discreet evaluate" in " ".join(
+        card(model.release_).split("\n")
+    )  # no gap
     assert "forecast" not in learned.release_.configuration
     alone = a_model(shares=(1.0,)).fit(documents(6000))
     assert "forecast" not in alone.release_.configuration

@@ -339,9 +339,14 @@ def test_a_store_keeps_the_answers_to_one_question(tmp_path):
     with ReportStore(where, WORDS, asked) as store:
         assert store.n_reports == 4
         assert store.add(rows).result() == (0, 5)  # what was withdrawn does not come back
-    for wrong in (published(1), published(epsilon=7.0), published(ends=(2**30, 2**32))):
-        with pytest.raises(CorpusError, match="another channel"):
+    same = "on this question through another channel, or for other shares"
+    wrongs = {"on another question": published(1), same: published(epsilon=7.0)}
+    for told, wrong in (*wrongs.items(), (same, published(ends=(2**30, 2**32)))):
+        with pytest.raises(CorpusError, match=told) as caught:
             collected_answers(where, wrong)
+        assert "--store" not in str(caught.value)
+        with pytest.raises(CorpusError, match=f"{told}.*, or another --store"):
+            ReportStore(where, WORDS, wrong)
     with pytest.raises(CorpusError, match="no store"):
         collected_answers(tmp_path / "none.db", asked)
     assert not (tmp_path / "none.db").exists()
@@ -581,7 +586,10 @@ def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
     assert run([*line.split(), "8", "--force"]) == 0
     told = " ".join(capsys.readouterr().err.split())
-    assert "1 document has answered before; it answers no second question" in told
+    assert (
+        "1 document has answered before; it answers no second question: for that a larger --budget is needed"
+        in told
+    )
     assert "there is nothing to send" in told
     assert read_codebook_reports("o.bin") == [sent]
     Path("q.json").write_text(published(epsilon=8.0, ends=(2**32,)).to_json())

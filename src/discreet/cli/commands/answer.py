@@ -17,7 +17,7 @@ __all__ = ["answer"]
 @reads_texts("skip_empty")  # a document that is left out for what it says would tell something by its silence
 def answer(
     documents: Annotated[
-        Path, typer.Argument(help="File or folder with one or more documents of one writer.")
+        Path, typer.Argument(help="File with documents of one writer, or folder of text files (.txt).")
     ],
     question: Annotated[Path, typer.Option(help="The question, as GET /question of a collector tells it.")],
     epsilon: Annotated[
@@ -40,8 +40,8 @@ def answer(
     name: Annotated[
         str | None,
         typer.Option(
-            help="Field that names each document, whatever it says by now. Needed: but text files are named by "
-            "themselves, in a folder by their path in it."
+            help="Field that names each document, whatever it says by now. Needed: but the text files "
+            "of a folder are named by their path in it."
         ),
     ] = None,
     how: TextOptions = NOTHING_SAID,
@@ -105,7 +105,7 @@ def answer(
             if n_done == 1
             else "documents have answered before; they answer"
         )
-        say.print(f"{n_done} {told} no second question (--budget)", markup=False)
+        say.print(f"{n_done} {told} no second question: for that a larger --budget is needed", markup=False)
     if not reports:
         left = len(names) - n_done
         told = f"none of {left} documents is asked this question: " if left else ""

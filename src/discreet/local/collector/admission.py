@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from discreet._lists import read_list
-from discreet.errors import ParameterError
+from discreet.errors import Parameter, ParameterError, Part
 
 __all__ = ["Admission", "Pace", "SecretsFile", "Tickets", "Tokens", "read_secrets"]
 
@@ -34,9 +34,9 @@ class Admission(Protocol):
         ...
 
 
-def read_secrets(path: Path) -> list[bytes]:
-    """Return the digests of a file's lines; a secret needs 16 characters at least."""
-    secrets = [line for line in read_list(path, "secrets") if not line.startswith("#")]
+def read_secrets(path: Path, called: Part = "secrets") -> list[bytes]:
+    """Return the digests of the lines of a file, which errors call so; a secret needs 16 characters at least."""
+    secrets = [line for line in read_list(path, called) if not line.startswith("#")]
     if not secrets or min(map(len, secrets)) < _SHORTEST:
         raise ParameterError(
             f"{path} must hold one secret per line, each of {_SHORTEST} characters or more; "
@@ -95,7 +95,7 @@ class SecretsFile:
     def __init__(self, path: Path, kind: "Callable[[list[bytes]], Tokens | Tickets]") -> None:
         self._path, self._kind = path, kind
         self._seen, self._looked = self._mark(), time.monotonic()
-        self._known = kind(read_secrets(path))
+        self._known = kind(read_secrets(path, Parameter("tickets" if kind is Tickets else "tokens")))
         self.once = self._known.once
 
     def admits(self, secret: str) -> bytes | None:

@@ -134,6 +134,6 @@ def _vectors(release: Release) -> str:
 
 The topics lean on the public word vectors {name} ({digest}), which hold {coverage}. They were taken to be public and
 not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
-may tell of texts that they were trained on. {alone} `discreet evaluate --word-vectors` compares.
+may tell of texts that they were trained on. {f"{alone} " if alone else ""}`discreet evaluate --word-vectors` compares.
 
 """

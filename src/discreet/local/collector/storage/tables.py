@@ -92,15 +92,15 @@ class Tables(ABC):
             self.close()
             raise CorpusError(f"{where} cannot be used as a store of reports: {error}.") from None
         for name, what in (
-            ("channel", "channel"),
-            ("vocabulary", "vocabulary"),
-            ("version", "version of the store"),
+            ("channel", ""),
+            ("vocabulary", "of another vocabulary"),
+            ("version", "in another version of the store"),
         ):
             if found.get(name) != wanted[name]:
                 self.close()
-                raise CorpusError(
-                    f"{where} keeps reports of another {what}; give the one it was made with, or another --store."
-                )
+                unlike = what or _unlike(str(found.get(name)), wanted[name])
+                instead = "" if read_only else ", or another --store"
+                raise CorpusError(f"{where} keeps reports {unlike}; give what it was made with{instead}.")
 
     def _settings(self) -> dict[str, str]:
         """Return what a store says of itself; a database that is none fails."""
@@ -306,3 +306,13 @@ class Tables(ABC):
         for connection in (self._reading, self._writing):
             if connection is not None:
                 connection.close()
+
+
+def _unlike(kept: str, wanted: str) -> str:
+    """Say in what the reports of a store differ, by what it says of their channel."""
+    (kind, *then), (other, *now) = kept.split(","), wanted.split(",")
+    if kind != other or "whole documents" not in (kind, other):
+        return "of another channel"
+    if then[:1] != now[:1]:
+        return "on another question"
+    return "on this question through another channel, or for other shares of the clients"
