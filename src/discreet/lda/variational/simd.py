@@ -22,10 +22,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.lda.emitted import Vectors, emitted
 
 __all__ = [
     "FEW",
@@ -49,15 +49,11 @@ TINY = 1e-280
 FLOOR = 1e-100
 
 
-def _emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
-    """``intrinsic``, typed: what kernels call lacks the first parameter."""
-    return intrinsic(emit)
-
-
 _I64 = ir.IntType(64)
 _I32 = ir.IntType(32)
 _F64 = ir.DoubleType()
-_VECTOR = ir.VectorType(_F64, LANES)
+_VECTORS = Vectors(_F64, LANES, align=8)
+_VECTOR, _load, _store, _splat = _VECTORS.kind, _VECTORS.load, _VECTORS.store, _VECTORS.splat
 
 
 def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
@@ -74,24 +70,6 @@ def pad_table(topic_word: NDArray[np.float64]) -> NDArray[np.float64]:
     table = aligned((n_words, -(-n_topics // LANES) * LANES))
     table[:, :n_topics] = topic_word.T
     return table
-
-
-def _load(builder: Any, address: Any, block: Any) -> Any:
-    at = builder.add(address, builder.shl(block, ir.Constant(_I64, 6)))
-    loaded = builder.load(builder.inttoptr(at, _VECTOR.as_pointer()))
-    loaded.align = 8
-    return loaded
-
-
-def _store(builder: Any, value: Any, address: Any, block: Any) -> None:
-    at = builder.add(address, builder.shl(block, ir.Constant(_I64, 6)))
-    builder.store(value, builder.inttoptr(at, _VECTOR.as_pointer())).align = 8
-
-
-def _splat(builder: Any, value: Any) -> Any:
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES))
 
 
 def _halves(builder: Any, vector: Any, width: int) -> tuple[Any, Any]:
@@ -158,8 +136,8 @@ def _gather_emitter(n_at_a_time: int) -> Callable[..., Any]:
     return gather
 
 
-_gather_few = _emitted(_gather_emitter(FEW))
-_gather_many = _emitted(_gather_emitter(2 * FEW))
+_gather_few = emitted(_gather_emitter(FEW))
+_gather_many = emitted(_gather_emitter(2 * FEW))
 
 
 @kernel(error_model="numpy", inline="always")
@@ -189,7 +167,7 @@ def gather(
         _gather_few(weights, out, rows + 8 * at, counts + 8 * at, quotients + 8 * at, n_blocks)
 
 
-@_emitted
+@emitted
 def dirichlet_step(typingctx: Any, prior: Any, weights: Any, gathered: Any, gamma: Any, n_blocks: Any) -> Any:
     """Set gamma = prior + weights * gathered, and gathered = 0; return the sum of the absolute changes."""
     signature = types.float64(*[types.int64] * 5)
@@ -211,7 +189,7 @@ def dirichlet_step(typingctx: Any, prior: Any, weights: Any, gathered: Any, gamm
     return signature, generate
 
 
-@_emitted
+@emitted
 def mode_step(
     typingctx: Any, prior: Any, gathered: Any, theta: Any, scale: Any, slack: Any, n_blocks: Any
 ) -> Any:

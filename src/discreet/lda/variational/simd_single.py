@@ -14,9 +14,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from discreet._kernels import kernel
+from discreet.lda.emitted import Vectors, emitted
 from discreet.lda.variational.simd import FEW
 
 __all__ = ["LANES", "gather"]
@@ -28,34 +28,12 @@ _CHUNK = 32
 _TINY = 1e-30
 
 _I64, _I32, _F32 = ir.IntType(64), ir.IntType(32), ir.FloatType()
-_VECTOR = ir.VectorType(_F32, LANES)
-
-
-def _emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
-    """``intrinsic``, typed: what kernels call lacks the first parameter."""
-    return intrinsic(emit)
+_VECTORS = Vectors(_F32, LANES, align=64)
+_VECTOR, _load, _store, _splat = _VECTORS.kind, _VECTORS.load, _VECTORS.store, _VECTORS.splat
 
 
 def _at(builder: Any, address: Any, offset: int, kind: Any) -> Any:
     return builder.inttoptr(builder.add(address, ir.Constant(_I64, offset)), kind.as_pointer())
-
-
-def _load(builder: Any, address: Any, block: Any) -> Any:
-    at = builder.add(address, builder.shl(block, ir.Constant(_I64, 6)))
-    loaded = builder.load(builder.inttoptr(at, _VECTOR.as_pointer()))
-    loaded.align = 64
-    return loaded
-
-
-def _store(builder: Any, value: Any, address: Any, block: Any) -> None:
-    at = builder.add(address, builder.shl(block, ir.Constant(_I64, 6)))
-    builder.store(value, builder.inttoptr(at, _VECTOR.as_pointer())).align = 64
-
-
-def _splat(builder: Any, value: Any) -> Any:
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES))
 
 
 def _add_all_lanes(builder: Any, vectors: list[Any]) -> Any:
@@ -137,8 +115,8 @@ def _addition(n: int) -> Callable[..., Any]:
     return add
 
 
-_divide_few, _divide_many = _emitted(_division(FEW)), _emitted(_division(2 * FEW))
-_add_few, _add_many = _emitted(_addition(FEW)), _emitted(_addition(2 * FEW))
+_divide_few, _divide_many = emitted(_division(FEW)), emitted(_division(2 * FEW))
+_add_few, _add_many = emitted(_addition(FEW)), emitted(_addition(2 * FEW))
 
 
 @kernel(error_model="numpy", inline="always")

@@ -13,48 +13,21 @@ words one after another; products and sums are never fused. The same bytes on an
 Rows are whole vectors. Documents are padded to a multiple of ``FEW`` words; a word with count 0 adds exactly 0.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from discreet.lda.emitted import Vectors, emitted
 from discreet.lda.gibbs.start.plain import FEW, LANES
 
 __all__ = ["add_product", "leave_out", "plain"]
 
 _I32, _I64, _F32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
-_VECTOR = ir.VectorType(_F32, LANES)
+_VECTORS = Vectors(_F32, LANES, align=64)
+_VECTOR, _load, _store, _splat = _VECTORS.kind, _VECTORS.load, _VECTORS.store, _VECTORS.splat
 _ZEROS = ir.Constant(_VECTOR, [0.0] * LANES)
-
-
-def _emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
-    """``intrinsic``, typed: what kernels call lacks the first parameter."""
-    return intrinsic(emit)
-
-
-def _at(builder: Any, address: Any, block: Any) -> Any:
-    return builder.inttoptr(
-        builder.add(address, builder.shl(block, ir.Constant(_I64, 6))), _VECTOR.as_pointer()
-    )
-
-
-def _load(builder: Any, address: Any, block: Any) -> Any:
-    loaded = builder.load(_at(builder, address, block))
-    loaded.align = 64
-    return loaded
-
-
-def _store(builder: Any, value: Any, address: Any, block: Any) -> None:
-    builder.store(value, _at(builder, address, block)).align = 64
-
-
-def _splat(builder: Any, value: Any) -> Any:
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES))
 
 
 def _add_lanes(builder: Any, vector: Any) -> Any:
@@ -97,7 +70,7 @@ def _quotients(builder: Any, counts: Any, divisors: list[Any]) -> list[Any]:
     return [_splat(builder, builder.fdiv(c, d)) for c, d in zip(loaded, divisors, strict=True)]
 
 
-@_emitted
+@emitted
 def plain(
     typingctx: Any, weights: Any, gathered: Any, rows: Any, counts: Any, shift: Any, n_blocks: Any
 ) -> Any:
@@ -134,7 +107,7 @@ def plain(
     return signature, generate
 
 
-@_emitted
+@emitted
 def leave_out(
     typingctx: Any,
     weights: Any,
@@ -200,7 +173,7 @@ def leave_out(
     return signature, generate
 
 
-@_emitted
+@emitted
 def add_product(typingctx: Any, to: Any, what: Any, factor: Any, n_blocks: Any) -> Any:
     """Add ``what`` times ``factor`` to ``to``: addresses of ``n_blocks`` vectors."""
     signature = types.void(types.int64, types.int64, types.float32, types.int64)
