@@ -35,7 +35,7 @@ from discreet.central.rounds.em_round import Theta, initial_theta, round_sum
 from discreet.central.rounds.embedded_moment import moment_sum, square_of
 from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
-from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
 from discreet.central.start.from_vectors import Words, factors_of, features, look
@@ -224,14 +224,6 @@ def start_prior(
         return None
     found = directions(centred(vectors, unigram), unigram, n_directions)
     return VectorPrior.start(found, n_topics) if found.shape[1] else None
-
-
-def square(triangle: Floats, n_words: int) -> Floats:
-    """Return the symmetric matrix of zero diagonal that a strict upper triangle is of."""
-    matrix = np.zeros((n_words, n_words))
-    matrix[np.triu_indices(n_words, 1)] = triangle
-    matrix += matrix.T
-    return matrix
 
 
 def starting_topics(

@@ -29,7 +29,7 @@ from discreet.central.rounds.units import Units
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["cooccurrence_sum", "count_sum", "unigram_sum"]
+__all__ = ["cooccurrence_sum", "count_sum", "square", "unigram_sum"]
 
 
 def count_sum(units: Units | ShardedUnits) -> NDArray[np.int64]:
@@ -87,6 +87,14 @@ def cooccurrence_sum(
         return out
 
     return sum_over_pieces(work, units, n_jobs)
+
+
+def square(triangle: NDArray[np.float64], n_words: int) -> NDArray[np.float64]:
+    """Return the symmetric matrix of zero diagonal that a strict upper triangle is of."""
+    matrix = np.zeros((n_words, n_words))
+    matrix[np.triu_indices(n_words, 1)] = triangle
+    matrix += matrix.T
+    return matrix
 
 
 @kernel()

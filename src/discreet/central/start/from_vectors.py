@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._threads import one_blas_thread
+from discreet.central.rounds.statistics import square
 from discreet.central.start.factorize import factorize
 from discreet.lda.word_space.public_topics import topics_of_vectors
 from discreet.privacy.shared_gaussian import Noisy
@@ -147,9 +148,7 @@ def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy | None, n
 def _add_pairs(matrix: Floats, pairs: Noisy, shared: Floats, ridge: float) -> float:
     """Scale ``matrix`` to the pairs and add what they have beyond it, in place; return the ridge then."""
     n = len(shared)
-    released = np.zeros((n, n))
-    released[np.triu_indices(n, 1)] = pairs.values
-    released += released.T
+    released = square(pairs.values, n)
     block = matrix[:n, :n]
     level = max(float((released * block).sum()) / max(float((block**2).sum()), 1e-300), 1e-9)
     matrix *= level
