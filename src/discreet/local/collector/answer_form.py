@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
+from discreet.local.collector.report_form import check_each, refuse_seeded
 from discreet.local.whole_document.published import PublishedQuestion
 from discreet.local.whole_document.wire import ANSWER, NUMBER, CodebookReport
 
@@ -31,17 +33,7 @@ class AnswerForm:
 
         ``count`` is that of :class:`~discreet.local.collector.report_form.ReportForm`; there is nothing to count here.
         """
-        if not raw:
-            raise CorpusError("expected one or more reports, but nothing came.")
-        whole = len(raw) // self.size * self.size
-        rows = np.frombuffer(raw[:whole], np.uint8).reshape(-1, self.size)
-        below = rows[:, ANSWER].copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
-        good = ((rows == self._blank) | self._own).all(axis=1) & below
-        if not good.all():
-            i = int(np.argmin(good))
-            self._explain(raw[i * self.size : (i + 1) * self.size], i)
-        if whole < len(raw):
-            self._explain(raw[whole:], len(rows))
+        check_each(raw, self.size, self._good, self._explain)
         found = [raw[start : start + self.size] for start in range(0, len(raw), self.size)]
         for i, one in enumerate(found):
             if not self._asked.asks(one[NUMBER]):
@@ -50,16 +42,16 @@ class AnswerForm:
                 )
         return [(one[NUMBER], one[ANSWER]) for one in found]
 
+    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        below = rows[:, ANSWER].copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
+        return ((rows == self._blank) | self._own).all(axis=1) & below
+
     def _explain(self, one: bytes, i: int) -> None:
         try:
             report = CodebookReport.from_bytes(one)
         except CorpusError as error:
             raise CorpusError(f"report {i + 1}: {error}") from None
-        if report.channel.reproducible:
-            raise CorpusError(
-                f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
-                "Make reports without a seed."
-            )
+        refuse_seeded(report.channel, i)
         raise CorpusError(
             f"report {i + 1} answers another question, or this one through another channel; answer the one that "
             "GET /question tells."

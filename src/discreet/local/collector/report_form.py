@@ -1,13 +1,17 @@
 """What may come: batches of reports, parsed and compared with what this collector takes."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import CorpusError
 from discreet.local.collector.plausible import plausible_ones
 from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
+from discreet.privacy.codebook_channel import CodebookChannel
 
-__all__ = ["ReportForm"]
+__all__ = ["ReportForm", "check_each", "refuse_seeded"]
 
 
 class ReportForm:
@@ -36,15 +40,7 @@ class ReportForm:
 
         ``count=False`` lets any number of ones pass: what was taken once may be taken back.
         """
-        if not raw:
-            raise CorpusError("expected one or more reports, but nothing came.")
-        whole = len(raw) // self.size * self.size
-        good = self._good(raw[:whole])
-        if not good.all():
-            i = int(np.argmin(good))
-            self._explain(raw[i * self.size : (i + 1) * self.size], i)
-        if whole < len(raw):
-            self._explain(raw[whole:], whole // self.size)
+        check_each(raw, self.size, self._good, self._explain)
         if count:
             self._count(raw)
         return [
@@ -52,8 +48,7 @@ class ReportForm:
             for i in range(0, len(raw), self.size)
         ]
 
-    def _good(self, raw: bytes) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        rows = np.frombuffer(raw, np.uint8).reshape(-1, self.size)
+    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return (rows[:, : len(self._head)] == self._head).all(axis=1) & ((rows[:, -1] & self._unused) == 0)
 
     def _count(self, raw: bytes) -> None:
@@ -73,11 +68,42 @@ class ReportForm:
             found = Report.from_bytes(raw)
         except CorpusError as error:
             raise CorpusError(f"report {i + 1}: {error}") from None
-        if found.channel.reproducible:
-            raise CorpusError(
-                f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
-                "Make reports without a seed."
-            )
+        refuse_seeded(found.channel, i)
         raise CorpusError(
             f"report {i + 1} is of another channel or vocabulary; use the ones that GET /status tells."
+        )
+
+
+def check_each(
+    raw: bytes,
+    size: int,
+    good: Callable[[NDArray[np.uint8]], NDArray[np.bool_]],
+    explain: Callable[[bytes, int], None],
+) -> None:
+    """Look at what came as reports of ``size`` bytes, and let the first one that is off be explained.
+
+    Parameters
+    ----------
+    good : callable
+        ``good(rows)``: which rows of bytes, a report each, may come.
+    explain : callable
+        ``explain(report, number)`` raises ``CorpusError``.
+    """
+    if not raw:
+        raise CorpusError("expected one or more reports, but nothing came.")
+    whole = len(raw) // size * size
+    may_come = good(np.frombuffer(raw[:whole], np.uint8).reshape(-1, size))
+    if not may_come.all():
+        i = int(np.argmin(may_come))
+        explain(raw[i * size : (i + 1) * size], i)
+    if whole < len(raw):
+        explain(raw[whole:], whole // size)
+
+
+def refuse_seeded(channel: BitChannel | CodebookChannel, i: int) -> None:
+    """Refuse a report whose channel says that it was made with a seed."""
+    if channel.reproducible:
+        raise CorpusError(
+            f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
+            "Make reports without a seed."
         )
