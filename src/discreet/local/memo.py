@@ -157,12 +157,12 @@ class ReportMemo:
         """
         form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
 
-        def make(columns: list[int], who: str) -> Report:
+        def make(columns: list[int]) -> Report:
             seen = replace(channel, reproducible=stream.reproducible)
             bits = seen.report(columns, stream, n_words=len(vocabulary))
             return Report(seen, form.vocabulary, stream.spawn("number").words(2).tobytes(), bits)
 
-        found = self._first(form, words, vocabulary, stream, name, make)
+        found = self._first(form, self._whose(form, words, vocabulary, stream, name), make)
         assert isinstance(found, Report)
         return found
 
@@ -211,11 +211,12 @@ class ReportMemo:
             )
         vocabulary = question.vocabulary
         form = _Form(channel, vocabulary_digest(vocabulary), question.digest)
-        number = self._number(self._whose(form, words, vocabulary, stream, name)[2], form, stream)
+        whose = self._whose(form, words, vocabulary, stream, name)
+        number = self._number(whose[2], form, stream)
         if question_of(number, thresholds(shares)) != question.place:
             return None
 
-        def make(columns: list[int], who: str) -> CodebookReport:
+        def make(columns: list[int]) -> CodebookReport:
             seen = replace(channel, reproducible=stream.reproducible)
             row = np.zeros((1, len(vocabulary)), np.int32)
             row[0, columns] = 1
@@ -223,7 +224,7 @@ class ReportMemo:
             sent = seen.report(question.answers(row)[0], number, codebook, stream)
             return CodebookReport(seen, form.vocabulary, question.digest, number, sent)
 
-        found = self._first(form, words, vocabulary, stream, name, make)
+        found = self._first(form, whose, make)
         assert isinstance(found, CodebookReport)
         return found
 
@@ -273,19 +274,16 @@ class ReportMemo:
     def _first(
         self,
         form: _Form,
-        words: Sequence[int],
-        vocabulary: Sequence[str],
-        stream: SecureStream,
-        name: str | None,
-        make: Callable[[list[int], str], Report | CodebookReport],
+        whose: tuple[list[int], list[Any], str],
+        make: Callable[[list[int]], Report | CodebookReport],
     ) -> Report | CodebookReport:
         """Return the report that is kept, or else make one, if the document's budget has room for it."""
-        columns, about, who = self._whose(form, words, vocabulary, stream, name)
+        columns, about, who = whose
         mark = self._mark(form, about)
         marks = self._account(form, about, who)
         if mark not in self._kept:
             self._refuse_more(form, marks)
-            self._kept[mark] = b64encode(make(columns, who).to_bytes()).decode()
+            self._kept[mark] = b64encode(make(columns).to_bytes()).decode()
             self._vocabularies.add(form.vocabulary)
         if mark not in marks:
             marks.append(mark)
