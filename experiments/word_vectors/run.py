@@ -1,10 +1,12 @@
 """What public word vectors add to private topics: every corpus, epsilon and algorithm.
 
-    python experiments/word_vectors/run.py measure results.csv     # hours on one thread for all; --corpora, --seeds
-    python experiments/word_vectors/run.py alone results.csv       # adds: the whole budget spent on word frequencies
+    python experiments/word_vectors/run.py measure results.csv     # hours on one thread for all
     python experiments/word_vectors/run.py wrong wrong.csv         # vectors that know nothing of the texts
     python experiments/word_vectors/run.py tables results.csv      # Markdown
     python experiments/word_vectors/run.py picture results.csv     # perplexity.png
+
+Rows that stand in the file are not measured again, unless --again is given; --corpora, --algorithms and --seeds
+choose some of them. "Unigram alone" and "public alone" spend the whole budget on word frequencies.
 
 Vectors: GloVe, 100 dimensions, from $WORD_VECTORS or the data folder. The settings of the prior were chosen on the
 corpora of CHOSEN_ON; those of CONFIRMED were run once, after. K = 20, delta = 1e-5, the most frequent words as a public
@@ -24,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from real_corpora import DATA, load
 
-from discreet import GibbsLDA, Ledger, PrivateLDA
+from discreet import GibbsLDA, Ledger, PrivateLDA, PrivateSVILDA
 from discreet.central.full_batch import read_unigram
 from discreet.central.rounds.statistics import unigram_sum
 from discreet.central.rounds.units import group_units
@@ -36,30 +38,42 @@ from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.shared_gaussian import SharedGaussian
 
 CHOSEN_ON = ("20newsgroups", "reuters21578", "enron-spam", "kos", "pheme")
+WRONG_ON = ("kos", "pheme")
 CONFIRMED = ("nyt", "imdb", "sotu", "nips-papers", "tweets-emoji", "tweetrumors")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 DELTA, N_TOPICS, PRIOR = 1e-5, 20, 0.1
 VECTORS = Path(os.environ.get("WORD_VECTORS", DATA / "word-vectors" / "glove100.npz"))
 FIELDS = ("corpus", "documents", "epsilon", "algorithm", "seed", "perplexity", "npmi")
+KEY = ("corpus", "epsilon", "algorithm", "seed")
+#: Algorithms with noise, in the order of the tables; and those without.
+PRIVATE = ("DP-SVI", "PrivateLDA", "with vectors", "unigram alone", "public alone")
+LIMITS = ("unigram", "PrivateLDA", "GibbsLDA")
 
 
 class Lines:
-    """A CSV file that grows line by line."""
+    """A CSV file that grows line by line; a line that stands is replaced."""
 
-    def __init__(self, path, split, corpus):
-        self.path, self.split, self.corpus = path, split, corpus
+    def __init__(self, path, split, corpus, *, again=False):
+        self.path, self.split, self.corpus, self.again = path, split, corpus, again
+        self.rows = {}
+        if path.exists():
+            with path.open(newline="") as file:
+                self.rows = {tuple(row[name] for name in KEY): row for row in csv.DictReader(file)}
+
+    def wanted(self, epsilon, algorithm, seed):
+        return self.again or (self.corpus, str(epsilon), algorithm, str(seed)) not in self.rows
 
     def add(self, epsilon, algorithm, seed, topic_word):
         perplexity = completion_perplexity(topic_word, self.split.test, doc_topic_prior=PRIOR, n_jobs=1)
         coherence = coherence_npmi(topic_word, self.split.train)
-        new = not self.path.exists()
-        with self.path.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if new:
-                writer.writerow(FIELDS)
-            documents = self.split.train.shape[0]
-            row = (self.corpus, documents, epsilon, algorithm, seed, f"{perplexity:.2f}", f"{coherence:.4f}")
-            writer.writerow(row)
+        documents = self.split.train.shape[0]
+        row = (self.corpus, documents, epsilon, algorithm, seed, f"{perplexity:.2f}", f"{coherence:.4f}")
+        row = dict(zip(FIELDS, map(str, row), strict=True))
+        self.rows[tuple(row[name] for name in KEY)] = row
+        with self.path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows.values())
 
 
 def fit(split, epsilon, seed, vectors):
@@ -70,20 +84,10 @@ def fit(split, epsilon, seed, vectors):
     return model.fit(split.train, vocabulary=split.vocabulary, words_are_public=True)
 
 
-def measure(path, corpora, seeds):
-    for corpus in corpora:
-        split = load(corpus, 5000 if corpus == "imdb" else 2000)
-        vectors = match_vectors(VECTORS, split.vocabulary).vectors
-        lines = Lines(path, split, corpus)
-        lines.add("inf", "unigram", 0, unigram(split.train))
-        lines.add("inf", "PrivateLDA", 0, fit(split, np.inf, 0, None).components_)
-        gibbs = GibbsLDA(N_TOPICS, doc_topic_prior=PRIOR, random_state=0, n_jobs=1).fit(split.train)
-        lines.add("inf", "GibbsLDA", 0, gibbs.components_)
-        for epsilon in EPSILONS:
-            for seed in range(seeds):
-                lines.add(epsilon, "PrivateLDA", seed, fit(split, epsilon, seed, None).components_)
-                lines.add(epsilon, "with vectors", seed, fit(split, epsilon, seed, vectors).components_)
-        print(corpus, "done", flush=True)
+def dp_svi(split, epsilon, seed):
+    """Park et al. with a norm bound and steps that fit the texts."""
+    model = PrivateSVILDA.park2016(N_TOPICS, corrected=True, epsilon=epsilon, delta=DELTA, random_state=seed)
+    return model.set_params(doc_topic_prior=PRIOR, n_jobs=1).fit(split.train)
 
 
 def frequencies(split, epsilon, seed):
@@ -95,21 +99,45 @@ def frequencies(split, epsilon, seed):
     return read_unigram(gate.release(unigram_sum(units, 1), 1.0, "unigram"))
 
 
-def alone(path, corpora, seeds):
+def private_topics(split, algorithm, epsilon, seed, vectors):
+    if algorithm == "DP-SVI":
+        return dp_svi(split, epsilon, seed).components_
+    if algorithm == "PrivateLDA":
+        return fit(split, epsilon, seed, None).components_
+    if algorithm == "with vectors":
+        return fit(split, epsilon, seed, vectors).components_
+    share = frequencies(split, epsilon, seed)
+    if algorithm == "unigram alone":
+        return share[None]
+    return public_topics(vectors, split.vocabulary, N_TOPICS, share)
+
+
+def limit_topics(split, algorithm):
+    if algorithm == "unigram":
+        return unigram(split.train)
+    if algorithm == "PrivateLDA":
+        return fit(split, np.inf, 0, None).components_
+    return GibbsLDA(N_TOPICS, doc_topic_prior=PRIOR, random_state=0, n_jobs=1).fit(split.train).components_
+
+
+def measure(path, corpora, seeds, algorithms, again):
     for corpus in corpora:
         split = load(corpus, 5000 if corpus == "imdb" else 2000)
         vectors = match_vectors(VECTORS, split.vocabulary).vectors
-        lines = Lines(path, split, corpus)
+        lines = Lines(path, split, corpus, again=again)
+        for algorithm in LIMITS:
+            if algorithm in algorithms and lines.wanted("inf", algorithm, 0):
+                lines.add("inf", algorithm, 0, limit_topics(split, algorithm))
         for epsilon in EPSILONS:
             for seed in range(seeds):
-                share = frequencies(split, epsilon, seed)
-                lines.add(epsilon, "unigram alone", seed, share[None])
-                topics = public_topics(vectors, split.vocabulary, N_TOPICS, share)
-                lines.add(epsilon, "public alone", seed, topics)
+                for algorithm in PRIVATE:
+                    if algorithm in algorithms and lines.wanted(epsilon, algorithm, seed):
+                        topics = private_topics(split, algorithm, epsilon, seed, vectors)
+                        lines.add(epsilon, algorithm, seed, topics)
         print(corpus, "done", flush=True)
 
 
-def wrong(path, corpora, seeds):
+def wrong(path, corpora, seeds, again):
     for corpus in corpora:
         split = load(corpus, 2000)
         right = match_vectors(VECTORS, split.vocabulary).vectors
@@ -125,11 +153,12 @@ def wrong(path, corpora, seeds):
             "half missing": missing,
             "half shuffled": mixed,
         }
-        lines = Lines(path, split, corpus)
+        lines = Lines(path, split, corpus, again=again)
         for epsilon in (1.0, 4.0):
             for seed in range(seeds):
                 for kind, vectors in kinds.items():
-                    lines.add(epsilon, kind, seed, fit(split, epsilon, seed, vectors).components_)
+                    if lines.wanted(epsilon, kind, seed):
+                        lines.add(epsilon, kind, seed, fit(split, epsilon, seed, vectors).components_)
         print(corpus, "done", flush=True)
 
 
@@ -150,17 +179,18 @@ def shown(pair):
 def tables(path):
     mean, documents = means(path)
     kinds = list(dict.fromkeys(algorithm for _, epsilon, algorithm in mean if epsilon != "inf"))
+    kinds = [kind for kind in PRIVATE if kind in kinds] or kinds
     for title, group in (("Chosen on", CHOSEN_ON), ("Confirmed on", CONFIRMED)):
         rows = [corpus for corpus in group if corpus in documents]
         if not rows:
             continue
-        limits = ("unigram", "PrivateLDA", "GibbsLDA") if (rows[0], "inf", "unigram") in mean else ()
+        limits = LIMITS if (rows[0], "inf", "unigram") in mean else ()
         ends = [{"PrivateLDA": "no noise"}.get(name, name) for name in limits]
         print(f"\n{title}:\n")
         print("| " + " | ".join(["corpus", "epsilon", *kinds, *ends]) + " |")
         print("| --- " * (2 + len(kinds) + len(ends)) + "|")
         for corpus in rows:
-            for epsilon in dict.fromkeys(e for c, e, _ in mean if c == corpus and e != "inf"):
+            for epsilon in sorted({e for c, e, _ in mean if c == corpus and e != "inf"}, key=float):
                 cells = [shown(mean.get((corpus, epsilon, kind))) for kind in kinds]
                 cells += [shown(mean.get((corpus, "inf", name))) for name in limits]
                 name = f"{corpus} ({documents[corpus]:,} documents)"
@@ -180,6 +210,7 @@ def picture(path):
         for row, what in enumerate(("perplexity", "NPMI")):
             plot = axes[row, column]
             for algorithm, style in (
+                ("DP-SVI", "C3o-"),
                 ("PrivateLDA", "C0o-"),
                 ("with vectors", "C1o-"),
                 ("public alone", "C2:"),
@@ -207,17 +238,18 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("task", choices=["measure", "alone", "wrong", "tables", "picture"])
+    parser.add_argument("task", choices=["measure", "wrong", "tables", "picture"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--corpora", nargs="+")
+    parser.add_argument("--algorithms", nargs="+", choices=list(dict.fromkeys(PRIVATE + LIMITS)))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--again", action="store_true", help="measure lines that stand, too")
     given = parser.parse_args()
     if given.task == "measure":
-        measure(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds)
-    elif given.task == "alone":
-        alone(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds)
+        algorithms = given.algorithms or PRIVATE + LIMITS
+        measure(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds, algorithms, given.again)
     elif given.task == "wrong":
-        wrong(given.file, given.corpora or CHOSEN_ON, given.seeds)
+        wrong(given.file, given.corpora or WRONG_ON, given.seeds, given.again)
     else:
         (tables if given.task == "tables" else picture)(given.file)
 
