@@ -87,7 +87,11 @@ def test_a_named_document_keeps_its_report_whatever_it_says_by_now(folder, capsy
     assert "another vocabulary" in capsys.readouterr().err
     (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     assert perturb(folder, *how, "--name", "id") == 2
-    assert "budget" in capsys.readouterr().err
+    told = " ".join(capsys.readouterr().err.split())
+    assert "3 documents have been reported before; they give no second report" in told
+    assert "(entry 0, entry 1, entry 2)" in told
+    assert "nothing was written: no budget of 3 documents has room" in told
+    assert (folder / "reports.bin").read_bytes() == first
     assert perturb(folder, *how, "--name", "kind") == 2
     assert "each of 3 documents a name of its own; it has 1 different" in " ".join(
         capsys.readouterr().err.split()
@@ -95,6 +99,60 @@ def test_a_named_document_keeps_its_report_whatever_it_says_by_now(folder, capsy
     assert perturb(folder, *how[:-2], "--name", "id") == 2
     assert "--memory" in capsys.readouterr().err
     assert (folder / "reports.bin").read_bytes() == first
+
+
+def test_who_has_spent_its_budget_silences_nobody_else(folder, capsys):
+    """And is named, whatever it says by now; nothing that was kept is lost."""
+
+    def notes(*texts):
+        lines = [{"id": f"n{i}\u202e", "text": text} for i, text in enumerate(texts)]
+        (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    kept = folder / "kept.json"
+    how = ("--per", "word", "--name", "id", "--memory", str(kept), "--quiet")
+    notes("fever", "knee")
+    assert perturb(folder, "--epsilon", "0.5", *how) == 0
+    first, memory = (folder / "reports.bin").read_bytes(), kept.read_bytes()
+    capsys.readouterr()
+    for texts in (("fever", "knee", "back"), ("", "fever", ""), ("cough",) * 3):
+        kept.write_bytes(memory)
+        notes(*texts)
+        assert perturb(folder, "--epsilon", "0.7", *how) == 0
+        told = " ".join(capsys.readouterr().err.split())
+        said = "2 documents have been reported before; they give no second report: for that a larger --budget is needed"
+        assert f"{said} (n0?, n1?)" in told
+        assert "n2" not in told
+        assert len(read_reports(folder / "reports.bin")[1]) == 1
+    # The new one is remembered, and so are the others.
+    assert perturb(folder, "--epsilon", "0.7", *how) == 0
+    (again,) = read_reports(folder / "reports.bin")[1]
+    assert perturb(folder, "--epsilon", "0.7", *how) == 0
+    np.testing.assert_array_equal(read_reports(folder / "reports.bin")[1], [again])
+    notes("fever", "knee")
+    assert perturb(folder, "--epsilon", "0.5", *how) == 0
+    assert (folder / "reports.bin").read_bytes() == first
+    # A budget for two of them.
+    assert perturb(folder, "--epsilon", "0.7", *how, "--budget", "8") == 0
+    assert len(read_reports(folder / "reports.bin")[1]) == 2
+    # One that no report at all fits in is the caller's mistake, not the documents'.
+    capsys.readouterr()
+    kept.unlink()
+    assert perturb(folder, "--epsilon", "0.7", *how, "--budget", "4") == 2
+    assert "--budget 4 is below the 4.2 that one report loses" in " ".join(capsys.readouterr().err.split())
+    assert not kept.exists()
+
+
+def test_many_that_have_spent_are_named_in_part(folder, capsys):
+    lines = [{"id": f"n{i:02d}" + "x" * 100, "text": "fever"} for i in range(12)]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    how = ("--per", "word", "--name", "id", "--memory", str(folder / "kept.json"))
+    assert perturb(folder, "--epsilon", "0.5", *how) == 0
+    capsys.readouterr()
+    assert perturb(folder, "--epsilon", "0.7", *how) == 2
+    told = "".join(capsys.readouterr().err.split())
+    assert f"n09{'x' * 56}…and2more" in told
+    assert "n10" not in told
+    assert "x" * 57 not in told
 
 
 def test_seeds_are_labelled(folder, capsys):

@@ -240,11 +240,24 @@ def test_the_release_says_what_one_report_promises(learned, tmp_path):
     assert said["questions"] == "words, squares, topics, topics"
     assert sum(int(n) for n in said["reports_on_each"].split(", ")) == 28_000
     assert 455 < said["strength"] < 460
+    np.testing.assert_array_equal(release.word_weight, learned.unigram_)
     assert said["word_vectors_dimensions"] == K
     assert release.reproducible
     release.save(tmp_path / "topics")
     np.testing.assert_array_equal(Release.load(tmp_path / "topics").topic_word, release.topic_word)
     assert not a_model(random_state=None).fit(documents(400)).release_.reproducible
+
+
+def test_the_release_says_how_noisy_its_word_frequencies_are():
+    """The spread of shares read from the means of fresh answers, with as many clients as the first question had."""
+    model = a_model().fit(documents(400), vocabulary=WORDS)
+    said = model.release_.configuration["word_weight_noise"]
+    n, rng = int(model.release_.configuration["reports_on_each"].split(",")[0]), np.random.default_rng(5)
+    mean = model.unigram_ * np.sqrt(model._state.length)
+    deviation = model.channel().deviation / np.sqrt(n)
+    noisy = mean + deviation * rng.standard_normal((4000, len(mean)))
+    shares = noisy / mean.sum()
+    assert said == pytest.approx(shares.std(0).mean(), rel=0.02)
 
 
 def test_a_seed_gives_the_same_bytes():

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -164,7 +165,19 @@ def file_clients(place):
     return read_codebook_reports(sent) if sent.exists() else []
 
 
+def evaluate_beside_vectors(capsys):
+    Path("held_out.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts(60, 9)))
+    capsys.readouterr()
+    asked = "evaluate course/topics --corpus held_out.jsonl --word-vectors vectors.npz --json"
+    assert run(asked.split()) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert 1 < found["completion_perplexity"] < len(WORDS)
+    assert 1 < found["public_alone"]["completion_perplexity"] < len(WORDS)
+    return found
+
+
 def test_strangers_answer_and_topics_come_of_it(here, capsys):
+    before_it = datetime.now(UTC).date().isoformat()
     assert begin() == 0
     assert "question 1 of 3, about words" in " ".join(capsys.readouterr().err.split())
     notes = [{"id": f"n{i}", "text": text} for i, text in enumerate(texts(30, 1))]
@@ -194,6 +207,9 @@ def test_strangers_answer_and_topics_come_of_it(here, capsys):
     assert said["reports_on_each"] == ", ".join(map(str, total))
     assert said["questions"] == "words, squares, topics"
     assert not release.reproducible
+    assert release.details["date"] in {before_it, datetime.now(UTC).date().isoformat()}
+    assert "made on" in (here / "course" / "topics" / "README.md").read_text().lower()
+    assert evaluate_beside_vectors(capsys)["public_alone"]["word_vectors"] == "vectors.npz"
     assert (release.ledger.privacy_unit, release.ledger.neighboring) == ("report", "replace_one")
     groups = release.topic_word.reshape(3, 3, 3).sum(2)  # each topic has a group of its own
     assert sorted(groups.argmax(1)) == [0, 1, 2]

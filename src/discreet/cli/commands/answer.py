@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.commands.perturb import document_names, name_field, read_documents, say_unreachable
+from discreet.cli.commands.perturb import (
+    document_names,
+    name_field,
+    read_documents,
+    say_spent,
+    say_unreachable,
+)
 from discreet.cli.options import Force, Quiet, check_output_file
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
@@ -82,7 +88,7 @@ def answer(
     if field is None and how.format_of(documents) == "lines" and documents.is_file() and len(names) == 1:
         names = [documents.name]
     memo, stream = ReportMemo(memory, budget=budget), SecureStream()
-    reports, n_done = list[CodebookReport](), 0
+    reports, spent = list[CodebookReport](), list[str | None]()
     for d, called in enumerate(names):
         if called is None:
             raise ParameterError(
@@ -92,22 +98,16 @@ def answer(
         try:
             report = memo.answer(asked.channel, asked.question, own, stream, shares=asked.shares, name=called)
         except BudgetExceeded:  # by an earlier report: the budget has room for a first one
-            n_done += 1
+            spent.append(called)
             continue
         reports += [] if report is None else [report]
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
     say_skipped(corpus, say)
     say_unreachable(cut, words, say)
-    if n_done:
-        told = (
-            "document has answered before; it answers"
-            if n_done == 1
-            else "documents have answered before; they answer"
-        )
-        say.print(f"{n_done} {told} no second question: for that a larger --budget is needed", markup=False)
+    say_spent(spent, "answer", always)
     if not reports:
-        left = len(names) - n_done
+        left = len(names) - len(spent)
         told = f"none of {left} documents is asked this question: " if left else ""
         say.print(f"{told}there is nothing to send", markup=False)
         return

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.options import Force, PublicWords, Quiet, Seed, check_output_file
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import BudgetExceeded, CorpusError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,8 +25,23 @@ __all__ = [
     "name_field",
     "perturb",
     "read_documents",
+    "say_spent",
     "say_unreachable",
 ]
+
+
+#: Of documents that have spent their budgets, to be named; and how long a name may be.
+_NAMED, _LONGEST_NAME = 10, 60
+_SPENT = {
+    "report": (
+        "document has been reported before; it gives no second report",
+        "documents have been reported before; they give no second report",
+    ),
+    "answer": (
+        "document has answered before; it answers no second question",
+        "documents have answered before; they answer no second question",
+    ),
+}
 
 
 class Per(StrEnum):
@@ -83,7 +98,7 @@ def perturb(
     from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import SEEDED, console
     from discreet.corpus import load_vocabulary
-    from discreet.local import ReportMemo, write_reports
+    from discreet.local import Report, ReportMemo, write_reports
     from discreet.privacy import SecureStream
 
     apart = {"--memory": memory, "DOCUMENTS": documents, "--vocabulary": vocabulary}
@@ -104,15 +119,31 @@ def perturb(
             "share one report, and show whoever collects that they are alike. Or keep a memory for each document."
         )
     counts = corpus.counts
-    reports = [
-        (memo if memory else ReportMemo()).report(
-            channel, counts.indices[counts.indptr[d] : counts.indptr[d + 1]], known, stream, name=names[d]
+    reports, spent = list[Report](), list[str | None]()
+    for d, called in enumerate(names):
+        own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
+        try:
+            reports.append(
+                (memo if memory else ReportMemo()).report(channel, own, known, stream, name=called)
+            )
+        except BudgetExceeded:
+            loss = channel.guarantees(len(known)).whole_report
+            if budget is not None and budget < loss:
+                raise ParameterError(
+                    f"--budget {budget:g} is below the {loss:.4g} that one report loses: no document could give it. "
+                    "Report only if the writer agrees to a larger one."
+                ) from None
+            spent.append(called)
+    say, always = console(quiet=quiet), console()
+    say_spent(spent, "report", always)
+    if not reports:
+        raise BudgetExceeded(
+            f"nothing was written: no budget of {len(spent)} documents has room for this report."
+            if len(spent) > 1
+            else "nothing was written: the document's budget has no room for this report."
         )
-        for d in range(corpus.n_documents)
-    ]
     memo.save()  # before anything may be sent
     write_reports(out, reports)
-    say, always = console(quiet=quiet), console()
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
     say_skipped(corpus, say)
@@ -136,6 +167,22 @@ def read_documents(
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
     return corpus, options["tokenizer"] if file_format in TEXT_FORMATS else None
+
+
+def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None:
+    """Say which documents give no further report, or answer: their budgets went to earlier ones."""
+    if not spent:
+        return
+    told = f"{len(spent)} {_SPENT[what][len(spent) > 1]}: for that a larger --budget is needed"
+    called = [_line(name) for name in spent[:_NAMED] if name is not None]
+    more = f" and {len(spent) - _NAMED:,} more" if len(spent) > _NAMED else ""
+    always.print(f"{told} ({', '.join(called)}{more})" if called else told, markup=False)
+
+
+def _line(name: str) -> str:
+    """Return a name as part of one line: nothing in it can move or hide."""
+    shown = "".join(each if each.isprintable() else "?" for each in name)
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
 def say_unreachable(cut: Any, known: Sequence[str], say: "Console") -> None:

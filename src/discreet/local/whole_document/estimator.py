@@ -98,7 +98,8 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     Attributes
     ----------
     release_ : Release
-        Topics, with the promise of one report.
+        Topics, with the promise of one report. ``word_weight`` is ``unigram_``; each share had noise of standard
+        deviation ``configuration["word_weight_noise"]`` before the prior read it.
     topic_word_ : array of shape (n_topics, n_words)
         ``release_.topic_word``: rows sum to 1.
     components_ : array of shape (n_topics, n_words)
@@ -360,6 +361,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             reports_on_each=", ".join(str(count) for count in self._n_reports),
             epsilon_whole_document_replaced=channel.epsilon,
             strength=round(math.sqrt(n) / channel.deviation, 1),
+            word_weight_noise=float(f"{self._noise_of_words():.4g}"),
             forecast=self._forecast(n),
             **WordOrigin.public("the question, which all writers have").settings(),
             **self._vectors.settings(),
@@ -373,4 +375,10 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             settings,
             self._seeded,
             state.weight / state.weight.sum(),
+            state.unigram,
         )
+
+    def _noise_of_words(self) -> float:
+        """Return the deviation of the noise in each share of ``unigram_``, before it was read by its prior."""
+        state, channel = self._state, self.channel()
+        return channel.deviation / math.sqrt(self._n_reports[0] * state.length)
