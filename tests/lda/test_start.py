@@ -184,9 +184,10 @@ def test_one_rule_for_all_corpora():
     chosen = [start.choose_schedule(n, 50) for n in (1, 10_000, 400_000, 3_000_000, 9_000_000)]
     assert [schedule.n_batches for schedule in chosen] == [1, 1, 40, 200, 200]
     assert [schedule.n_passes for schedule in chosen] == [16, 16, 16, 11, 8]
-    many = [start.choose_schedule(n, 1000) for n in (400_000, 3_000_000, 9_000_000)]
+    some, many = ([start.choose_schedule(n, k) for n in (400_000, 3_000_000, 9_000_000)] for k in (200, 1000))
+    assert [schedule.n_passes for schedule in some] == [10, 7, 5]
     assert [schedule.n_batches for schedule in many] == [10, 75, 200]
-    assert [schedule.n_passes for schedule in many] == [5, 4, 4]
+    assert [schedule.n_passes for schedule in many] == [6, 4, 4]
 
 
 def test_topics_are_within_range_where_almost_nothing_is_known():

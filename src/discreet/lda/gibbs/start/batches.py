@@ -31,7 +31,7 @@ allocation", KDD 2013, doi:10.1145/2487575.2487697.
 """
 
 from itertools import pairwise
-from math import sqrt
+from math import cbrt, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,11 +125,11 @@ class Batch(NamedTuple):
 def choose_schedule(n_tokens: int, n_topics: int) -> Schedule:
     """Return the one rule for all corpora: small batches, and passes enough that small corpora see many of them.
 
-    With many topics a pass is dear, and batches have to feed all of them: fewer passes, larger batches. Chosen on four
-    corpora, and confirmed on five others: docs/speed.md.
+    With many topics a pass is dear, and batches have to feed all of them: fewer passes, larger batches. docs/speed.md
+    tells on which corpora it was chosen.
     """
-    n_passes = min(16, max(8, round(32e6 / n_tokens)))
-    n_passes = max(4, round(n_passes / max(1, n_topics / 300)))
+    n_passes = min(16.0, max(8.0, 32e6 / n_tokens)) * min(1.0, cbrt(50 / n_topics))
+    n_passes = max(4, round(n_passes))
     return Schedule(n_passes, max(1, round(n_tokens / max(10_000, 40 * n_topics, n_tokens / 200))))
 
 
