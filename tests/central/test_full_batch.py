@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.naive import central as naive
 from tests.naive.central_checks import independent, noise_has_scale, random_counts
 
@@ -12,6 +13,7 @@ from discreet import Ledger
 from discreet.central import full_batch
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
+from discreet.evaluate import completion_perplexity
 from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
@@ -109,7 +111,10 @@ def test_topics_are_probabilities():
         np.testing.assert_allclose(state.word_topic.sum(0), 1)
         assert (state.word_topic > 0).all()
         assert state.topic_weight.sum() == pytest.approx(1)
-        assert full_batch.noise_in_topics(state).shape == (K, 40)
+        topics, noise = full_batch.read_out(state, 0.0 if math.isinf(epsilon) else 3.0)
+        np.testing.assert_allclose(topics.sum(0), 1)
+        assert (topics > 0).all()
+        assert noise.shape == (K, 40)
 
 
 def test_running_mean_is_weighted_by_precision_and_forgets():
@@ -150,4 +155,49 @@ def test_reading_a_round_does_not_look_at_theta():
     one, other = (full_batch.read_round(s, noisy, np.ones(40), 0.5) for s in (state, blind))
     for name in ("word_topic", "joint", "variance", "precision", "topic_weight"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert np.isfinite(full_batch.noise_in_topics(blind)).all()
+    for one, other in zip(full_batch.read_out(state, 3.0), full_batch.read_out(blind, 3.0), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "step"), [(0.0, 0.0), (1e-9, 0.0), (0.1, 0.05), (1.0, 0.1), (10.0, 0.15), (math.inf, 0.15)]
+)
+def test_topics_are_read_a_step_further_from_the_unigram(difficulty, step):
+    state = run(COUNTS, None, 4.0)[0]
+    topics, noise = full_batch.read_out(state, difficulty)
+    for topic in range(K):
+        read = [
+            max(p - step * share, 0.01 * share)
+            for p, share in zip(state.word_topic[:, topic], state.unigram, strict=True)
+        ]
+        np.testing.assert_allclose(topics[:, topic], np.array(read) / sum(read))
+        deviation = np.sqrt(state.variance) / state.topic_weight[topic] / (1 - step)
+        np.testing.assert_allclose(noise[topic], deviation)
+    if step == 0:
+        np.testing.assert_array_equal(topics, state.word_topic)
+
+
+def texts(burst, n=5000):
+    """Texts of three topics over common words; of a topic, each says few words, and those often, where ``burst``."""
+    rng = np.random.default_rng(4)
+    common = rng.permutation(1 / np.arange(1, 201))
+    common /= common.sum()
+    topics = np.array([rng.dirichlet(20 * common + 1e-3) for _ in range(K)])
+    topical = rng.dirichlet(np.full(K, 0.1), n) @ topics
+    if burst:
+        topical *= rng.gamma(0.05, 20.0, topical.shape)
+    return sp.csr_matrix(rng.poisson(30 * topical + 10 * common))
+
+
+def test_so_read_topics_describe_texts_better_that_repeat_their_words():
+    ratios = []
+    for burst in (True, False):
+        counts = texts(burst)
+        state = run(counts[:4000], None, 1.0)[0]
+        before, after = (
+            completion_perplexity(topics.T, counts[4000:], n_jobs=1)
+            for topics in (state.word_topic, full_batch.read_out(state, 1.0)[0])
+        )
+        ratios.append(after / before)
+    assert ratios[0] < 0.995
+    assert 1 < ratios[1] < 1.02

@@ -275,20 +275,26 @@ class PrivateLDA(PrivateTopicModel):
                 units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
             )
         schedule = state.schedule or schedule
-        forecast = forecast.with_words_a_unit(full_batch.words_a_unit(state, n_units))
+        words = full_batch.words_a_unit(state, n_units)
+        forecast = forecast.with_words_a_unit(words)
         if state.structure is not None and self.n_topics > 1:
             forecast = forecast.after(state.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
                 warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
         for _ in steps(self.callback, "training rounds", len(schedule.round_shares)):
             state, _ = full_batch.step(state, units, self.doc_topic_prior, schedule, gate)
+        topics, noise_in_topics = full_batch.read_out(state, forecast.difficulty)
         return Fitted(
-            topic_word=rows_of(state.word_topic),
+            topic_word=rows_of(topics),
             topic_weight=state.topic_weight,
             word_weight=state.unigram,
-            topic_word_noise=full_batch.noise_in_topics(state),
+            topic_word_noise=noise_in_topics,
             n_units_noisy=n_units,
-            settings={"forecast": forecast.in_words(), "contribution": schedule.contribution.in_words()}
+            settings={
+                "forecast": forecast.in_words(),
+                "contribution": schedule.contribution.in_words(),
+                "words_a_unit": words,
+            }
             | _told(found, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
