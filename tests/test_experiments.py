@@ -390,6 +390,12 @@ def word_vectors_wrong(bench):
     with_vectors(bench, 1.0, "none")
 
 
+@makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
+def word_lists(bench):
+    bench.without_rows()
+    bench.script().measure(bench.copy, ["pheme"])
+
+
 # ---- the floor
 
 

@@ -127,6 +127,7 @@ def test_a_fit_forecasts_for_the_length_that_its_unigram_shows():
         model = PrivateLDA(3, epsilon=4.0, delta=1e-5, random_state=0, allow_unlearnable=True).fit(counts)
         assert model.forecast_.words_a_unit == pytest.approx(n_words, rel=0.05)
         assert model.release_.configuration["forecast"] == model.forecast_.in_words()
+        assert model.release_.configuration["words_a_unit"] == model.forecast_.words_a_unit
         mu = gdp_mu(4.0, 1e-5)
         again = learnability(
             60, 3, model.release_.n_units_noisy, mu, words_a_unit=model.forecast_.words_a_unit

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -132,6 +133,50 @@ def test_without_weights_there_is_no_slider():
     assert "of the words counted" not in text_of(page).split("All topics")[0]
     assert "of the words counted" in text_of(report(release()))
     assert '<input type="range"' in report(release())
+
+
+def of_length(length, n_units, n_words=60):
+    """A release from so many texts with so many different words each."""
+    return replace(release(n_words=n_words, settings={"words_a_unit": length}), n_units_noisy=n_units)
+
+
+@pytest.mark.parametrize(
+    ("length", "n_units", "n_words", "place"),
+    [
+        (30.0, 10_000.0, 2000, 0.45),  # 2.25 texts hold two ordinary words: .65 - .18
+        (60.0, 4100.0, 2000, 0.4),
+        (60, 10**9, 60, 0.4),  # never further
+        (8.0, 4200.0, 2000, 1.0),
+        (8.0, 70_000.0, 2000, 0.65),
+        (40.0, -12.5, 60, 0.85),
+        (1e300, 1e308, 60, 0.4),  # numbers from anybody's file
+        (math.inf, 50_000.0, 60, 0.4),
+        (-1.0, 5000.0, 60, 0.6),
+        (5e-324, 1e9, 60, 0.4),
+    ],
+)
+def test_the_slider_starts_where_lists_of_such_texts_read_best(length, n_units, n_words, place):
+    made = of_length(length, n_units, n_words)
+    assert report_words.starting_place(made) == pytest.approx(place)
+    page = report(made)
+    slider = next(attrs for tag, attrs in Elements(page).tags if attrs.get("id") == "lambda")
+    assert float(slider["value"]) == pytest.approx(place)
+    assert f'<output id="lambda-value" for="lambda">{place:.2f}</output>' in page
+
+
+def test_the_page_says_why_the_slider_starts_there():
+    long, short = text_of(report(of_length(62.4, 4000.0, 100))), text_of(report(of_length(7.6, 900.0, 500)))
+    assert (
+        "starts at 0.4, where lists from texts as many and as long as these (about 62 different words" in long
+    )
+    assert "most probable words, because texts are few or short here (about 8 different words" in short
+    untold = report(release())
+    assert report_words.starting_place(release()) is None
+    assert "because this release does not tell how long the texts are" in text_of(untold)
+    assert 'value="1.00"' in untold
+    odd = replace(release(settings={"words_a_unit": "many"}), n_units_noisy=4000.0)
+    assert report_words.starting_place(odd) is None
+    assert report_words.starting_place(replace(of_length(30.0, 900.0), n_units_noisy=None)) is None
 
 
 def test_the_index_holds_the_probabilities():

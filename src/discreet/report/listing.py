@@ -4,6 +4,12 @@ Relevance of a word in a topic is :math:`\lambda \log p(w|k) + (1 - \lambda) \lo
 topic the most relevant words at several :math:`\lambda` are listed, then the most probable ones, so that the
 slider of the page finds what it needs without the whole vocabulary.
 
+The slider starts where lists read best for texts as many and as long as these. Of n texts, each with L of V words,
+:math:`x = n (L / V)^2` hold two ordinary words by chance. Where those are many, the words of a list stand together more
+often if words that are rare elsewhere come first; where they are few, such words hardly ever meet. So it starts at
+:math:`\lambda = .65 - .5 \log_{10} x`, from .4 to 1, which ``experiments/word_lists`` found on news, mail and messages,
+whole and cut short; at 1, by probability, where the release does not tell n and L. These are released numbers.
+
 A word stands above the noise where its probability is more than twice the standard deviation of the privacy
 noise in its cell.
 
@@ -12,6 +18,7 @@ References
 Sievert, Shirley, "LDAvis: a method for visualizing and interpreting topics", ILLVI 2014.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +30,7 @@ from discreet.release.record import Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import shown
 
-__all__ = ["LISTED", "Listing", "list_words"]
+__all__ = ["LISTED", "Listing", "list_words", "starting_place"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -32,6 +39,8 @@ Indices = NDArray[np.int64]
 LISTED = 100
 _LAMBDAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 _EACH = 20
+#: Where the slider starts: at one text for two words, for ten times as many, and at least; its steps to 1.
+_START, _TENFOLD, _LEAST_START, _STEPS = 0.65, 0.5, 0.4, 20
 #: Most probabilities in the search index; with very many words, each lists its strongest topics only.
 _LARGEST_INDEX = 200_000
 
@@ -99,6 +108,24 @@ def list_words(release: Release) -> Listing:
         "total": n_words,
     }
     return Listing(candidates, labels, above, data, depth, noisy)
+
+
+def starting_place(release: Release) -> float | None:
+    """Return the lambda at which lists of such texts read best; None where the release does not tell how long they are.
+
+    Returns
+    -------
+    float or None
+        From 0.4 to 1, a twentieth's multiple.
+    """
+    n_units, length = release.n_units_noisy, release.configuration.get("words_a_unit")
+    if n_units is None or not isinstance(length, float | int):
+        return None
+    n_words = len(release.vocabulary)
+    share = min(max(length, 1.0), n_words) / n_words
+    tenfold = math.log10(max(n_units, 1.0)) + 2 * math.log10(share)
+    place = min(max(_START - _TENFOLD * tenfold, _LEAST_START), 1.0)
+    return round(_STEPS * place) / _STEPS
 
 
 def _positive(weight: Floats | None) -> Floats | None:

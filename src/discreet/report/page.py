@@ -25,7 +25,7 @@ from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.record import Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg
-from discreet.report.listing import Listing, list_words
+from discreet.report.listing import Listing, list_words, starting_place
 from discreet.report.noisy_topics import because, forecast_told
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.pages import content_hash, part, template
@@ -90,6 +90,8 @@ def report(
         n_words=len(release.vocabulary),
         n_listed=len(listing.data["words"]),
         has_weight=release.word_weight is not None,
+        start=f"{starting_place(release) or 1:.2f}",
+        starts_because=_starts_because(release),
         has_topic_weight=release.topic_weight is not None,
         noise=_kind_of_noise(release),
         deviations=f"{STANDARD_DEVIATIONS:g}",
@@ -130,6 +132,25 @@ def _kind_of_noise(release: Release) -> str:
     if release.topic_word_noise is None:
         return "not told"
     return "some" if release.topic_word_noise.any() else "none"
+
+
+def _starts_because(release: Release) -> str:
+    """Say why the slider starts where it does."""
+    place, unit = starting_place(release), release.promise.called
+    if place is None:
+        return (
+            "It starts at the most probable words, because this release does not tell how long the texts are."
+        )
+    length = f"about {float(release.configuration['words_a_unit']):,.0f} different words for each {unit}"
+    if place < 1:
+        return (
+            f"It starts at {place:g}, where lists from texts as many and as long as these ({length}) read best: their "
+            "words are found together most often."
+        )
+    return (
+        f"It starts at the most probable words, because texts are few or short here ({length}): words that are rare "
+        "elsewhere are hardly ever found together in them."
+    )
 
 
 def _topics(release: Release, listing: Listing) -> list[dict[str, Any]]:
