@@ -396,6 +396,12 @@ def word_lists(bench):
     bench.script().measure(bench.copy, ["pheme"])
 
 
+@makes("noise_folded/tried.csv", corpus="pheme", epsilon="0.5", algorithm="PrivateLDA")
+def noise_folded(bench):
+    bench.without_rows()
+    bench.script().main(bench.copy, ["pheme"])
+
+
 # ---- the floor
 
 

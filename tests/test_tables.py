@@ -621,6 +621,19 @@ def test_what_was_tried_where_documents_are_plentiful():
     check(cells)
 
 
+def test_a_step_further_and_noise_folded():
+    tried, cells = csv("noise_folded/tried"), []
+    head, *rows = table("algorithm", "### The last step")
+    for corpus, epsilon, *shown in rows:
+        for title, cell in zip(head[2:], shown, strict=True):
+            algorithm, variant = title.split(": ")
+            where = {"corpus": corpus, "epsilon": float(epsilon), "algorithm": algorithm, "variant": variant}
+            values = tuple(one(tried, column, **where) for column in ("perplexity", "npmi"))
+            cells.append((f"{corpus}, {epsilon}, {title}", cell, values))
+    assert len(cells) == len(tried)
+    check(cells)
+
+
 def test_how_right_forecasts_are():
     errors, cells = csv("forecast/errors"), []
     errors.error = 100 * errors.error.abs()

@@ -28,7 +28,7 @@ from discreet.corpus import match_vectors
 from discreet.errors import WeakForecastWarning
 from discreet.evaluate import coherence_npmi, completion_perplexity
 
-CORPORA = ("kos", "pheme", "reuters21578", "20newsgroups", "enron-spam")
+CORPORA = ("kos", "pheme", "reuters21578", "20newsgroups")
 EPSILONS = (0.5, 1.0, 2.0)
 DELTA, PRIOR = 1e-5, 0.1
 LEFT, DEVIATIONS, MOST = 2, 1.5, 4
