@@ -83,6 +83,19 @@ class OneSilo(FederatedLDA):
         return super()._make_ledger(state) if self.ledger is None else self.ledger
 
 
+class AskedSilo(OneSilo):
+    """The same, asked three questions by public vectors of up to a thousand words."""
+
+    def __init__(self, epsilon=4.0, random_state=None, n_jobs=None, ledger=None):
+        super().__init__("aggregate", epsilon, random_state, n_jobs, ledger)
+        vectors = np.random.default_rng(0).normal(size=(1000, 4))
+        self.word_vectors = {f"w{word}": vector for word, vector in enumerate(vectors)}
+
+    def fit(self, X, y=None, owners=None):
+        words = [f"w{word}" for word in range(np.shape(X)[1])]
+        return FederatedLDA.fit(self, [X], y, vocabulary=words, words_are_public=True)
+
+
 def texts(n_documents):
     """The planted counts written out as texts; the last is one that shares all its words."""
     rows = planted_counts(n_documents - 1).toarray()
@@ -163,6 +176,11 @@ CASES = {
     "PrivateFit": (PrivateFit(topics(), epsilon=2.0), {}, {}),
     "FederatedLDA, aggregate": (
         OneSilo(),
+        {},
+        {"check_bad_counts_are_refused": EMPTY_SILO, AT_INFINITY: ROSTER} | dict.fromkeys(OF_SUMS, IN_SHARES),
+    ),
+    "FederatedLDA, questions": (
+        AskedSilo(),
         {},
         {"check_bad_counts_are_refused": EMPTY_SILO, AT_INFINITY: ROSTER} | dict.fromkeys(OF_SUMS, IN_SHARES),
     ),

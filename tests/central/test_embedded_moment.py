@@ -13,10 +13,11 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.embedded_moment import moment_sum, square_of
+from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.units import group_units
 from discreet.corpus import Corpus, write_shards
+from discreet.lda.questions.asked import square_of
 from discreet.privacy.shared_gaussian import BITS
 
 FEATURES = np.random.default_rng(0).normal(size=(40, 4)) * [0.1, 1.0, 3.0, 1.0]

@@ -12,10 +12,11 @@ from tests.naive import word_vectors as slow
 from tests.naive.central_checks import block_corpus
 
 from discreet.central import full_batch
-from discreet.central.rounds.embedded_moment import moment_sum, square_of
+from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.schedule import COUNT_SHARE, plan
 from discreet.central.rounds.units import group_units
 from discreet.central.start.from_vectors import Words, beyond_noise, factors_of, features, look
+from discreet.lda.questions.asked import square_of
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
 from discreet.privacy.accounting import gdp_mu

@@ -38,6 +38,7 @@ def ledger(context, state):
         ("rrp", {"n_rounds": 3, "epsilon": 30.0, "reports_per_token": 3}),
         ("bits", {"n_rounds": 1, "epsilon": 5.0, "density": 0.2}),
         ("aggregate", {"n_rounds": 1, "epsilon": np.inf, "delta": 1e-6}),
+        ("aggregate", {"epsilon": 2.0, "delta": 1e-6, "word_vectors": np.eye(N_WORDS)[:, ::10] + 0.1}),
     ],
 )
 def test_simulation(mechanism, options, tmp_path):
@@ -62,6 +63,10 @@ def test_simulation(mechanism, options, tmp_path):
     assert found[0].finished
     assert not found[0].refusals
     assert all(taken == 2 for _, taken in found[0].traffic)
-    if mechanism == "aggregate":
+    if "word_vectors" in options:
+        assert len(found[0].traffic) == 24
+        np.testing.assert_array_equal(load_state(kept).topic_word, found[0].topic_word)
+        assert load_state(kept).sums.n == found[0].sums.n == pytest.approx(1000, abs=500)
+    elif mechanism == "aggregate":
         np.testing.assert_array_equal(found[0].sums.values, contributions(silo(0)) + contributions(silo(1)))
         np.testing.assert_array_equal(load_state(kept).sums.values, found[0].sums.values)

@@ -10,8 +10,9 @@ from tests.naive import whole_document as naive
 
 from discreet import Corpus, Release, WholeDocumentLDA
 from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, WeakForecastWarning
+from discreet.lda.questions import squares_fit
 from discreet.local import CodebookReport, Question, read_codebook_reports, write_reports
-from discreet.local.whole_document import course, squares_fit
+from discreet.local.whole_document import course
 from discreet.local.whole_document.estimator import LEAST_STRENGTH
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest

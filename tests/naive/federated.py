@@ -223,3 +223,22 @@ def slow_own_key(secret, silo, roster):
         + compressed(slow_times(secret, BASE))
     )
     return slow_hkdf(roster, content, secret.to_bytes(32, "big"))
+
+
+def slow_answer(row, kind, table, weights, responsibilities):
+    """A document's answer, cell by cell; squares as the triangle, off the diagonal times the root of 2."""
+    words = [word for word in range(len(row)) if row[word] > 0]
+    if kind == "words":
+        return [int(row[word] > 0) for word in range(len(row))]
+    if kind == "squares":
+        d = len(table[0])
+        g = [sum(int(table[word][a]) for word in words) for a in range(d)]
+        return [g[a] * g[b] * (1 if a == b else math.sqrt(2)) for a in range(d) for b in range(a, d)]
+    found = responsibilities(words, table, weights, 0.05, 20) if words else {}
+    return [math.floor(found.get((w, k), 0.0) + 0.5) for w in range(len(row)) for k in range(len(table[0]))]
+
+
+def slow_placed(vector):
+    """Scaled to length 2^18 and cut toward zero, one number at a time."""
+    norm = math.sqrt(math.fsum(value * value for value in vector))
+    return [math.trunc(value / norm * 2**18) if norm else 0 for value in vector]

@@ -13,8 +13,7 @@ from discreet.central.check_data import check_data
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import NUMBERED, Coverage, GivenWords, faults_of_words, given_words
-from discreet.corpus.words.word_vectors import WordVectors, match_vectors
-from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
+from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
 from discreet.release.record import Release
@@ -211,20 +210,6 @@ def refuse_too_few(model: PrivateTopicModel, n_words: int | None) -> None:
     """Refuse topics that so many words cannot tell apart; their number, or the most there can be, is public."""
     if n_words is not None:
         refuse(model._faults_of_words(n_words))  # pyright: ignore[reportPrivateUsage]
-
-
-def read_vectors(source: Any, words: tuple[str, ...] | None) -> WordVectors | None:
-    """Find the public vectors of the words of the columns, where a source of them was given."""
-    if source is None:
-        return None
-    if words is None:
-        raise ParameterError(
-            Parameter("word_vectors"),
-            " needs the word of each column: pass ",
-            Proposal("vocabulary"),
-            " to fit.",
-        )
-    return match_vectors(source, words)
 
 
 def fit_booked(

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.central.rounds.em_round import Theta, initial_theta, round_sum
-from discreet.central.rounds.embedded_moment import moment_sum, square_of
+from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
@@ -41,6 +41,7 @@ from discreet.central.start.factorize import factorize
 from discreet.central.start.from_vectors import Words, factors_of, features, look
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.questions.asked import square_of
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
 from discreet.privacy.shared_gaussian import Noisy, SharedGaussian

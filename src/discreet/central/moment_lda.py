@@ -8,10 +8,10 @@ from typing import Any
 
 from discreet._progress import Callback, telling
 from discreet._validate import ANYTHING, CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
-from discreet.central.base import Data, Fitted, PrivateTopicModel, read_vectors
+from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
 from discreet.central.rounds.sharded_units import units_of
-from discreet.corpus.words.word_vectors import WordVectors
+from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.lda.moments.learn import learn_topics

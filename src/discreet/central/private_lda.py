@@ -21,12 +21,12 @@ from discreet._validate import (
     whole,
 )
 from discreet.central import full_batch
-from discreet.central.base import Data, Fitted, PrivateTopicModel, read_vectors, rows_of
+from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.rounds.schedule import plan as make_schedule
 from discreet.central.rounds.sharded_units import ShardedUnits, units_of
 from discreet.central.rounds.units import Units
 from discreet.corpus.words.origin import carried
-from discreet.corpus.words.word_vectors import WordVectors
+from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events

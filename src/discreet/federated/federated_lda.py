@@ -16,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._numbers import as_array
 from discreet._progress import Callback, tell
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, collect, rules
+from discreet._validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, rules
 from discreet._word_order import column_words
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import GivenWords, WordOrigin, given_words, refuse_chosen_columns
-from discreet.errors import CorpusError, DiscreetError, ParameterError, PrivacyError, Proposal
+from discreet.corpus.words.word_vectors import read_vectors
+from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.federated.account import UNITS, Account, check_silo, vocabulary_digest
+from discreet.federated.question_round import planned
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
 from discreet.federated.state import RULES, State, agreed_terms, faults_together
 from discreet.federated.sum_round import sum_event
@@ -61,6 +63,11 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     silos_see_result : bool, default True
         "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
         much that the others' is enough. False only where the result stays with the server.
+    word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
+        "aggregate": *public* vectors of the words (see :func:`discreet.corpus.match_vectors`). In place of words and
+        pairs, three questions about whole documents are then summed, one after the other, in four sums that cost
+        together what the one does (:mod:`~discreet.federated.question_round`). They must not have been trained on the
+        private texts.
     density : float, default 0.02
         "bits": public guess of the share of the vocabulary that a document has.
     allow_unlearnable : bool, default False
@@ -81,7 +88,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
     components_ : array of shape (n_topics, n_words)
         The same, under scikit-learn's name.
     learnable_ : int
-        How many topics the noise let through (not of "rrp").
+        How many topics the noise let through (not of "rrp", nor with ``word_vectors``).
     client_ledgers_ : list of Ledger
         What each client booked, round by round.
     n_features_in_ : int
@@ -115,6 +122,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         {name: RULES[name] for name in ("n_topics", "mechanism", "delta", "n_rounds", "reports_per_token")},
         tolerated=RULES["tolerated"],
         silos_see_result=FLAG,
+        word_vectors=ANYTHING,
         density=RULES["density"],
         allow_unlearnable=FLAG,
         random_state=SEED,
@@ -133,6 +141,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         reports_per_token: int = 1,
         tolerated: int = 0,
         silos_see_result: bool = True,
+        word_vectors: Any = None,
         density: float = 0.02,
         allow_unlearnable: bool = False,
         random_state: int | None = None,
@@ -147,6 +156,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         self.reports_per_token = reports_per_token
         self.tolerated = tolerated
         self.silos_see_result = silos_see_result
+        self.word_vectors = word_vectors
         self.density = density
         self.allow_unlearnable = allow_unlearnable
         self.random_state = random_state
@@ -155,9 +165,14 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
 
     def _faults(self) -> list[DiscreetError]:
         faults = [*super()._faults(), *collect(lambda: check_epsilon(self.epsilon))]
-        return faults or faults_together(
-            self.mechanism, self.delta, self.n_rounds, self.reports_per_token, one_round=1
-        )
+        if not faults:
+            faults += faults_together(
+                self.mechanism, self.delta, self.n_rounds, self.reports_per_token, one_round=1
+            )
+            if self.word_vectors is not None and self.mechanism != "aggregate":
+                wanted = (Parameter("word_vectors"), " need ", Parameter("mechanism"), '="aggregate".')
+                faults.append(ParameterError(*wanted))
+        return faults
 
     def planned_event(self) -> events.Event:
         """Return what ``fit`` will book on each silo's ledger, before any data.
@@ -173,6 +188,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             Naming all parameters that are out of range.
         """
         self._check_parameters()
+        if self.word_vectors is not None:
+            return planned(self.epsilon, self.delta)
         if self.mechanism == "aggregate":
             return sum_event(self.epsilon, self.delta)
         if self.mechanism == "bits":
@@ -204,6 +221,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         n_words = _width(X[0])
         given = _words(X, vocabulary, words_are_public, n_words)
         words = column_words(n_words) if given.words is None else given.words
+        vectors = read_vectors(self.word_vectors, given.words)
         state = init_server(
             self.mechanism,
             n_clients=len(X),
@@ -216,6 +234,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             reports_per_token=self.reports_per_token,
             tolerated=self.tolerated,
             silos_see_result=self.silos_see_result,
+            word_vectors=vectors,
             density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
@@ -255,9 +274,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         check_is_fitted(self, "release_")
         found = self.release_.configuration.get("learnable")
         if not isinstance(found, int):
-            raise AttributeError(
-                f'mechanism="{self.mechanism}" does not tell how many topics can be learned.'
-            )
+            what = "word_vectors=" if self.word_vectors is not None else f'mechanism="{self.mechanism}"'
+            raise AttributeError(f"{what} does not tell how many topics can be learned.")
         return found
 
     def fit_transform(self, X: Sequence[Any], y: Any = None, **fit_params: Any) -> NDArray[np.float64]:
@@ -333,6 +351,7 @@ def make_release(
         settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
     if "learnable" in result:
         settings["learnable"] = int(result["learnable"])
+    settings |= result.get("settings", {})
     return Release(
         state.topic_word,
         tuple(vocabulary),
@@ -340,7 +359,7 @@ def make_release(
         settings,
         reproducible,
         result.get("weight"),
-        None,
+        result.get("unigram"),
         None,
         result.get("n") if state.mechanism == "aggregate" else None,
     )

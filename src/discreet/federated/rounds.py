@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet._validate import faults_of, is_whole, refuse, rules, whole
+from discreet._word_order import column_words
+from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, ParameterError
 from discreet.federated.account import Account, check_width, vocabulary_digest
 from discreet.federated.secure_aggregation.messages import MESSAGES
-from discreet.federated.state import TERMS, Refusal, State, agreed_terms, check_terms
+from discreet.federated.state import SHARES_OF_SUMS, TERMS, Learned, Refusal, State, agreed_terms, check_terms
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["Update", "client_update", "fit_state", "init_server", "server_step"]
@@ -61,6 +63,7 @@ def init_server(
     delta: float = 0.0,
     vocabulary: Any = "",
     seed: int = 0,
+    word_vectors: Any = None,
     **options: Any,
 ) -> State:
     """Return the state before the first round: topics near even, drawn from a public seed.
@@ -69,12 +72,17 @@ def init_server(
     ----------
     mechanism : {"rrp", "bits", "aggregate"}
     n_clients, n_topics, n_words, n_rounds : int
-        "bits" and "aggregate" have one round; that of "aggregate" takes six messages, each a step.
+        "bits" and "aggregate" have one round; that of "aggregate" takes six messages, each a step (24 with
+        ``word_vectors``).
     epsilon, delta : float
     vocabulary : sequence of str, or str
         The public words, or their digest (:func:`vocabulary_digest`).
     seed : int
         Of the starting topics. Public.
+    word_vectors : path, mapping, KeyedVectors, frame, array, (words, array) or WordVectors, optional
+        "aggregate": public vectors of the words. Then three questions are asked, in four sums of six messages each
+        (:mod:`~discreet.federated.question_round`). ``vocabulary`` must be the words themselves, unless this is an
+        array with a row for each.
     **options
         ``reports_per_token``, ``most_reports``, ``tolerated`` (clients that may drop out), ``silos_see_result``,
         ``density``, ``allow_unlearnable``; see :class:`State`.
@@ -85,11 +93,18 @@ def init_server(
         All that is wrong with the settings, in one.
     """
     digest = vocabulary if isinstance(vocabulary, str) else vocabulary_digest(vocabulary)
+    if word_vectors is not None:
+        options["statistic"] = "questions"
     unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"})
     if unknown:
         raise ParameterError(f"there is no setting {', '.join(unknown)}; see discreet.federated.State.")
     numbers = {"n_clients": n_clients, "n_topics": n_topics, "n_words": n_words}
-    rounds = MESSAGES if mechanism == "aggregate" and n_rounds == 1 else n_rounds
+    statistic: Any = options.get("statistic", "pairs")
+    if statistic == "questions" and word_vectors is None:
+        raise ParameterError('statistic="questions" is what word_vectors= asks for; give public vectors.')
+    rounds = n_rounds
+    if mechanism == "aggregate" and n_rounds == 1:
+        rounds = MESSAGES * len(SHARES_OF_SUMS.get(statistic, ("one",)))
     given: dict[str, Any] = {
         "mechanism": mechanism,
         **numbers,
@@ -104,7 +119,18 @@ def init_server(
     topics = rng.gamma(10.0, size=(n_topics, n_words))
     topics /= topics.sum(1, keepdims=True)
     given.update(epsilon=float(epsilon), delta=float(delta))
-    return State(**given, topic_word=topics, vocabulary=digest, seed=seed)
+    sums = None if word_vectors is None else _questions(word_vectors, vocabulary, n_words, n_topics)
+    return State(**given, topic_word=topics, vocabulary=digest, seed=seed, sums=sums)
+
+
+def _questions(source: Any, vocabulary: Any, n_words: int, n_topics: int) -> Any:
+    from discreet.federated.question_round import start
+
+    words = column_words(n_words) if isinstance(vocabulary, str) else tuple(vocabulary)
+    found = source if isinstance(source, WordVectors) else match_vectors(source, words)
+    if len(found.vectors) != n_words:
+        raise ParameterError(f"word_vectors has {len(found.vectors)} rows, but there are {n_words} words.")
+    return start(words, found.vectors, n_topics, found.settings())
 
 
 def client_update(state: State, corpus: Any, stream: SecureStream, account: Account) -> Update:
@@ -171,7 +197,8 @@ def server_step(
     topics, sums = part.combine(state, {client: taken[client] for client in clients})
     after = replace(
         state,
-        round=state.round + 1,
+        # A course of sums ends with the first one that tells that there is nothing to learn.
+        round=state.n_rounds if isinstance(sums, Learned) else state.round + 1,
         topic_word=topics,
         sums=sums,
         refusals=(*state.refusals, *refusals),
@@ -232,4 +259,5 @@ def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
 
 
 def _part(state: State) -> Any:
-    return import_module(f"discreet.federated.{_PARTS[state.mechanism]}")
+    name = _PARTS[state.mechanism] if state.statistic == "pairs" else "question_round"
+    return import_module(f"discreet.federated.{name}")

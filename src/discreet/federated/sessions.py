@@ -9,7 +9,8 @@ told for one list of silos must not be told for another. So
 
 * a run is written down when it has paid, which for a sum is after its vector was made: no keys are ever read back that
   could still mask one. (Were they, the ledger would refuse: it books a roster once, under its own lock.) A run that
-  is cut off before that has cost nothing, and is begun anew;
+  is cut off before that has cost nothing, and is begun anew. Of a run of several sums, keys of one that has no
+  vector yet are not written either: after a restart the silo takes part in the next sum again;
 * what is written is on the disk before the answer leaves, so that no crash takes back what was told. Where it cannot
   be written, nothing is sent, until it can;
 * one process at a time has the folder, by a lock for as long as it lives;
@@ -90,10 +91,12 @@ class Session:
                 self.ended, self.account.masker = True, None
         return self._answer
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything, secrets included."""
+    def to_json(self, *, spent_keys_only: bool = False) -> dict[str, Any]:
+        """Return everything, secrets included; of the keys, on demand, only those whose vector was made."""
+        masker = self.account.masker
+        keys = masker is None or not spent_keys_only or masker._step in _AFTER_VECTOR
         return {
-            "account": account_json(self.account),
+            "account": account_json(self.account, keys=keys),
             "asked": self._asked,
             "answer": base64.b64encode(self._answer).decode(),
             "ended": self.ended,
@@ -174,7 +177,8 @@ class Sessions:
         session = self._known[run]
         if self._folder is None or not session.paid:
             return
-        content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity, **session.to_json()}
+        content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity}
+        content |= session.to_json(spent_keys_only=True)
         text = json.dumps(content)
         checksum = hashlib.sha256(text.encode()).hexdigest()
         if self._written.get(run) == checksum:

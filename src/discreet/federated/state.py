@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,9 @@ from discreet.federated.secure_aggregation.shared_noise import check_tolerated
 __all__ = [
     "MECHANISMS",
     "RULES",
+    "SHARES_OF_SUMS",
     "TERMS",
+    "Learned",
     "Refusal",
     "State",
     "agreed_terms",
@@ -42,6 +45,11 @@ __all__ = [
 ]
 
 MECHANISMS = ("aggregate", "bits", "rrp")
+#: Of the precision of the noise, for each sum that "aggregate" makes: one of words and pairs, or one for each question.
+SHARES_OF_SUMS = {
+    "pairs": (Fraction(1),),
+    "questions": (Fraction(4, 10), Fraction(1, 10), Fraction(2, 10), Fraction(3, 10)),
+}
 #: Beyond what anybody needs, and far below what would fill a silo's memory.
 _MOST, _MOST_ROUNDS = 10**7, 10**4
 
@@ -57,6 +65,7 @@ RULES = rules(
     most_reports=whole(most=2**40),
     tolerated=whole(0),
     silos_see_result=FLAG,
+    statistic=choice(*SHARES_OF_SUMS),
     density=number(above=0, below=1),
     vocabulary=Rule(
         "a digest in 64 hexadecimal digits, or empty",
@@ -71,6 +80,31 @@ class Refusal(NamedTuple):
     client: Any
     round: int
     reason: str
+
+
+class Learned(NamedTuple):
+    """What was paid for by several sums, beside the topics; nothing further is asked.
+
+    Attributes
+    ----------
+    weight : array of shape (n_topics,)
+    unigram : array of shape (n_words,)
+    n : float
+        Documents, with noise.
+    strength : float
+        n over the noise multiplier of all sums together.
+    said : mapping
+        Of the word vectors, for the release.
+    nonsense : bool
+        Whether the last sum was none of documents.
+    """
+
+    weight: NDArray[np.float64]
+    unigram: NDArray[np.float64]
+    n: float
+    strength: float
+    said: Mapping[str, Any]
+    nonsense: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +127,8 @@ class State:
     silos_see_result : bool
         "aggregate": whether silos see the topics. Then each brings more noise, so that the promise also holds towards
         them, who know their own.
+    statistic : {"pairs", "questions"}
+        "aggregate": what is summed; one sum of words and pairs, or one for each question about whole documents.
     density : float
         "bits": public guess of the share of all words that a document has.
     vocabulary : str
@@ -126,6 +162,7 @@ class State:
     most_reports: int = 1 << 20
     tolerated: int = 0
     silos_see_result: bool = True
+    statistic: str = "pairs"
     density: float = 0.02
     vocabulary: str = ""
     seed: int = 0
@@ -159,8 +196,11 @@ TERMS = tuple(each.name for each in fields(State) if each.name not in _PROGRESS)
 
 
 def terms_bytes(state: State) -> bytes:
-    """Return the terms in one form; part of what silos compare."""
-    return json.dumps({name: getattr(state, name) for name in TERMS}, sort_keys=True).encode()
+    """Return the terms in one form; part of what silos compare. Of several sums, each has terms of its own."""
+    terms = {name: getattr(state, name) for name in TERMS}
+    if len(SHARES_OF_SUMS[state.statistic]) > 1:
+        terms["sum"] = state.round // MESSAGES
+    return json.dumps(terms, sort_keys=True).encode()
 
 
 def agreed_terms(state: State) -> dict[str, Any]:
@@ -181,7 +221,14 @@ def check_terms(values: Mapping[str, Any]) -> None:
         faults.append(PrivacyError(f"epsilon must be positive, but is {shown(epsilon)}."))
     if not faults:
         mechanism, of_silos = values["mechanism"], (values["n_clients"], values["tolerated"])
-        faults += faults_together(mechanism, delta, values["n_rounds"], values["reports_per_token"])
+        rounds, statistic = MESSAGES * len(SHARES_OF_SUMS[values["statistic"]]), values["statistic"]
+        faults += faults_together(
+            mechanism, delta, values["n_rounds"], values["reports_per_token"], one_round=rounds
+        )
+        if statistic != "pairs" and mechanism != "aggregate":
+            faults.append(
+                ParameterError(f'questions are asked with mechanism="aggregate", not "{mechanism}".')
+            )
         if mechanism == "aggregate":
             faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=values["silos_see_result"]))
     refuse(faults)

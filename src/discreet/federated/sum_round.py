@@ -29,6 +29,7 @@ see from outside that somebody keeps two ledgers for one text, or brings one tex
 """
 
 import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -53,9 +54,30 @@ from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS, SharedGaussian, noise_of_share
 
-__all__ = ["Total", "combine", "compute", "contributions", "counted_on", "fault", "fit", "sum_event"]
+__all__ = [
+    "NONSENSE",
+    "Summed",
+    "Total",
+    "combine",
+    "compute",
+    "contributions",
+    "counted_on",
+    "fault",
+    "fault_of",
+    "fit",
+    "is_nonsense",
+    "more_noise",
+    "next_of",
+    "noise_multiplier",
+    "sum_event",
+    "take_part",
+]
 
 _MOST_DOCUMENTS = 1e10
+NONSENSE = (
+    "no set of documents adds up to this sum: a silo sent nonsense under its mask, and nobody can see which. "
+    "Ask the silos which versions they run, and start over."
+)
 
 
 class Total(NamedTuple):
@@ -63,6 +85,30 @@ class Total(NamedTuple):
 
     values: NDArray[np.int64]
     n_vectors: int
+
+
+class Summed(NamedTuple):
+    """What is summed, and with which noise.
+
+    Attributes
+    ----------
+    what : str
+        For the ledger.
+    sizes : mapping of str to int
+        Numbers of each part, in their order.
+    shares : mapping of str to float
+        Of the precision of the noise, for each part.
+    noise : float
+        Noise multiplier of all parts together.
+    add : callable
+        ``add(corpus)``: a silo's sum, each document of which has norm 1 at most in each part.
+    """
+
+    what: str
+    sizes: Mapping[str, int]
+    shares: Mapping[str, float]
+    noise: float
+    add: Callable[[Any], NDArray[np.int64]]
 
 
 def noise_multiplier(epsilon: float, delta: float) -> float:
@@ -116,33 +162,65 @@ def contributions(corpus: Any) -> NDArray[np.int64]:
 def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[Any]:
     """Return the client's next message; the cost is booked before the fourth, which alone reads the corpus."""
     event, noise = sum_event(state.epsilon, state.delta), noise_multiplier(state.epsilon, state.delta)
-    if state.round == 0:
+    summed = Summed("masked sum of moments", _sizes(state.n_words), SHARES, noise, contributions)
+    return take_part(state, state.round, state.sums, event, summed, corpus, stream, account)
+
+
+def take_part(
+    state: State,
+    message: int,
+    kept: Any,
+    event: events.Event,
+    summed: Summed | None,
+    corpus: Any,
+    stream: SecureStream,
+    account: Account,
+) -> NDArray[Any]:
+    """Return the client's message of a sum.
+
+    Parameters
+    ----------
+    state : State
+    message : int
+        Which of the six.
+    kept : Shown or Sum or None
+        What the wire brings, or what a simulation keeps.
+    event : Event
+        What the sum costs.
+    summed : Summed or None
+        Needed for the message that holds the sum.
+    corpus, stream, account
+        As for :func:`~discreet.federated.rounds.client_update`.
+    """
+    if message == 0:
         account.afford(event)  # who cannot pay should not find it out when the others have paid
         terms = terms_bytes(state)
         ledger = None if stream.reproducible else account.ledger_secret(terms)
         account.masker = Masker(
             account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
         )
-    masker, shown = account.masker, _shown(state, account.client)
-    if masker is None or (state.round == 1 and account.client not in shown.content):
+    # The wire brings what this client is shown, and just that; a simulation keeps what all are shown.
+    shown = kept if isinstance(kept, messages.Shown) else messages.shown_to(account.client, message, kept)
+    masker = account.masker
+    if masker is None or (message == 1 and account.client not in shown.content):
         raise PrivacyError(
             "this client has no part in the sum: its key did not come in time; wait for a new sum."
         )
-    if state.round != messages.VECTOR:
-        if state.round == 1 and not set(shown.content) <= set(range(state.n_clients)):
+    if message != messages.VECTOR or summed is None:
+        if message == 1 and not set(shown.content) <= set(range(state.n_clients)):
             raise PrivacyError("the server shows more silos than were agreed; nothing is sent.")
-        return messages.answer(masker, state.round, shown, noise_in_each=counted_on(state) == 1)
+        return messages.answer(masker, message, shown, noise_in_each=counted_on(state) == 1)
     masker.go_on_with(shown.silos)
     if account.confirm is not None and not account.confirm(masker.roster, account.client, state.n_clients):
         raise PrivacyError("the roster was not confirmed; nothing is booked, and nothing is sent.")
-    what, roster = "masked sum of moments", f"roster {masker.roster}"
+    roster = f"roster {masker.roster}"
     reservation = account.book(
-        event, state.round, f"{what}, {roster}", reproducible=stream.reproducible, once=roster
+        event, state.round, f"{summed.what}, {roster}", reproducible=stream.reproducible, once=roster
     )
-    shared = SharedGaussian(reservation, noise, "document", stream, None)
-    values, place = contributions(read_corpus_now(corpus)), 0
-    for part, size in _sizes(state.n_words).items():
-        deviation = Fraction(shared.draw(SHARES[part])) * shared.bound.sensitivity
+    shared = SharedGaussian(reservation, summed.noise, "document", stream, None)
+    values, place = summed.add(read_corpus_now(corpus)), 0
+    for part, size in summed.sizes.items():
+        deviation = Fraction(shared.draw(summed.shares[part])) * shared.bound.sensitivity
         own = slice(place, place + size)
         share = share_of_noise(deviation, counted_on(state))
         values[own] = add_share(values[own], share, stream.spawn(f"noise of {part}"))
@@ -150,18 +228,15 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     return masker.mask(values)
 
 
-def _shown(state: State, client: int) -> messages.Shown:
-    """What the server shows this client: the wire brings just that, a simulation keeps what all are shown."""
-    if isinstance(state.sums, messages.Shown):
-        return state.sums
-    return messages.shown_to(client, state.round, state.sums)
-
-
 def fault(state: State, update: Any) -> str | None:
     """Return what is wrong with a message, or None."""
-    threshold, size = state.n_clients - state.tolerated, sum(_sizes(state.n_words).values())
+    return fault_of(state, state.round, state.sums, sum(_sizes(state.n_words).values()), update)
+
+
+def fault_of(state: State, message: int, kept: messages.Sum | None, size: int, update: Any) -> str | None:
+    """Return what is wrong with a message of a sum of ``size`` numbers, or None."""
     sender = int(update.client), terms_bytes(state)
-    return messages.fault(state.round, update.values, state.sums, threshold, size, sender)
+    return messages.fault(message, update.values, kept, state.n_clients - state.tolerated, size, sender)
 
 
 def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
@@ -173,11 +248,33 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
         Where more clients are gone than are tolerated. Nothing is uncovered; what was booked stays booked. The state
         before is as it was: ask those who are missing again.
     """
-    threshold = state.n_clients - state.tolerated
-    found = messages.take(state.round, taken, state.sums, terms_bytes(state), threshold)
+    found = next_of(state, state.round, state.sums, taken)
     if isinstance(found, np.ndarray):
         found = Total(found, len(state.sums.vectors))
     return state.topic_word, found
+
+
+def next_of(
+    state: State, message: int, kept: messages.Sum | None, taken: Mapping[int, NDArray[Any]]
+) -> messages.Sum | NDArray[np.int64]:
+    """Return what the server keeps of a sum after a message; after the last, the sum itself."""
+    return messages.take(message, taken, kept, terms_bytes(state), state.n_clients - state.tolerated)
+
+
+def more_noise(state: State, n_vectors: int) -> float:
+    """Return how much larger the noise of a sum is than what was counted on: more silos' shares are in it."""
+    return math.sqrt(n_vectors / counted_on(state))
+
+
+def is_nonsense(most: float, sums: Mapping[str, Any], noises: Mapping[str, float]) -> bool:
+    """Whether no documents add up to sums, each of which adds at most 1 to a cell and nothing below 0.
+
+    ``most`` is their number with 20 deviations of noise: beyond these nothing happens.
+    """
+    return most > _MOST_DOCUMENTS or any(
+        (values < -20 * noises[part]).any() or (values > most + 20 * noises[part]).any()
+        for part, values in sums.items()
+    )
 
 
 def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
@@ -192,22 +289,14 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """
     total: Total = state.sums
     sums, noises, place = {}, {}, 0
-    more = math.sqrt(total.n_vectors / counted_on(state))  # more shares in the sum than are counted on
+    more = more_noise(state, total.n_vectors)
     for part, size in _sizes(state.n_words).items():
         sums[part] = total.values[place : place + size] / 2.0**BITS
         noises[part] = noise_of_share(noise_multiplier(state.epsilon, state.delta), SHARES[part]) * more
         place += size
     n = max(float(sums["count"][0]), 1.0)
-    # A document adds at most 1 to each cell; noise beyond 20 deviations does not happen.
-    most = n + 20 * noises["count"]
-    if most > _MOST_DOCUMENTS or any(
-        (values < -20 * noises[part]).any() or (values > most + 20 * noises[part]).any()
-        for part, values in sums.items()
-    ):
-        raise CorpusError(
-            "no set of documents adds up to this sum: a silo sent nonsense under its mask, and nobody can see which. "
-            "Ask the silos which versions they run, and start over."
-        )
+    if is_nonsense(n + 20 * noises["count"], sums, noises):
+        raise CorpusError(NONSENSE)
     moments = moments_of_sums(n, sums["unigram"], sums["pairs"], noises["unigram"], noises["pairs"])
     topics = learn_topics(
         moments,

@@ -1,8 +1,9 @@
 """States, updates and accounts as bytes, without pickles: what a transport carries, and what a silo keeps.
 
 A message to a client holds the terms, the topics where the mechanism uses them ("rrp"), and of a sum under masks
-only what this client needs. Bytes from others are read with numpy's ``allow_pickle=False``; what cannot be read is no
-update (:func:`read_values` returns None), which ``server_step`` leaves out.
+only what this client needs: the question, too, where the answers are to be summed now. Bytes from others are read with
+numpy's ``allow_pickle=False``; what cannot be read is no update (:func:`read_values` returns None), which
+``server_step`` leaves out.
 """
 
 import io
@@ -21,9 +22,10 @@ from discreet._files import write_whole
 from discreet._validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
+from discreet.federated.question_round import Course, asked_of
 from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.messages import Shown, shown_to
-from discreet.federated.state import TERMS, Refusal, State, check_terms
+from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, Shown, shown_to
+from discreet.federated.state import TERMS, Learned, Refusal, State, check_terms
 from discreet.federated.sum_round import Total
 from discreet.privacy.ledger.ledger import Ledger
 
@@ -96,6 +98,7 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
         header = json.loads(parts.read("header.json"))
         names = [name.removesuffix(".npy") for name in parts.namelist() if name.endswith(".npy")]
         arrays = {name: _read_array(parts.read(f"{name}.npy")) for name in names}
+    header.setdefault("statistic", "pairs")  # what older versions summed
     terms = {name: header[name] for name in TERMS}
     check_terms(terms)
     if not is_whole(header["round"]) or not 0 <= header["round"] <= terms["n_rounds"]:
@@ -111,23 +114,32 @@ def _read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
 
 def state_bytes(state: State, client: int) -> bytes:
     """Return what one client needs of a state."""
-    header = _header(state)
+    header, arrays = _header(state), dict[str, NDArray[Any]]()
     if state.mechanism == "aggregate":
-        shown = shown_to(client, state.round, state.sums)
+        message, kept = state.round % MESSAGES, state.sums
+        if isinstance(kept, Course):
+            asked, kept = kept.known.question, kept.masks
+            if asked is not None and message == VECTOR:
+                arrays = {"table": np.ascontiguousarray(asked.table), "weights": asked.weights}
+        shown = shown_to(client, message, kept)
         content = {str(silo): part.hex() for silo, part in shown.content.items()}
         header["shown"] = {"content": content, "silos": [int(silo) for silo in shown.silos]}
-    return _archive(header, {"topics": state.topic_word if state.mechanism == "rrp" else np.zeros((0, 0))})
+    topics = state.topic_word if state.mechanism == "rrp" else np.zeros((0, 0))
+    return _archive(header, {"topics": topics, **arrays})
 
 
 def read_state(content: bytes) -> State:
     """Return the state as a client sees it."""
     try:
-        header, _, state = _read_archive(content)
+        header, arrays, state = _read_archive(content)
         if state.mechanism != "aggregate":
             return state
         shown = header["shown"]
         parts = {int(silo): bytes.fromhex(part) for silo, part in shown["content"].items()}
-        return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"])))
+        asked = None
+        if state.statistic == "questions" and state.round % MESSAGES == VECTOR:
+            asked = asked_of(state, arrays["table"], arrays["weights"])
+        return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"]), asked))
     except DiscreetError as fault:
         raise CorpusError(f"the settings that the server asks for are impossible: {fault}") from None
     except Exception as fault:
@@ -155,6 +167,10 @@ def save_state(state: State, path: str | Path) -> None:
     arrays: dict[str, NDArray[Any]] = {"topics": state.topic_word}
     if isinstance(state.sums, Total):
         arrays["total"], header["n_vectors"] = state.sums.values, state.sums.n_vectors
+    elif isinstance(state.sums, Learned):
+        learned = state.sums._asdict()
+        arrays |= {name: learned.pop(name) for name in ("weight", "unigram")}
+        header["learned"] = learned
     elif state.mechanism == "bits":
         arrays |= {f"reports{client}": reports for client, reports in state.sums.items()}
     write_whole(_archive(header, arrays), Path(path), "the sums", secret=True)
@@ -177,7 +193,9 @@ def load_state(path: str | Path) -> State:
         if not state.finished:
             raise ValueError("a state before its end")
         sums: Any = None
-        if state.mechanism == "aggregate":
+        if state.statistic == "questions":
+            sums = Learned(arrays["weight"], arrays["unigram"], **header["learned"])
+        elif state.mechanism == "aggregate":
             sums = Total(arrays["total"], int(header["n_vectors"]))
         elif state.mechanism == "bits":
             sums = {int(name.removeprefix("reports")): part for name, part in arrays.items()}
@@ -194,12 +212,12 @@ def load_state(path: str | Path) -> State:
         raise ReleaseError(f"{path} does not hold sums that save_state wrote.") from fault
 
 
-def account_json(account: Account) -> str:
+def account_json(account: Account, *, keys: bool = True) -> str:
     """Return a client's account as text, for the silo's own storage. Holds keys: keep it as safe as the corpus.
 
-    What the silo expects of the server is not in it: it is given anew.
+    What the silo expects of the server is not in it: it is given anew. Without ``keys``, those for a sum are left out.
     """
-    masker = account.masker
+    masker = account.masker if keys else None
     value: dict[str, Any] = {
         "client": account.client,
         "rounds": account.rounds,

@@ -24,7 +24,7 @@ from discreet.central.rounds.units import Units
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["moment_sum", "square_of"]
+__all__ = ["moment_sum"]
 
 
 def moment_sum(
@@ -56,15 +56,6 @@ def moment_sum(
         return out
 
     return sum_over_pieces(work, units, n_jobs)
-
-
-def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the symmetric matrix (d, d) of a triangle as :func:`moment_sum` lays it out."""
-    d = int((np.sqrt(8 * len(triangle) + 1) - 1) / 2)
-    square = np.zeros((d, d))
-    square[np.triu_indices(d)] = triangle
-    square /= np.where(np.eye(d, dtype=bool), 1.0, np.sqrt(2.0))
-    return np.triu(square) + np.triu(square, 1).T
 
 
 @kernel()

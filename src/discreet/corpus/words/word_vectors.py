@@ -20,9 +20,16 @@ from numpy.typing import NDArray
 from discreet._files import write_whole
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
-from discreet.errors import CorpusError, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
-__all__ = ["WordVectors", "check_vector_file", "file_digest", "match_vectors", "write_vectors"]
+__all__ = [
+    "WordVectors",
+    "check_vector_file",
+    "file_digest",
+    "match_vectors",
+    "read_vectors",
+    "write_vectors",
+]
 
 
 class WordVectors(NamedTuple):
@@ -96,6 +103,20 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
     for word, vector in pairs:
         table.add(word, vector)
     return table.close(n_dimensions, name, None)
+
+
+def read_vectors(source: Any, words: tuple[str, ...] | None) -> WordVectors | None:
+    """Find the public vectors of the words of the columns, where a source of them was given."""
+    if source is None:
+        return None
+    if words is None:
+        raise ParameterError(
+            Parameter("word_vectors"),
+            " needs the word of each column: pass ",
+            Proposal("vocabulary"),
+            " to fit.",
+        )
+    return match_vectors(source, words)
 
 
 def file_digest(path: PathLike) -> str:

@@ -48,10 +48,11 @@ class Sum(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What one silo is shown before a message: bytes of other silos, or numbers of silos."""
+    """What one silo is shown before a message: bytes of other silos, numbers of silos, what is asked."""
 
     content: dict[int, bytes]
     silos: tuple[int, ...]
+    asked: Any = None
 
 
 def shown_to(silo: int, message: int, kept: Sum | None) -> Shown:

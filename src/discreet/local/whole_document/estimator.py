@@ -34,8 +34,10 @@ from discreet.corpus.words.vocabulary import check_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.questions.asked import kinds
+from discreet.lda.questions.course import LEAST_STRENGTH
 from discreet.local.promise import ledger_of_reports
-from discreet.local.whole_document.course import Answers, State, begin, kinds, step
+from discreet.local.whole_document.course import Answers, State, begin, step
 from discreet.local.whole_document.published import PublishedQuestion
 from discreet.local.whole_document.questions import Question, question_of, thresholds
 from discreet.local.whole_document.simulated_clients import simulated_answers
@@ -52,8 +54,6 @@ from discreet.release.settings import public_settings
 
 __all__ = ["LEAST_STRENGTH", "WholeDocumentLDA"]
 
-#: Root of the number of clients over the deviation of a report, below which 1 % of perplexity was learned at most.
-LEAST_STRENGTH = 450.0
 _MOST_QUESTIONS = 8
 _NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."
 

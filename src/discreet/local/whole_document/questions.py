@@ -1,12 +1,7 @@
 r"""The three questions, and which one a client answers.
 
-A question turns the set of a document's words into a vector of whole numbers, by public tables:
-
-* *words*: 1 for each word of the vocabulary that the document has; V numbers.
-* *squares*: the sum of the words' rows of a table of d public directions; d numbers, whose square is asked
-  (the channel is two-sided).
-* *topics*: what each word says of K published topics (:mod:`discreet.local.whole_document.responsibilities`); V K
-  numbers.
+A question turns the set of a document's words into a vector of whole numbers, by public tables
+(:mod:`discreet.lda.questions.asked`). Of *squares* it is the square that is asked: the channel is two-sided.
 
 A question is named by a digest of its kind, its tables and its vocabulary, which keys the codebook and stands in every
 report.
@@ -26,21 +21,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError
+from discreet.lda.questions import asked
+from discreet.lda.questions.asked import DOC_TOPIC_PRIOR, STEPS, Kind
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS
 
 __all__ = ["Kind", "Question", "question_of", "thresholds"]
 
-Kind = Literal["words", "squares", "topics"]
 _ONE = 2**32
-_DOC_TOPIC_PRIOR, _STEPS = 0.05, 20
 _NO_QUESTION = "this is not a question of whole documents; take the text that to_json() gave."
 
 
@@ -102,9 +97,7 @@ class Question:
     @property
     def dimension(self) -> int:
         """Length of an answer."""
-        if self.kind == "words":
-            return len(self.vocabulary)
-        return self.table.shape[1] if self.kind == "squares" else self.table.size
+        return asked.dimension(self)
 
     @property
     def two_sided(self) -> bool:
@@ -114,9 +107,7 @@ class Question:
     @cached_property
     def digest(self) -> bytes:
         """Name of the question, 32 bytes."""
-        head = (
-            f"discreet question {self.kind} {self.place} {self.table.shape[1]} {_DOC_TOPIC_PRIOR} {_STEPS}\n"
-        )
+        head = f"discreet question {self.kind} {self.place} {self.table.shape[1]} {DOC_TOPIC_PRIOR} {STEPS}\n"
         parts = (
             head.encode(),
             vocabulary_digest(self.vocabulary),
@@ -131,16 +122,7 @@ class Question:
             raise CorpusError(
                 f"expected rows of {len(self.vocabulary)} words, but they have {rows.shape[1]}."
             )
-        present: Any = sp.csr_matrix((np.ones(rows.nnz, np.int64), rows.indices, rows.indptr), rows.shape)
-        if self.kind == "words":
-            return present.toarray()
-        if self.kind == "squares":
-            return np.asarray(present @ self.table)
-        from discreet.local.whole_document.responsibilities import responsibilities
-
-        return responsibilities(
-            present, self.table, self.weights, doc_topic_prior=_DOC_TOPIC_PRIOR, n_steps=_STEPS
-        )
+        return asked.answers(self, rows)
 
     def to_json(self) -> str:
         """Return the question as a client's program takes it."""

@@ -1,0 +1,270 @@
+r"""Four sums for three questions about whole documents: their words, where these point, and which topics they are of.
+
+What :class:`discreet.WholeDocumentLDA` asks of clients one by one is asked here of all documents, each question as a
+sum of its own under masks (the six messages of :mod:`~discreet.federated.sum_round`, with new keys). A document adds,
+on a lattice of :math:`2^{-18}` and scaled to L2 norm 1,
+
+1. the number 1, and the words that it has;
+2. the upper triangle of :math:`g g^\top`, off the diagonal times :math:`\sqrt 2`, with g the sum of its words'
+   directions: that triangle has the norm :math:`|g|^2`;
+3. its responsibilities under the topics that the answers so far lead to (in two waves).
+
+After each sum the server learns (:mod:`discreet.lda.questions.course`) and asks what follows from it.
+
+Guarantee
+---------
+*Unit, neighbours*: one document, added or removed, in any silo. *Released*: the four sums, and whatever is computed
+from them; each question is a function of the sums before it and of public vectors. *Sensitivity*: 1 in L2 for each sum
+(for the number and the words of the first, each), whatever table a server sends, because
+:func:`~discreet.privacy.sum_rows` scales each document by itself and checks the integers. *Event*: for each sum one
+Gaussian event, booked when it is answered; their precisions :math:`1/z^2` are shares of one Gaussian event's, and add
+up to 1, so that the four together, each chosen after those before it, cost what that one does. *Against whom*: as for
+one sum (:mod:`~discreet.federated.sum_round`). How much noise a silo's own stands beside hangs on which sum it is: the
+number of the sum is part of the terms that keys and proofs are about, so that no silo goes on with others who were told
+another one, or with keys of another sum.
+
+A silo that was started anew between two sums takes part in the next one; in the middle of a sum, before its vector, it
+is one of those that dropped out. Where the first sum tells that there are too few documents for the noise
+(:data:`~discreet.lda.questions.course.LEAST_STRENGTH`), no further one is asked for, unless ``allow_unlearnable``.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import CorpusError, ParameterError, Proposal
+from discreet.federated import sum_round
+from discreet.federated.account import Account
+from discreet.federated.secure_aggregation import messages
+from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
+from discreet.federated.state import SHARES_OF_SUMS, Learned, State
+from discreet.federated.sum_round import Summed
+from discreet.lda.questions.asked import Asked, answers, dimension, kinds, square_of
+from discreet.lda.questions.course import LEAST_STRENGTH, begin, learn
+from discreet.lda.questions.course import State as Known
+from discreet.privacy.accounting import events
+from discreet.privacy.bound import Bound
+from discreet.privacy.noise.stream import SecureStream
+from discreet.privacy.row_sums import sum_rows
+from discreet.privacy.shared_gaussian import BITS, noise_of_share
+
+__all__ = [
+    "Course",
+    "asked_of",
+    "combine",
+    "compute",
+    "contributions",
+    "fault",
+    "fit",
+    "planned",
+    "start",
+]
+
+_SHARES = SHARES_OF_SUMS["questions"]
+_KINDS = kinds(len(_SHARES))
+#: Of the first sum's precision, for the number of documents.
+_COUNT = 0.005
+_TOGETHER = 256
+#: Of numbers in a table: sums over a document's words stay exact.
+_LARGEST = 2**31
+_MOST_DIRECTIONS = 200
+#: Where there is no noise, a deviation that divides.
+_LEAST_DEVIATION = 1e-9
+
+
+class Course(NamedTuple):
+    """What the server keeps between messages.
+
+    Attributes
+    ----------
+    known : discreet.lda.questions.course.State
+        With the question that is open.
+    said : mapping
+        Of the word vectors, for the release.
+    masks : Sum or None
+        Of the sum that is under way.
+    n : float
+        Documents, with noise; 0 before the first sum.
+    """
+
+    known: Known[Asked]
+    said: Mapping[str, Any]
+    masks: messages.Sum | None = None
+    n: float = 0.0
+
+
+def start(
+    words: tuple[str, ...], vectors: NDArray[np.float64], n_topics: int, said: Mapping[str, Any]
+) -> Course:
+    """Return what the server keeps before the first message."""
+    return Course(begin(words, vectors, n_topics, Asked), said)
+
+
+def planned(epsilon: float, delta: float) -> events.Event:
+    """Return what a silo books for all sums together."""
+    return events.together(*(_event(_noise(epsilon, delta, number)) for number in range(len(_SHARES))))
+
+
+def _noise(epsilon: float, delta: float, number: int) -> float:
+    return noise_of_share(sum_round.noise_multiplier(epsilon, delta), _SHARES[number])
+
+
+def _event(noise: float) -> events.Event:
+    return events.gaussian(noise) if noise else events.non_private()
+
+
+def asked_of(state: State, table: Any, weights: Any) -> Asked:
+    """Return the question that is due, with what a server sent of it.
+
+    Raises
+    ------
+    CorpusError
+        Where the numbers are none of such a question: seen before anything is booked, from them alone.
+    """
+    kind, n = _KINDS[state.round // MESSAGES], state.n_words
+    width = {"words": (0, 0), "squares": (1, _MOST_DIRECTIONS), "topics": (state.n_topics,) * 2}[kind]
+    arrays = (table, weights)
+    good = all(isinstance(part, np.ndarray) and part.dtype == np.int64 for part in arrays)
+    good = good and table.ndim == 2 and len(table) == n and width[0] <= table.shape[1] <= width[1]
+    good = good and weights.shape == ((n,) if kind == "topics" else (0,))
+    for part in arrays if good else ():
+        least = 1 if kind == "topics" else -_LARGEST
+        good = good and bool(((part >= least) & (part <= _LARGEST)).all())
+    if not good:
+        raise CorpusError(
+            f"the server does not ask about {kind} in a way that can be answered; nothing is sent."
+        )
+    return Asked(kind, state.round // MESSAGES, (), table, weights)
+
+
+def _sizes(asked: Asked) -> dict[str, int]:
+    d = dimension(asked)
+    if asked.kind == "words":
+        return {"count": 1, "words": d}
+    return {asked.kind: d * (d + 1) // 2 if asked.kind == "squares" else d}
+
+
+def _shares(asked: Asked) -> dict[str, float]:
+    return {"count": _COUNT, "words": 1 - _COUNT} if asked.kind == "words" else {asked.kind: 1.0}
+
+
+def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
+    """Return a silo's sum: of the number of documents too, where words are asked for."""
+    bound, sizes = Bound("l2", bits=BITS, privacy_unit="document"), _sizes(asked)
+    total = np.zeros(sizes[asked.kind], np.int64)
+    for start in range(0, corpus.shape[0], _TOGETHER):
+        rows = answers(asked, corpus[start : start + _TOGETHER]).astype(np.float64)
+        if asked.kind == "squares":
+            one, other = np.triu_indices(rows.shape[1])
+            rows = rows[:, one] * rows[:, other] * np.where(one == other, 1.0, math.sqrt(2.0))
+        total += sum_rows(rows, bound, normalise=True).values
+    count = [corpus.shape[0] << BITS] if asked.kind == "words" else []
+    return np.concatenate([np.array(count, np.int64), total])
+
+
+def _open(state: State) -> Asked:
+    """Return the open question; from the wire only where it is to be answered."""
+    if isinstance(state.sums, Course):
+        asked = state.sums.known.question
+    else:
+        asked = state.sums.asked
+    if not isinstance(asked, Asked):
+        raise CorpusError("the server's message has no question; nothing is sent.")
+    return asked
+
+
+def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -> NDArray[Any]:
+    """Return the client's next message; each sum is booked before its fourth, which alone reads the corpus."""
+    number, message = divmod(state.round, MESSAGES)
+    noise = _noise(state.epsilon, state.delta, number)
+    kept = state.sums.masks if isinstance(state.sums, Course) else state.sums
+    if message == 0 and number == 0:
+        account.afford(planned(state.epsilon, state.delta))
+    summed = None
+    if message == VECTOR:
+        asked = _open(state)
+        what = f"masked sum of {asked.kind}, number {number + 1}"
+        add = partial(contributions, asked=asked)
+        summed = Summed(what, _sizes(asked), _shares(asked), noise, add)
+    return sum_round.take_part(state, message, kept, _event(noise), summed, corpus, stream, account)
+
+
+def fault(state: State, update: Any) -> str | None:
+    """Return what is wrong with a message, or None."""
+    size = sum(_sizes(_open(state)).values())
+    return sum_round.fault_of(state, state.round % MESSAGES, state.sums.masks, size, update)
+
+
+def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
+    """Go on to the next message; with a whole sum, learn from it, and ask what follows.
+
+    Raises
+    ------
+    PrivacyError
+        As for one sum.
+    """
+    kept: Course = state.sums
+    number, message = divmod(state.round, MESSAGES)
+    found = sum_round.next_of(state, message, kept.masks, taken)
+    if not isinstance(found, np.ndarray):
+        return state.topic_word, kept._replace(masks=found)
+    asked = _open(state)
+    more = sum_round.more_noise(state, len(kept.masks.vectors) if kept.masks else 0)
+    noise, values, place = _noise(state.epsilon, state.delta, number), dict[str, Any](), 0
+    deviations = {part: noise_of_share(noise, share) * more for part, share in _shares(asked).items()}
+    for part, size in _sizes(asked).items():
+        values[part] = found[place : place + size] / 2.0**BITS
+        place += size
+    n = max(float(values["count"][0]), 1.0) if "count" in values else kept.n
+    unit_noise = sum_round.noise_multiplier(state.epsilon, state.delta) * more
+    strength = n / unit_noise if unit_noise else math.inf
+    known, answer, deviation = kept.known, values[asked.kind], deviations[asked.kind]
+    most = n + 20 * deviations.get("count", 0.0)
+    if sum_round.is_nonsense(
+        most, {asked.kind: np.abs(answer) if asked.kind == "squares" else answer}, deviations
+    ):
+        return state.topic_word, Learned(known.weight, known.unigram, n, strength, kept.said, nonsense=True)
+    mean, deviation = answer / n, max(deviation / n, _LEAST_DEVIATION)
+    if asked.kind == "squares":  # cells off the diagonal were scaled up by the root of 2
+        mean, deviation = square_of(mean), deviation / math.sqrt(2.0)
+    known = learn(known, mean, deviation, len(_SHARES), state.seed)
+    topics = np.ascontiguousarray((known.topics / known.topics.sum(0)).T)
+    too_few = strength < LEAST_STRENGTH and not state.allow_unlearnable
+    if known.question is None or too_few:
+        return topics, Learned(known.weight / known.weight.sum(), known.unigram, n, strength, kept.said)
+    return topics, Course(known, kept.said, None, n)
+
+
+def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Return the topics that the answers led to, and what was found with them.
+
+    Raises
+    ------
+    CorpusError
+        Where a sum cannot be one of documents.
+    ParameterError
+        Where there is nothing to learn, or another number of topics is wanted.
+    """
+    found: Learned = state.sums
+    if found.nonsense:
+        raise CorpusError(sum_round.NONSENSE)
+    if len(state.topic_word) != state.n_topics:
+        raise ParameterError(
+            f"the silos were asked about {len(state.topic_word)} topics, and answers about these cannot be fitted "
+            f"with {state.n_topics}; ask anew."
+        )
+    if found.strength < LEAST_STRENGTH and not state.allow_unlearnable:
+        raise ParameterError(
+            f"about {found.n:,.0f} documents under this noise are worth s = {found.strength:,.0f}, and below "
+            f"{LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are. The first sum is kept, and "
+            "no other was asked for; take more documents or a larger epsilon; ",
+            Proposal("allow_unlearnable", True),
+            " goes on all the same.",
+        )
+    told = {"n": found.n, "weight": found.weight, "unigram": found.unigram}
+    settings = {"questions": ", ".join(_KINDS), "strength": round(found.strength, 1), **found.said}
+    return state.topic_word, {**told, "settings": settings}
