@@ -28,9 +28,9 @@ from discreet.federated import (
     vocabulary_digest,
 )
 from discreet.federated import question_round as questions
-from discreet.federated.federated_lda import make_ledger
 from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
 from discreet.federated.silo import Silo
+from discreet.federated.silo_release import make_ledger
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.lda.questions.asked import Asked, kinds
 from discreet.privacy import Ledger, SecureStream

@@ -9,7 +9,7 @@ from tests.naive import local as naive
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.local import amplify_by_shuffling, shuffling
-from discreet.local.shuffling import shuffled_delta
+from discreet.local.shuffling import shuffled_course, shuffled_delta
 
 
 @pytest.mark.parametrize("epsilon_0", [0.3, 1.0, 2.5, 5.0])
@@ -55,6 +55,21 @@ def test_too_many_clones_would_be_refuted():
     real = naive.shuffled_divergence(0.0, rows, (0, 0, 0), 0, 1)
     assert real <= shuffled_delta(0.0, 1.0, 4)
     assert real > shuffled_delta(0.0, 1.0, 40) * 1.5  # as if there were ten times as many
+
+
+@pytest.mark.parametrize("pools", [(2, 3), (3, 2)])
+def test_an_answer_hides_among_those_to_its_question_alone(pools):
+    """By enumeration of both pools, the other one's answers seen too: n is the pool's, and not that of all clients."""
+    rows = np.array([[math.e, 1], [1, math.e]]) / (math.e + 1)
+    mine, other = pools
+    beside = naive.shuffled_divergence(0.1, rows, (0,) * (mine - 1), 0, 1)
+    joint = naive.divergence_beside(0.1, rows, (0,) * (mine - 1), (1,) * other, 0, 1)
+    assert joint == pytest.approx(beside, rel=1e-12)
+    assert joint <= shuffled_delta(0.1, 1.0, mine)
+    delta = shuffled_delta(0.1, 1.0, min(pools))
+    assert shuffled_course(1.0, pools, delta) == pytest.approx(0.1, rel=1e-3)
+    assert shuffled_course(1.0, pools, delta) == amplify_by_shuffling(1.0, min(pools), delta)
+    assert joint > shuffled_delta(0.1, 1.0, 100 * sum(pools))  # were they to hide among many more
 
 
 @pytest.mark.parametrize(("epsilon_0", "expected"), [(2, 0.045), (4, 0.17), (6, 0.52), (8, 2.2)])

@@ -27,6 +27,7 @@ from discreet.local import (
     PublishedQuestion,
     Question,
     ReportMemo,
+    amplify_by_shuffling,
     read_codebook_reports,
     write_reports,
 )
@@ -515,6 +516,23 @@ def test_an_ended_course_says_so_and_its_topics_are_looked_at(here, capsys):
     shutil.rmtree("course/topics")
     assert run("ask course".split()) == 0
     assert "wrote course/topics" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_end_says_what_a_shuffler_would_have_made_of_it(here, capsys):
+    course = a_course("course", epsilon=1.0, shares=(1.0,))
+    blank, rng = course.asked.blank(), np.random.default_rng(0)
+    answers = [replace(blank, number=rng.bytes(16), answer=int(rng.integers(1024))) for _ in range(500)]
+    write_reports("sent.bin", answers)
+    assert run("ask course --answers sent.bin".split()) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    central = amplify_by_shuffling(course.model.channel().epsilon, 500, 0.1 / 500)
+    assert 0.05 < central < 0.5
+    assert f"epsilon {central:.2g} at delta 2e-04, for the 500 answers" in said
+    # A handful of answers hides nobody, and nothing is said.
+    few = a_course("few", shares=(1.0,))
+    few.learn(answered(few)[:20])
+    assert run("ask few".split()) == 0
+    assert "shuffler" not in capsys.readouterr().err
 
 
 def test_what_begins_no_course(here, capsys):

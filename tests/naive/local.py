@@ -86,6 +86,25 @@ def clone_divergence(epsilon, epsilon_0, n_reports):
     return sum(max(0.0, first[key] - exp(epsilon) * second[key]) for key in first)
 
 
+def divergence_beside(epsilon, randomiser, texts, elsewhere, old, new):
+    """The same, where the shuffled reports of other writers on something else are seen as well."""
+    from math import exp
+
+    def seen(own):
+        found = {}
+        n_outputs, n = len(randomiser[0]), len(texts) + 1
+        for outputs in itertools.product(range(n_outputs), repeat=n + len(elsewhere)):
+            chance = 1.0
+            for text, output in zip((own, *texts, *elsewhere), outputs, strict=True):
+                chance *= randomiser[text][output]
+            key = tuple(sorted(outputs[:n])), tuple(sorted(outputs[n:]))
+            found[key] = found.get(key, 0.0) + chance
+        return found
+
+    first, second = seen(old), seen(new)
+    return sum(max(0.0, first[key] - exp(epsilon) * second[key]) for key in first)
+
+
 def shuffled_divergence(epsilon, randomiser, texts, old, new):
     """Return the divergence of shuffled reports, by enumerating all reports of all writers.
 

@@ -9,7 +9,7 @@ on a lattice of :math:`2^{-18}` and scaled to L2 norm 1,
    directions: that triangle has the norm :math:`|g|^2`;
 3. its responsibilities under the topics that the answers so far lead to (in two waves).
 
-After each sum the server learns (:mod:`discreet.lda.questions.course`) and asks what follows from it.
+After each sum the server learns (:mod:`discreet.lda.questions.next_question`) and asks what follows from it.
 
 Guarantee
 ---------
@@ -25,7 +25,8 @@ another one, or with keys of another sum.
 
 A silo that was started anew between two sums takes part in the next one; in the middle of a sum, before its vector, it
 is one of those that dropped out. Where the first sum tells that there are too few documents for the noise
-(:data:`~discreet.lda.questions.course.LEAST_STRENGTH`), no further one is asked for, unless ``allow_unlearnable``.
+(``LEAST_STRENGTH`` of :mod:`~discreet.lda.questions.next_question`), no further one is asked for, unless
+``allow_unlearnable``.
 """
 
 import math
@@ -44,8 +45,8 @@ from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
 from discreet.federated.state import SHARES_OF_SUMS, Learned, State
 from discreet.federated.sum_round import Summed
 from discreet.lda.questions.asked import Asked, answers, dimension, kinds, square_of
-from discreet.lda.questions.course import LEAST_STRENGTH, begin, learn
-from discreet.lda.questions.course import State as Known
+from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, learn
+from discreet.lda.questions.next_question import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
 from discreet.privacy.noise.stream import SecureStream
@@ -81,7 +82,7 @@ class Course(NamedTuple):
 
     Attributes
     ----------
-    known : discreet.lda.questions.course.State
+    known : discreet.lda.questions.next_question.State
         With the question that is open.
     said : mapping
         Of the word vectors, for the release.

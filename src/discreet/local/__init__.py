@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.lda.moments.moments import Moments
     from discreet.local.local_lda import LocalLDA
     from discreet.local.memo import ReportMemo
-    from discreet.local.shuffling import amplify_by_shuffling
+    from discreet.local.shuffling import amplify_by_shuffling, shuffled_course
     from discreet.local.streaming_local_lda import StreamingLocalLDA
     from discreet.local.whole_document.estimator import WholeDocumentLDA
     from discreet.local.whole_document.published import PublishedQuestion
@@ -27,7 +27,7 @@ _HOMES = {
     "discreet.lda.moments.moments": ("Moments",),
     "discreet.local.local_lda": ("LocalLDA",),
     "discreet.local.memo": ("ReportMemo",),
-    "discreet.local.shuffling": ("amplify_by_shuffling",),
+    "discreet.local.shuffling": ("amplify_by_shuffling", "shuffled_course"),
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
     "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
     "discreet.local.whole_document.published": ("PublishedQuestion",),
@@ -54,6 +54,7 @@ __all__ = [
     "learnable",
     "read_codebook_reports",
     "read_reports",
+    "shuffled_course",
     "write_reports",
 ]
 

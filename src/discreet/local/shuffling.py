@@ -23,6 +23,12 @@ divergence :math:`\delta(\epsilon)` is a sum of binomial tails over C. What is l
 :math:`\delta` in full; where C is taken in steps, the smallest of a step stands for all (more clones hide more: one can
 add a random one). The answer is therefore an upper bound.
 
+*Several questions* (:class:`discreet.WholeDocumentLDA`): which question a client answers follows from a random number
+and not from its text, so a text that is replaced changes one pool of shuffled answers; the others, and questions made
+of earlier answers, are the same random function of it. A course is therefore as private, for each client, as the pool
+that it answers in: n is that pool's, and the smallest one's for all clients (:func:`shuffled_course`). The number is
+part of the report, drawn by it: nobody may know otherwise whose number it is.
+
 Every report must come from a channel of at most :math:`\epsilon_0`, none may be missing because of what it says, and
 the shuffler must not collude with the server.
 
@@ -33,6 +39,7 @@ by shuffling", arXiv:2012.12803 (theorem 3.1, whose divergence is computed here 
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import binom
@@ -40,7 +47,7 @@ from scipy.stats import binom
 from discreet._validate import check, number, whole
 from discreet.privacy.units import check_delta
 
-__all__ = ["amplify_by_shuffling", "shuffled_delta"]
+__all__ = ["amplify_by_shuffling", "shuffled_course", "shuffled_delta"]
 
 #: Most numbers of clones that are looked at one by one.
 _POINTS = 20_000
@@ -128,3 +135,28 @@ def amplify_by_shuffling(epsilon_0: float, n_reports: int, delta: float) -> floa
         middle = (low + high) / 2
         low, high = (low, middle) if within(middle) else (middle, high)
     return high
+
+
+def shuffled_course(epsilon_0: float, n_answers: Sequence[int], delta: float) -> float:
+    """Return the central epsilon of a course of questions, the answers to each of which are shuffled.
+
+    Parameters
+    ----------
+    epsilon_0 : float
+        Pure loss of one answer.
+    n_answers : sequence of int
+        To each question.
+    delta : float
+        Of the central promise.
+
+    Returns
+    -------
+    float
+        For every client; those who answer where most do have less to lose.
+
+    Examples
+    --------
+    >>> round(shuffled_course(4.0, [400_000, 100_000, 200_000, 300_000], 1e-6), 2)
+    0.17
+    """
+    return amplify_by_shuffling(epsilon_0, min(n_answers), delta)

@@ -51,6 +51,7 @@ def ask(
     """
     from discreet.cli.display import console, print_guarantee, print_topics
     from discreet.corpus import load_vocabulary
+    from discreet.local.shuffling import shuffled_course
     from discreet.local.whole_document.course_folder import Course
 
     say, had_ended = console(quiet=quiet), False
@@ -90,10 +91,18 @@ def ask(
             markup=False,
         )
         return
-    release = found.model.release_
+    release, channel = found.model.release_, found.model.channel()
     print_topics(release, 10, say)
     say.print()
     print_guarantee(release, say)
+    counts = [int(count) for count in str(release.configuration["reports_on_each"]).split(", ")]
+    delta = 0.1 / sum(counts)
+    central = shuffled_course(channel.epsilon, counts, delta)
+    if central < 0.95 * channel.epsilon:
+        say.print(
+            f"Had a shuffler hidden who sent what, towards whoever sees only its output: epsilon {central:.2g} at "
+            f"delta {delta:.0e}, for the {min(counts):,} answers to one question among which one hides."
+        )
     wrote = (
         f"the course has ended; its topics are in {found.topics}" if had_ended else f"wrote {found.topics}"
     )

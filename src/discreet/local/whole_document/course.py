@@ -1,4 +1,4 @@
-"""From one question to the next by reports: the means of answers, for :mod:`discreet.lda.questions.course`.
+"""From one question to the next by reports: the means of answers, for :mod:`discreet.lda.questions.next_question`.
 
 All of it is post-processing of reports, public word vectors and a public vocabulary.
 """
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lda.questions import course
-from discreet.lda.questions.course import learn
+from discreet.lda.questions import next_question
+from discreet.lda.questions.next_question import learn
 from discreet.local.whole_document.questions import Question
 from discreet.privacy.codebook_channel import CodebookChannel
 
 __all__ = ["Answers", "State", "begin", "learn", "step"]
 
-State = course.State[Question]
+State = next_question.State[Question]
 
 
 class Answers(NamedTuple):
@@ -37,8 +37,8 @@ class Answers(NamedTuple):
 
 
 def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int) -> State:
-    """Return the state before any answer, as :func:`discreet.lda.questions.course.begin`."""
-    return course.begin(vocabulary, vectors, n_topics, Question)
+    """Return the state before any answer, as :func:`discreet.lda.questions.next_question.begin`."""
+    return next_question.begin(vocabulary, vectors, n_topics, Question)
 
 
 def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:

@@ -35,7 +35,7 @@ from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.questions.asked import kinds
-from discreet.lda.questions.course import LEAST_STRENGTH
+from discreet.lda.questions.next_question import LEAST_STRENGTH
 from discreet.local.promise import ledger_of_reports
 from discreet.local.whole_document.course import Answers, State, begin, step
 from discreet.local.whole_document.published import PublishedQuestion
