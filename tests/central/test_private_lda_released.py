@@ -8,6 +8,7 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, r
 from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
+from discreet.central.rounds.em_round import Contribution
 from discreet.central.rounds.embedded_moment import square_of
 from discreet.central.rounds.schedule import plan
 from discreet.corpus.words.origin import GivenWords, WordOrigin
@@ -58,13 +59,14 @@ def questions(patch):
                 for argument in public
                 if isinstance(argument, np.ndarray) and argument.size
             )
+            asked.extend(argument for argument in public if isinstance(argument, Contribution))
             return honest(units, *arguments)
 
         patch.setattr(home, name, kernel)
 
     spy(full_batch, "moment_sum")  # features of the words
     spy(full_batch, "cooccurrence_sum")  # chosen words, weights
-    spy(full_batch, "round_sum")  # (theta,) topics, weights
+    spy(full_batch, "round_sum")  # (theta,) topics, weights, how each unit's statistic is bounded
     spy(dpsvi, "sampled_sum")  # (who was drawn,) topics
     return asked
 
@@ -227,6 +229,40 @@ def test_a_release_that_looks_past_the_noise_is_caught(leak, monkeypatch):
     else:
         monkeypatch.setattr(full_batch, "count_units", lambda u, gate: 0 * count(u, gate) + u.n_units + 0.5)
     assert not replayed(monkeypatch, FULL, OTHERS[1:2])
+
+
+def longest(units):
+    """The exact norm of the longest unit's counts."""
+    starts = units.indptr[:-1][np.diff(units.indptr) > 0]
+    return float(np.sqrt(np.add.reduceat(units.counts**2, starts).max()))
+
+
+@pytest.mark.parametrize("leak", ["norms", "number"])
+def test_a_bound_that_looks_past_the_noise_is_caught(leak, monkeypatch):
+    """Planted: units are plentiful here, so they give counts, clipped at what exact norms, or their number, suggest."""
+    init, usual = full_batch.init, full_batch.usual_norm
+
+    def leaky(units, *others):
+        def of_these(unigram, mass, n_units):
+            return longest(units) if leak == "norms" else usual(unigram, mass, units.n_units)
+
+        monkeypatch.setattr(full_batch, "usual_norm", of_these)
+        return init(units, *others)
+
+    noted = contribution_of(monkeypatch)
+    assert noted.exponent == 1
+    assert noted.bound > 1
+    monkeypatch.setattr(full_batch, "init", leaky)
+    assert not replayed(monkeypatch, FULL, [(random_counts(150, 30, 7, mean=1.5), None)])
+
+
+def contribution_of(monkeypatch):
+    """How units are bounded in the rounds of a fit."""
+    with monkeypatch.context() as patch:
+        asked = questions(patch)
+        make().fit(COUNTS)
+    (found,) = {argument for argument in asked if isinstance(argument, Contribution)}
+    return found
 
 
 def test_sizes_from_the_true_number_of_documents_are_caught(monkeypatch):

@@ -17,10 +17,11 @@ Guarantee
 *Released*: everything above, and whatever is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in
 L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
 and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to
-round, is such a function too. *Event*: one Gaussian event with noise multiplier :math:`1/\mu`, reserved as a
-whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares depend on the noisy n and,
-with vectors, on the released moment: fully adaptive composition within a fixed total, for which the reservation is
-the filter. Vectors are public; they are centred and scaled under the released p.
+round, is such a function too. A statistic that is clipped in place of scaled has a bound that follows from the noisy n
+and the released unigram, and in units of it the norm is at most 1. *Event*: one Gaussian event with noise multiplier
+:math:`1/\mu`, reserved as a whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares
+depend on the noisy n and, with vectors, on the released moment: fully adaptive composition within a fixed total, for
+which the reservation is the filter. Vectors are public; they are centred and scaled under the released p.
 
 ``mu = inf`` is the non-private twin: the same code, zero noise.
 """
@@ -133,7 +134,7 @@ def init(
     vectors : array of shape (n_words, n_dimensions), optional
         Public word vectors, rows of NaN for words without one.
     n_units : float, default 0.0
-        Their noisy number, by which it is told whether the texts have topics.
+        Their noisy number, by which it is told whether the texts have topics, and how long units are.
 
     Returns
     -------
@@ -170,6 +171,10 @@ def init(
         word_topic = starting_topics(together, triangle.noise, unigram, chosen, weights, n_topics)
         shown = structure(together, weights, n_units, triangle.noise)
     n_words = len(unigram)
+    mass = float(noisy.values.sum())
+    if schedule.usual_norms:
+        bound = float(f"{schedule.usual_norms * usual_norm(unigram, mass, n_units):.3g}")
+        schedule = schedule._replace(contribution=schedule.contribution._replace(bound=bound))
     return State(
         word_topic=word_topic,
         unigram=unigram,
@@ -180,7 +185,7 @@ def init(
         theta=initial_theta(units, n_topics, doc_topic_prior),
         round=0,
         prior=prior,
-        unigram_mass=float(noisy.values.sum()),
+        unigram_mass=mass,
         structure=shown,
         schedule=schedule,
     )
@@ -194,7 +199,7 @@ def step(
     gate: SharedGaussian,
 ) -> tuple[State, Info]:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
-    weights = np.minimum((state.unigram * units.n_words) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)
+    weights = _weights_of_rounds(state.unigram)
     total = round_sum(
         units,
         state.theta,
@@ -296,10 +301,23 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
     )
 
 
+def _weights_of_rounds(unigram: Floats) -> Floats:
+    return np.minimum((unigram * len(unigram)) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)
+
+
+def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
+    """Return about the norm of a unit's counts at the weights of the rounds, from released numbers."""
+    squares = float((unigram * _weights_of_rounds(unigram) ** 2).sum())
+    return _usual_root(unigram_mass, n_units, len(unigram)) * math.sqrt(squares)
+
+
 def words_a_unit(state: State, n_units: float) -> float:
     """Estimate how many different words a unit has: one of L words, each as often, adds root L to the unigram."""
-    root = state.unigram_mass / max(n_units, 1.0)
-    return float(np.clip(root, 1.0, math.sqrt(len(state.unigram)))) ** 2
+    return _usual_root(state.unigram_mass, n_units, len(state.unigram)) ** 2
+
+
+def _usual_root(unigram_mass: float, n_units: float, n_words: int) -> float:
+    return float(np.clip(unigram_mass / max(n_units, 1.0), 1.0, math.sqrt(n_words)))
 
 
 def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:

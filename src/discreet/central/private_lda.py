@@ -57,7 +57,8 @@ class PrivateLDA(PrivateTopicModel):
         Dirichlet prior of topics in a document.
     n_rounds : int, optional
         Rounds of training. By default 5, or 3 where the noisy number of units times mu (the Gaussian-DP parameter of
-        epsilon and delta) is below 1,500; from 3 to 7 with word vectors; 40 without privacy.
+        epsilon and delta) is below 1,500; from 3 to 7 with word vectors; 8 where words times
+        topics are below a tenth of that product; 40 without privacy.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
@@ -268,7 +269,9 @@ class PrivateLDA(PrivateTopicModel):
             )
         if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
             warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
-        schedule = make_schedule(n_units, mu, units.n_words, self.n_rounds, with_vectors=found is not None)
+        schedule = make_schedule(
+            n_units, mu, units.n_words, self.n_rounds, with_vectors=found is not None, n_topics=self.n_topics
+        )
         vectors = None if found is None else found.vectors
         with telling(self.callback, "starting topics"):
             state = full_batch.init(

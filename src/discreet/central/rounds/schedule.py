@@ -18,6 +18,11 @@ With public word vectors, and b = clip((5000 - s) / 2500, 0, 1):
   start has .15 (1 - b), or 0 where that is below .01, and rounds are 5, or 4 where b > .5;
 * from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
 
+Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each then
+gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more than the
+one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many different
+words a unit has by the released unigram.
+
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
 40 rounds.
 
@@ -39,9 +44,16 @@ _NON_PRIVATE_ROUNDS = 40
 _NON_PRIVATE_START = 500
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
 _NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
+#: Its bound is set once the usual norm is known.
+_COUNTED = Contribution(exponent=1.0, bound=1.0)
 #: From the first signal on, pairs of words tell the start by themselves; from the second, vectors change nothing here.
 _PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
 _MOMENT = 0.05
+#: Below the first x units give counts, below the second in more rounds.
+_COUNTS, _MORE_ROUNDS = 0.6, 0.1
+#: At the first x the bound is one usual norm; it grows with this power of 1 / x.
+_ONE_NORM, _BOUND_POWER = 0.3, 0.7
+_ROUNDS, _GROWTH = 8, 1.25
 
 
 class Schedule(NamedTuple):
@@ -54,13 +66,21 @@ class Schedule(NamedTuple):
     forgetting: float
     n_directions: int = 60
     contribution: Contribution = SCALED
+    #: Bound of ``contribution`` in usual norms, which are known once the unigram is; 0 where it is as it stands.
+    usual_norms: float = 0.0
     moment_share: float = 0.0
     #: The schedule to go on with after the moment, where it speaks for the vectors.
     believed: "Schedule | None" = None
 
 
 def plan(
-    n_units: float, mu: float, n_words: int, n_rounds: int | None = None, *, with_vectors: bool = False
+    n_units: float,
+    mu: float,
+    n_words: int,
+    n_rounds: int | None = None,
+    *,
+    with_vectors: bool = False,
+    n_topics: int | None = None,
 ) -> Schedule:
     """Choose sizes and shares.
 
@@ -75,6 +95,8 @@ def plan(
         Instead of the rounds in the table.
     with_vectors : bool, default False
         Public word vectors are given.
+    n_topics : int, optional
+        Tells whether units are plentiful; without it they are not.
     """
     if math.isinf(mu):
         rounds = n_rounds or _NON_PRIVATE_ROUNDS
@@ -89,25 +111,34 @@ def plan(
     rounds = 3 if signal < 1500 else 5
     if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
         start, rounds = 0.3, 7
+    usual_norms, growth = 0.0, 0.0
+    if n_topics is not None and n_words * n_topics < _COUNTS * signal:
+        x = n_words * n_topics / signal
+        usual_norms = (_ONE_NORM / x) ** _BOUND_POWER
+        if x < _MORE_ROUNDS and n_rounds is None:
+            rounds, growth = _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
     # What the moment takes where vectors turn out to know nothing is missing everywhere alike.
     moment = _MOMENT if with_vectors and signal < _PAIRS_SUFFICE else 0.0
     start *= 1 - moment / rest
-    shares = _spread(rest - moment - start, n_rounds or rounds)
+    shares = _spread(rest - moment - start, n_rounds or rounds, growth)
     chosen = Schedule(unigram, start, words, shares, forgetting, directions, moment_share=moment)
+    if usual_norms:
+        chosen = chosen._replace(contribution=_COUNTED, usual_norms=usual_norms)
     if not moment:
         return chosen
     lacking = float(np.clip((5000 - signal) / 2500, 0.0, 1.0))
     pairs = 0.15 * (1 - lacking)
     pairs = pairs if pairs > 0.01 else 0.0
-    shares = _spread(rest - moment - pairs, n_rounds or (4 if lacking > 0.5 else 5))
+    few = 4 if lacking > 0.5 else 5
+    shares = _spread(rest - moment - pairs, n_rounds or (rounds if growth else few), growth)
     return chosen._replace(believed=chosen._replace(start_share=pairs, round_shares=shares))
 
 
-def _spread(rest: float, n_rounds: int) -> tuple[float, ...]:
-    """Share out what is left: the last rounds get more."""
-    weights = np.ones(n_rounds)
-    if n_rounds >= 3:
+def _spread(rest: float, n_rounds: int, growth: float = 0.0) -> tuple[float, ...]:
+    """Share out what is left: the last rounds get more, or each so many times what the one before got."""
+    weights = growth ** np.arange(n_rounds) if growth else np.ones(n_rounds)
+    if not growth and n_rounds >= 3:
         weights[-2:] = 2, 3
     return tuple((rest * weights / weights.sum()).tolist())
