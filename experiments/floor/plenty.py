@@ -29,7 +29,7 @@ VARIANTS = ("scaled", "as it is")
 CORPORA = (
     "20newsgroups", "reuters21578", "kos", "nyt", "enron-spam", "sotu", "tweets-emoji", "nips-papers"
 )  # fmt: skip
-XS = (0.6, 0.3, 0.15, 0.05)
+XS = (0.5, 0.3, 0.15, 0.05)
 
 
 def fit(split, x, variant):
@@ -37,7 +37,7 @@ def fit(split, x, variant):
     epsilon = gdp_epsilon(N_WORDS * N_TOPICS / (split.train.shape[0] * x), DELTA)
     plan = private_lda.make_schedule
     if variant == "scaled":
-        private_lda.make_schedule = lambda *given, n_topics, **how: plan(*given, **how)
+        private_lda.make_schedule = lambda *given, **how: plan(*given, **{**how, "n_topics": None})
     try:
         model = PrivateLDA(
             N_TOPICS, epsilon=epsilon, delta=DELTA, doc_topic_prior=PRIOR, random_state=0, n_jobs=1

@@ -11,17 +11,17 @@ fixed. A token is told its topic by the *other* tokens of its document: its own 
 Without that a word of a short document mostly confirms the topic it already has.
 
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
-at the last theta and omega public weights of the words. Where noise is loud a is 1/2, and the statistic is scaled to L2
-norm 1: every unit is heard as loudly as the noise allows, long ones less than they say. Or it is divided by a public
-bound B and clipped, that is, scaled to norm 1 only where it is longer: with a = 1 and a B that nearly nobody reaches the
-sum is that of expected counts, as expectation-maximisation without privacy takes it.
+at the last theta and omega public weights of the words. Where noise is loud a is 1/2, and the statistic is scaled to
+L2 norm 1: every unit is heard as loudly as the noise allows, long ones less than they say. Or it is divided by a
+public bound B and clipped, that is, scaled to norm 1 only where it is longer: with a = 1 and a B that nearly nobody
+reaches the sum is that of expected counts, as expectation-maximisation without privacy takes it.
 
 *Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum
 goes to the gate. *Sensitivity*: 1 in L2, in units of B where there is one. Theta and r, own share left out or not, are
-functions of the one document, its own last theta, public settings and earlier releases; theta is never released; a and
-B are public, or follow from earlier releases. So a unit's vector depends on no other unit, and it is placed on the lattice with norm at most 1 whatever
-it holds, before it is added to others. The norm is that of all cells of the unit together, because each cell gets noise
-of one size. *Event*: the gate's.
+functions of the one document, its own last theta, public settings and earlier releases; theta is never released; a is
+public, and B is public or follows from earlier releases. So a unit's vector depends on no other unit, and it is placed
+on the lattice with norm at most 1 whatever it holds, before it is added to others. The norm is that of all cells of the
+unit together, because each cell gets noise of one size. *Event*: the gate's.
 
 Kernels copy a document's rows of the topics twice, by word and by topic, so that all loops run along memory
 and none adds up along itself: vector code without reordering sums, the same bytes on every run.

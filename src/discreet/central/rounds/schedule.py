@@ -18,10 +18,10 @@ With public word vectors, and b = clip((5000 - s) / 2500, 0, 1):
   start has .15 (1 - b), or 0 where that is below .01, and rounds are 5, or 4 where b > .5;
 * from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
 
-Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each then
-gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more than the
-one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many different
-words a unit has by the released unigram.
+Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
+then gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more
+than the one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many
+different words a unit has by the released unigram.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
 40 rounds.
