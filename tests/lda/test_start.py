@@ -6,14 +6,14 @@ import scipy.sparse as sp
 from scipy import stats
 from tests.naive import start as naive
 
-from discreet._threads import share_out
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
 from discreet.lda.gibbs import chains
 from discreet.lda.gibbs import estimator as gibbs_lda
 from discreet.lda.gibbs.start import batches as start
-from discreet.lda.gibbs.start import cooling, plain, seeding
+from discreet.lda.gibbs.start import cooling, one_pass, plain, seeding
+from discreet.lda.gibbs.start.one_pass import take_batches
 from discreet.lda.gibbs.state import count_topics, padded, read_tokens
 
 BETA = 0.05
@@ -56,14 +56,21 @@ class Watch:
         self.batches, self.states, self.known = [], [], []
         step = start.step
 
-        def noting(state, tokens, entries, batch, *rest):
-            after = step(state, tokens, entries, batch, *rest)
-            self.batches.append((batch.equal, batch.order[batch.cuts[0] : batch.cuts[-1]].tolist()))
-            self.states.append((after.table * after.factor, after.totals))
-            self.known = after
-            return after
+        def noting(state, tokens, entries, batches, *rest):
+            for i in range(len(batches.cuts)):
+                one = batches._replace(cuts=batches.cuts[i : i + 1], n_tokens=batches.n_tokens[i : i + 1])
+                state = step(state, tokens, entries, one, *rest)
+                self.batches.append((one.equal, one.order[one.cuts[0, 0] : one.cuts[0, -1]].tolist()))
+                self.states.append((state.table * state.factor, state.totals))
+            self.known = state
+            return state
 
         monkeypatch.setattr(start, "step", noting)
+
+
+def interpret(monkeypatch):
+    """Run what leads through a pass in the interpreter, which looks its kernels up at each call."""
+    monkeypatch.setattr(start, "take_batches", getattr(take_batches, "py_func", take_batches))
 
 
 @pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale", "earlier"])
@@ -116,8 +123,9 @@ def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with
     earlier = earlier_counts(counts.shape[1], n_topics) if with_earlier else None
     watch = Watch(monkeypatch)
     topics = run(counts, n_topics, earlier)
+    interpret(monkeypatch)
     for name in ("infer_documents", "add_rows", "refresh_rows"):
-        monkeypatch.setattr(start, name, getattr(plain, name))
+        monkeypatch.setattr(one_pass, name, getattr(plain, name))
     np.testing.assert_array_equal(run(counts, n_topics, earlier), topics)
     half = len(watch.states) // 2
     for (table, totals), (other, sums) in zip(watch.states[:half], watch.states[half:], strict=True):
@@ -127,7 +135,7 @@ def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with
 
 @pytest.mark.parametrize("with_earlier", [False, True])
 def test_the_same_topics_for_any_number_of_threads(with_earlier, monkeypatch):
-    monkeypatch.setattr(start, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)
     counts = corpus(300, 40)
     earlier = earlier_counts(40, 20) if with_earlier else None
     alone = run(counts, 20, earlier)
@@ -142,17 +150,18 @@ def test_draws_follow_the_expected_counts(monkeypatch):
     counts[8] = 0
     counts[8, [2, 9]] = 6000, 4000
     seen = {}
-    infer = start.infer_documents
+    infer = one_pass.infer_documents
 
     def noting(entries, order, rows_before, *rest):
         infer(entries, order, rows_before, *rest)
-        cuts, drawn, expected = rest[5], rest[8], rest[11]
+        cuts, piece, drawn, expected = rest[5], rest[6], rest[7], rest[10]
         place = int(np.flatnonzero(order == 8)[0])
-        if len(drawn[1]) and cuts[0] <= place < cuts[-1]:
+        if len(drawn[1]) and cuts[piece] <= place < cuts[piece + 1]:
             at = rows_before[place] - rows_before[cuts[0]]
             seen["expected"] = expected[at : at + 2, :5].astype(float)
 
-    monkeypatch.setattr(start, "infer_documents", noting)
+    interpret(monkeypatch)
+    monkeypatch.setattr(one_pass, "infer_documents", noting)
     topics = run(counts, 5)
     tokens = tokens_of(counts)
     drawn = topics[tokens.indptr[8] : tokens.indptr[9]]
@@ -291,15 +300,14 @@ def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
     assert hot < 0.998 * far()
 
 
-@pytest.mark.parametrize("worth", [0, 10**12])
-def test_small_batches_are_not_shared_out(worth, monkeypatch):
-    monkeypatch.setattr(start, "_WORTH_THREADS", worth)
-    asked = []
+def test_a_fault_in_one_thread_ends_all(monkeypatch):
+    take = start.take_batches
 
-    def spy(work, tasks, n_threads):
-        asked.append(n_threads)
-        return share_out(work, tasks, n_threads)
+    def failing(*args):
+        if args[-3][0] == 1:  # the second thread; the first one waits for it at the first meeting
+            raise MemoryError("no room")
+        return take(*args)
 
-    monkeypatch.setattr(start, "share_out", spy)
-    run(corpus(300, 40), 20, n_threads=2)
-    assert set(asked) == {1 if worth else 2}
+    monkeypatch.setattr(start, "take_batches", failing)
+    with pytest.raises(MemoryError, match="no room"):
+        run(corpus(300, 40), 20, n_threads=2)

@@ -30,30 +30,24 @@ Foulds, Boyles, DuBois, Smyth, Welling, "Stochastic collapsed variational Bayesi
 allocation", KDD 2013, doi:10.1145/2487575.2487697.
 """
 
-from itertools import pairwise
-from math import cbrt, sqrt
+from math import cbrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._threads import balanced_cuts, share_out
-from discreet.lda.gibbs.counter_stream import JIT, sweep_key
+from discreet._meetings import gates, together
+from discreet._threads import balanced_cuts
+from discreet.lda.gibbs.counter_stream import sweep_key
+from discreet.lda.gibbs.start.one_pass import GATES, take_batches
 from discreet.lda.gibbs.start.plain import FEW
 from discreet.lda.gibbs.start.seeding import seeded_table, shuffled
 from discreet.lda.gibbs.state import Tokens, aligned_zeros, padded
-
-if JIT:
-    from discreet.lda.gibbs.start.kernel import add_rows, infer_documents, refresh_rows
-else:
-    from discreet.lda.gibbs.start.plain import add_rows, infer_documents, refresh_rows
 
 __all__ = ["Schedule", "Start", "begin", "choose_schedule", "starting_topics", "step"]
 
 _PIECES = 8
 _SMALLEST_FACTOR = 1e-6
-#: Tokens of a batch times topics; threads are begun for each batch, and on less they cost what they save.
-_WORTH_THREADS = 10_000_000
 # Numbers of sweeps, for keys of random numbers: -1 are topics at random, 0 and above sweeps.
 _SEEDING, _DRAWS, _ORDERS = -2, -3, -4
 
@@ -100,7 +94,7 @@ class Entries(NamedTuple):
 class Earlier(NamedTuple):
     """Counts of earlier documents."""
 
-    #: (n_words, width) int32.
+    #: (n_words, width) int32; (0, width): none.
     counts: NDArray[np.int32]
     #: (width,) float64.
     totals: NDArray[np.float64]
@@ -108,15 +102,15 @@ class Earlier(NamedTuple):
     both: NDArray[np.float32]
 
 
-class Batch(NamedTuple):
-    """Documents of a batch, and where their rows are."""
+class Batches(NamedTuple):
+    """Successive batches of a pass."""
 
     #: Documents in the order of this pass.
     order: NDArray[np.int64]
     rows_before: NDArray[np.int64]
-    #: Pieces: places in ``order``.
+    #: (n_batches, n_pieces + 1): where the pieces of batches begin and end in ``order``.
     cuts: NDArray[np.int64]
-    n_tokens: int
+    n_tokens: NDArray[np.int64]
     equal: bool
     #: Receives a draw for each token; or empty.
     drawn: NDArray[np.uint16]
@@ -163,76 +157,55 @@ def step(
     state: Start,
     tokens: Tokens,
     entries: Entries,
-    batch: Batch,
+    batches: Batches,
     doc_topic_prior: NDArray[np.float64],
     topic_word_prior: float,
     schedule: Schedule,
     key: Any,
     expected: NDArray[np.float32],
     word_cuts: NDArray[np.int64],
-    earlier: Earlier | None,
-    n_threads: int,
+    earlier: Earlier,
 ) -> Start:
-    """Take one batch in; ``expected``: memory for its rows; ``word_cuts``: words for each thread."""
-    n_topics, n_words, factor = len(doc_topic_prior), tokens.n_words, state.factor
-    first, last = int(batch.cuts[0]), int(batch.cuts[-1])
-    table, totals = state.table, state.totals[:n_topics]
-    if earlier is not None:
-        documents = batch.order[first:last]
-        here = np.concatenate([entries.words[slice(*entries.indptr[d : d + 2])] for d in documents])
-        refresh_rows(np.unique(here), table, earlier.counts, np.float32(1 / factor), earlier.both)
-        table, totals = earlier.both, totals + earlier.totals[:n_topics]
-    laws = aligned_zeros((2, table.shape[1]), np.float32)
-    laws[0, :n_topics] = doc_topic_prior
-    laws[1, :n_topics] = n_words * factor / (totals + n_words * topic_word_prior)
-    steps = (schedule.first_plain if batch.equal else schedule.n_plain, schedule.n_out, batch.equal)
-    sums = np.zeros((_PIECES, table.shape[1]))
+    """Take batches in; ``expected``: memory for the rows of one; ``word_cuts``: words for each thread."""
+    n_threads, n_topics = len(word_cuts) - 1, len(doc_topic_prior)
+    width = state.table.shape[1]
+    sums, meetings = np.zeros((_PIECES, width)), gates(GATES * len(batches.cuts))
 
-    def infer(pieces: tuple[int, int]) -> None:
-        infer_documents(
+    def part(me: int) -> tuple[float, NDArray[np.float64]]:
+        laws, totals = aligned_zeros((2, width), np.float32), state.totals.copy()
+        laws[0, :n_topics] = doc_topic_prior
+        factor = take_batches(
             entries,
-            batch.order,
-            batch.rows_before,
-            table,
-            laws,
-            np.float32(topic_word_prior / factor),
-            steps,
-            (state.starts, state.sizes, state.topics, state.values),
-            batch.cuts,
-            *pieces,
-            (tokens.indptr, batch.drawn),
-            key,
-            aligned_zeros((8 + FEW, table.shape[1]), np.float32),
-            expected,
-            sums,
-        )
-
-    share_out(infer, [(0, _PIECES)] if n_threads == 1 else [(i, i + 1) for i in range(_PIECES)], n_threads)
-    fall = (schedule.tau + 1) / (schedule.tau + 1 + state.n_done)
-    rho = 0.5 * sqrt(fall * sqrt(fall))
-    up = rho * len(tokens.words) / max(batch.n_tokens, 1)
-    factor *= 1 - rho
-
-    def add(words: tuple[int, int]) -> None:
-        add_rows(
-            entries,
-            batch.order,
-            batch.rows_before,
-            first,
-            last,
-            expected,
-            np.float32(up / factor),
-            *words,
+            (batches.order, batches.rows_before, batches.cuts, batches.n_tokens),
+            (len(tokens.words), n_topics),
             state.table,
+            earlier,
+            laws,
+            topic_word_prior,
+            (schedule.first_plain if batches.equal else schedule.n_plain, schedule.n_out, batches.equal),
+            (state.n_done, schedule.tau, _SMALLEST_FACTOR),
+            (state.starts, state.sizes, state.topics, state.values),
+            (tokens.indptr, batches.drawn),
+            key,
+            (aligned_zeros((8 + FEW, width), np.float32), expected, sums),
+            (me, n_threads, word_cuts, meetings),
+            state.factor,
+            totals,
         )
+        return factor, totals
 
-    share_out(add, pairwise(word_cuts.tolist()), n_threads)
-    if factor < _SMALLEST_FACTOR:
-        np.multiply(state.table, np.float32(factor), out=state.table)
-        factor = 1.0
-    return state._replace(
-        factor=factor, totals=state.totals * (1 - rho) + sums.sum(axis=0) * up, n_done=state.n_done + 1
-    )
+    factor, totals = together(part, n_threads, meetings)[0]
+    return state._replace(factor=factor, totals=totals, n_done=state.n_done + len(batches.cuts))
+
+
+def cut_batches(ends: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cut batches into pieces of about equal numbers of tokens, (n_batches, n_pieces + 1), and leave out empty ones."""
+    begins, ends_of = cuts[:-1], cuts[1:]
+    some = ends[ends_of] > ends[begins]
+    begins, ends_of = begins[some], ends_of[some]
+    pieces = np.searchsorted(ends, np.linspace(ends[begins], ends[ends_of], _PIECES + 1, axis=1))
+    pieces[:, 0], pieces[:, -1] = begins, ends_of
+    return pieces
 
 
 def starting_topics(
@@ -266,17 +239,15 @@ def starting_topics(
     """
     n_topics, n_tokens = len(doc_topic_prior), len(tokens.words)
     schedule = schedule or choose_schedule(n_tokens, n_topics)
-    if n_tokens / schedule.n_batches * n_topics < _WORTH_THREADS:
-        n_threads = 1
     entries, lengths = read_entries(tokens), np.diff(tokens.indptr)
     rows = -(-np.diff(entries.indptr) // FEW) * FEW
     state = begin(tokens, n_topics, seed, seeded=earlier is None)
-    before = None
-    if earlier is not None:
-        both = aligned_zeros(earlier.shape, np.float32)
-        before = Earlier(earlier, earlier.sum(axis=0, dtype=np.float64), both)
+    if earlier is None:
+        earlier = np.zeros((0, padded(n_topics)), np.int32)
+    both = aligned_zeros(earlier.shape, np.float32)
+    before = Earlier(earlier, earlier.sum(axis=0, dtype=np.float64), both)
     by_word = np.concatenate([[0], np.cumsum(np.bincount(entries.words, minlength=tokens.n_words))])
-    word_cuts = balanced_cuts(by_word, n_threads)
+    word_cuts = balanced_cuts(by_word, min(n_threads, _PIECES))
     topics, none = np.zeros(n_tokens, np.uint16), np.empty(0, np.uint16)
     expected = aligned_zeros((0, padded(n_topics)), np.float32)
     for done in range(schedule.n_passes):
@@ -287,22 +258,20 @@ def starting_topics(
         if most > len(expected):
             expected = aligned_zeros((most, padded(n_topics)), np.float32)
         drawn = topics if done + 1 == schedule.n_passes else none
-        for first, last in pairwise(cuts.tolist()):
-            if ends[last] > ends[first]:
-                pieces = first + balanced_cuts(ends[first : last + 1], _PIECES)
-                batch = Batch(order, rows_before, pieces, int(ends[last] - ends[first]), done == 0, drawn)
-                state = step(
-                    state,
-                    tokens,
-                    entries,
-                    batch,
-                    doc_topic_prior,
-                    topic_word_prior,
-                    schedule,
-                    sweep_key(seed, _DRAWS),
-                    expected,
-                    word_cuts,
-                    before,
-                    n_threads,
-                )
+        pieces = cut_batches(ends, cuts)
+        n_each = ends[pieces[:, -1]] - ends[pieces[:, 0]]
+        batches = Batches(order, rows_before, pieces, n_each, done == 0, drawn)
+        state = step(
+            state,
+            tokens,
+            entries,
+            batches,
+            doc_topic_prior,
+            topic_word_prior,
+            schedule,
+            sweep_key(seed, _DRAWS),
+            expected,
+            word_cuts,
+            before,
+        )
     return topics

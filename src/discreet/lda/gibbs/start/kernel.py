@@ -49,15 +49,14 @@ def infer_documents(
     steps: Any,
     kept: Any,
     cuts: Any,
-    first: int,
-    last: int,
+    piece: int,
     drawn: Any,
     key: Any,
     workspace: Any,
     expected: Any,
     totals: Any,
 ) -> None:
-    """Infer the documents of pieces ``first`` to ``last`` of a batch.
+    """Infer the documents of a piece of a batch.
 
     Parameters
     ----------
@@ -80,8 +79,8 @@ def infer_documents(
         ``starts[d]`` on, ``sizes[d]`` ``topics``, uint16, with their expected tokens ``values``, float32. Is renewed.
     cuts : array of shape (n_pieces + 1,), int64
         Pieces of the batch: places in ``order``.
-    first, last : int
-        Pieces to work on.
+    piece : int
+        The piece to work on.
     drawn : tuple
         ``indptr``, where documents' tokens begin, and ``topics``, (n_tokens,) uint16, which receives a draw from each
         token's distribution; or empty: nothing is drawn.
@@ -117,79 +116,76 @@ def infer_documents(
         if alpha[k] > zero:
             n_topics = k + 1
     longest = 0
-    for q in range(cuts[first], cuts[last]):
+    for q in range(cuts[piece], cuts[piece + 1]):
         longest = max(longest, indptr[order[q] + 1] - indptr[order[q]])
     rows = np.empty(longest + FEW, np.int64)
     padded = np.empty(longest + FEW, np.float32)
     at_weights, at_own, at_least = weights.ctypes.data, own.ctypes.data, least.ctypes.data
     at_gathered, at_rows, at_padded = gathered.ctypes.data, rows.ctypes.data, padded.ctypes.data
     at_scratch = workspace[8].ctypes.data
-    for piece in range(first, last):
+    for k in range(width):
+        totals[piece, k] = 0.0
+    for q in range(cuts[piece], cuts[piece + 1]):
+        d = order[q]
+        start, n = indptr[d], indptr[d + 1] - indptr[d]
+        if n == 0:
+            continue
+        n_padded = (n + FEW - 1) // FEW * FEW
+        length = zero
+        for i in range(n):
+            rows[i] = table.ctypes.data + words[start + i] * row_bytes
+            padded[i] = counts[start + i]
+            length += counts[start + i]
+        for i in range(n, n_padded):
+            rows[i] = rows[n - 1]
+            padded[i] = zero
         for k in range(width):
-            totals[piece, k] = 0.0
-        for q in range(cuts[piece], cuts[piece + 1]):
-            d = order[q]
-            start, n = indptr[d], indptr[d + 1] - indptr[d]
-            if n == 0:
-                continue
-            n_padded = (n + FEW - 1) // FEW * FEW
-            length = zero
+            known[k] = length / np.float32(n_topics) if equal and k < n_topics else zero
+        if not equal:
+            for j in range(starts[d], starts[d] + sizes[d]):
+                known[kept_topics[j]] = kept_values[j]
+        for _ in range(n_plain):
+            for k in range(width):
+                weights[k] = (known[k] + alpha[k]) * scale[k]
+                gathered[k] = zero
+            for i in range(0, n_padded, FEW):
+                plain(at_weights, at_gathered, at_rows + 8 * i, at_padded + 4 * i, shift, n_blocks)
+            for k in range(width):
+                known[k] = weights[k] * gathered[k]
+        row = rows_before[q] - base
+        at_expected = expected.ctypes.data + row * row_bytes
+        for step in range(n_out):
+            for k in range(width):
+                weights[k] = (known[k] + alpha[k]) * scale[k]
+                own[k] = weights[k] * scale[k]
+                gathered[k] = zero
+            for i in range(0, n_padded, FEW):
+                leave_out(
+                    at_weights,
+                    at_own,
+                    at_least,
+                    at_gathered,
+                    at_rows + 8 * i,
+                    at_padded + 4 * i,
+                    shift,
+                    at_expected + i * row_bytes if step + 1 == n_out else at_scratch,
+                    n_blocks,
+                )
+            for k in range(width):
+                known[k] = gathered[k]
+        for k in range(width):
+            totals[piece, k] += known[k]
+        room = slice(starts[d], starts[d + 1])
+        sizes[d] = _keep(known, n_topics, starts[d + 1] - starts[d], kept_topics[room], kept_values[room])
+        if len(topics):
+            at = token_indptr[d]
+            stream = mix(key ^ mix(d))
             for i in range(n):
-                rows[i] = table.ctypes.data + words[start + i] * row_bytes
-                padded[i] = counts[start + i]
-                length += counts[start + i]
-            for i in range(n, n_padded):
-                rows[i] = rows[n - 1]
-                padded[i] = zero
-            for k in range(width):
-                known[k] = length / np.float32(n_topics) if equal and k < n_topics else zero
-            if not equal:
-                for j in range(starts[d], starts[d] + sizes[d]):
-                    known[kept_topics[j]] = kept_values[j]
-            for _ in range(n_plain):
-                for k in range(width):
-                    weights[k] = (known[k] + alpha[k]) * scale[k]
-                    gathered[k] = zero
-                for i in range(0, n_padded, FEW):
-                    plain(at_weights, at_gathered, at_rows + 8 * i, at_padded + 4 * i, shift, n_blocks)
-                for k in range(width):
-                    known[k] = weights[k] * gathered[k]
-            row = rows_before[q] - base
-            at_expected = expected.ctypes.data + row * row_bytes
-            for step in range(n_out):
-                for k in range(width):
-                    weights[k] = (known[k] + alpha[k]) * scale[k]
-                    own[k] = weights[k] * scale[k]
-                    gathered[k] = zero
-                for i in range(0, n_padded, FEW):
-                    leave_out(
-                        at_weights,
-                        at_own,
-                        at_least,
-                        at_gathered,
-                        at_rows + 8 * i,
-                        at_padded + 4 * i,
-                        shift,
-                        at_expected + i * row_bytes if step + 1 == n_out else at_scratch,
-                        n_blocks,
-                    )
-                for k in range(width):
-                    known[k] = gathered[k]
-            for k in range(width):
-                totals[piece, k] += known[k]
-            room = slice(starts[d], starts[d + 1])
-            sizes[d] = _keep(known, n_topics, starts[d + 1] - starts[d], kept_topics[room], kept_values[room])
-            if len(topics):
-                at = token_indptr[d]
-                stream = mix(key ^ mix(d))
-                for i in range(n):
-                    for _ in range(int(padded[i])):
-                        bits = stream_at(stream, at - token_indptr[d])
-                        k = draw(ones, zeros, expected, uint64(row + i), bits, sums, n_blocks, ())
-                        topics[at] = min(
-                            k, n_topics - 1
-                        )  # min: a number that is not finite would lead past it
-                        at += 1
+                for _ in range(int(padded[i])):
+                    bits = stream_at(stream, at - token_indptr[d])
+                    k = draw(ones, zeros, expected, uint64(row + i), bits, sums, n_blocks, ())
+                    topics[at] = min(k, n_topics - 1)  # min: a number that is not finite would lead past it
+                    at += 1
 
 
 @kernel(error_model="numpy")
@@ -221,8 +217,23 @@ def add_rows(
 
 
 @kernel()
-def refresh_rows(words: Any, table: Any, earlier: Any, factor: Any, both: Any) -> None:
-    """Write ``table`` + ``factor`` * ``earlier`` to ``both``, in the rows of ``words``."""
-    for w in words:
-        for k in range(table.shape[1]):
-            both[w, k] = table[w, k] + np.float32(earlier[w, k]) * factor
+def refresh_rows(
+    entries: Any,
+    order: Any,
+    first: int,
+    last: int,
+    table: Any,
+    earlier: Any,
+    factor: Any,
+    first_word: int,
+    last_word: int,
+    both: Any,
+) -> None:
+    """Write ``table`` + ``factor`` * ``earlier`` to ``both``, in rows of a batch's words; as ``add_rows``."""
+    indptr, words, _ = entries
+    for q in range(first, last):
+        for i in range(indptr[order[q]], indptr[order[q] + 1]):
+            w = words[i]
+            if first_word <= w < last_word:
+                for k in range(table.shape[1]):
+                    both[w, k] = table[w, k] + np.float32(earlier[w, k]) * factor

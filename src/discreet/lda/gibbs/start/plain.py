@@ -52,15 +52,14 @@ def infer_documents(
     steps: Any,
     kept: Any,
     cuts: Any,
-    first: int,
-    last: int,
+    piece: int,
     drawn: Any,
     key: Any,
     workspace: Any,
     expected: Any,
     totals: Any,
 ) -> None:
-    """Infer the documents of some pieces; arguments as for ``start.kernel.infer_documents``."""
+    """Infer the documents of a piece; arguments as for ``start.kernel.infer_documents``."""
     indptr, words, counts = entries
     n_plain, n_out, equal = steps
     starts, sizes, kept_topics, kept_values = kept
@@ -68,44 +67,43 @@ def infer_documents(
     alpha, scale = laws
     least, n_topics = alpha * scale, int(np.count_nonzero(alpha))
     ones, zeros = np.ones_like(alpha), np.zeros_like(alpha)
-    for piece in range(first, last):
-        totals[piece] = 0
-        for q in range(cuts[piece], cuts[piece + 1]):
-            d = order[q]
-            here = slice(indptr[d], indptr[d + 1])
-            rows, numbers = table[words[here]] + shift, counts[here]
-            if not len(numbers):
-                continue
-            known, room = np.zeros_like(alpha), slice(starts[d], starts[d] + sizes[d])
-            if equal:
-                known[:n_topics] = np.float32(numbers.sum()) / np.float32(n_topics)
-            else:
-                known[kept_topics[room]] = kept_values[room]
-            for _ in range(n_plain):
-                weights, gathered = (known + alpha) * scale, zeros.copy()
-                for row, number in zip(rows, numbers, strict=True):
-                    gathered += number / add_lanes(weights * row) * row
-                known = weights * gathered
-            at = rows_before[q] - rows_before[cuts[0]]
-            for _ in range(n_out):
-                weights, gathered = (known + alpha) * scale, zeros.copy()
-                own = weights * scale
-                for i, (row, number) in enumerate(zip(rows, numbers, strict=True)):
-                    share = np.float32(1) / add_lanes(weights * row)
-                    mass = np.maximum(weights - row * share * own, least) * row
-                    expected[at + i] = mass * (number / add_lanes(mass))
-                    gathered += expected[at + i]
-                known = gathered
-            totals[piece] += known
-            chosen = keep(known, n_topics, starts[d + 1] - starts[d])
-            sizes[d] = len(chosen)
-            kept_topics[starts[d] : starts[d] + len(chosen)] = chosen
-            kept_values[starts[d] : starts[d] + len(chosen)] = known[chosen]
-            if len(topics):
-                stream, begin = plain_mix(int(key) ^ int(plain_mix(d))), token_indptr[d]
-                for i, row in enumerate(np.repeat(np.arange(len(numbers)), numbers.astype(int))):
-                    k = draw_topic(ones, zeros, expected[at + row], plain_stream_at(stream, i))
-                    topics[begin + i] = min(k, n_topics - 1)
+    totals[piece] = 0
+    for q in range(cuts[piece], cuts[piece + 1]):
+        d = order[q]
+        here = slice(indptr[d], indptr[d + 1])
+        rows, numbers = table[words[here]] + shift, counts[here]
+        if not len(numbers):
+            continue
+        known, room = np.zeros_like(alpha), slice(starts[d], starts[d] + sizes[d])
+        if equal:
+            known[:n_topics] = np.float32(numbers.sum()) / np.float32(n_topics)
+        else:
+            known[kept_topics[room]] = kept_values[room]
+        for _ in range(n_plain):
+            weights, gathered = (known + alpha) * scale, zeros.copy()
+            for row, number in zip(rows, numbers, strict=True):
+                gathered += number / add_lanes(weights * row) * row
+            known = weights * gathered
+        at = rows_before[q] - rows_before[cuts[0]]
+        for _ in range(n_out):
+            weights, gathered = (known + alpha) * scale, zeros.copy()
+            own = weights * scale
+            for i, (row, number) in enumerate(zip(rows, numbers, strict=True)):
+                share = np.float32(1) / add_lanes(weights * row)
+                mass = np.maximum(weights - row * share * own, least) * row
+                expected[at + i] = mass * (number / add_lanes(mass))
+                gathered += expected[at + i]
+            known = gathered
+        totals[piece] += known
+        chosen = keep(known, n_topics, starts[d + 1] - starts[d])
+        sizes[d] = len(chosen)
+        kept_topics[starts[d] : starts[d] + len(chosen)] = chosen
+        kept_values[starts[d] : starts[d] + len(chosen)] = known[chosen]
+        if len(topics):
+            stream, begin = plain_mix(int(key) ^ int(plain_mix(d))), token_indptr[d]
+            for i, row in enumerate(np.repeat(np.arange(len(numbers)), numbers.astype(int))):
+                k = draw_topic(ones, zeros, expected[at + row], plain_stream_at(stream, i))
+                topics[begin + i] = min(k, n_topics - 1)
 
 
 def add_rows(
@@ -129,6 +127,21 @@ def add_rows(
                 table[word] += expected[at + i] * factor
 
 
-def refresh_rows(words: Any, table: Any, earlier: Any, factor: Any, both: Any) -> None:
-    """Write ``table`` + ``factor`` * ``earlier`` to ``both``, in the rows of ``words``."""
-    both[words] = table[words] + earlier[words].astype(np.float32) * factor
+def refresh_rows(
+    entries: Any,
+    order: Any,
+    first: int,
+    last: int,
+    table: Any,
+    earlier: Any,
+    factor: Any,
+    first_word: int,
+    last_word: int,
+    both: Any,
+) -> None:
+    """Add earlier counts to the rows of a batch's words; arguments as for ``start.kernel.refresh_rows``."""
+    indptr, words, _ = entries
+    for d in order[first:last]:
+        own = words[indptr[d] : indptr[d + 1]]
+        own = own[(own >= first_word) & (own < last_word)]
+        both[own] = table[own] + earlier[own].astype(np.float32) * factor
