@@ -5,7 +5,8 @@ less than a millisecond. ``together`` begins the threads; in the kernel they tak
 each other in ``meet``.
 
 Nobody waits for ever: every part has a thread of its own, which does nothing else; and when one of them fails, or the
-caller is interrupted, the gates open, and ``meet`` tells all others to return. Who waits long lets others run.
+caller is interrupted, the gates open, and ``meet`` tells all others to return. Who waits long naps, for some dozens
+of microseconds where the system can.
 """
 
 import sys
@@ -26,11 +27,11 @@ __all__ = ["gates", "meet", "next_piece", "together"]
 
 Answer = TypeVar("Answer")
 _I64 = ir.IntType(64)
-#: Looks at a gate, some nanoseconds each, before others are let run.
-_LOOKS = 2000
-_let_others_run: Any = types.ExternalFunction(
-    "SwitchToThread" if sys.platform == "win32" else "sched_yield", types.int32()
-)
+#: Looks at a gate, some nanoseconds each, before a thread naps. (One that only lets others run, by sched_yield, waits
+#: for milliseconds on a busy machine.)
+_LOOKS = 20_000
+_SYSTEM_NAP, _NAP = ("Sleep", 1) if sys.platform == "win32" else ("usleep", 20)
+_sleep: Any = types.ExternalFunction(_SYSTEM_NAP, types.void(types.uint32))
 
 
 def gates(n: int) -> NDArray[np.int64]:
@@ -104,7 +105,7 @@ def _meet(gates: Any, gate: int, n_threads: int) -> bool:
     while _look(here) < n_threads and not _look(everybody):
         looks += 1
         if looks > _LOOKS:
-            _let_others_run()
+            _sleep(np.uint32(_NAP))
     return not _look(everybody)
 
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scipy import stats
 from tests.naive import start as naive
 
+from discreet._meetings import together
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
@@ -136,6 +137,7 @@ def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with
 @pytest.mark.parametrize("with_earlier", [False, True])
 def test_the_same_topics_for_any_number_of_threads(with_earlier, monkeypatch):
     monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)
+    monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     counts = corpus(300, 40)
     earlier = earlier_counts(40, 20) if with_earlier else None
     alone = run(counts, 20, earlier)
@@ -309,5 +311,20 @@ def test_a_fault_in_one_thread_ends_all(monkeypatch):
         return take(*args)
 
     monkeypatch.setattr(start, "take_batches", failing)
+    monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     with pytest.raises(MemoryError, match="no room"):
         run(corpus(300, 40), 20, n_threads=2)
+
+
+@pytest.mark.parametrize("worth", [0, 10**12])
+def test_small_batches_are_not_shared_out(worth, monkeypatch):
+    monkeypatch.setattr(start, "_WORTH_THREADS", worth)
+    asked = []
+
+    def spy(part, n_threads, stop):
+        asked.append(n_threads)
+        return together(part, n_threads, stop)
+
+    monkeypatch.setattr(start, "together", spy)
+    run(corpus(300, 40), 20, n_threads=2)
+    assert set(asked) == {1 if worth else 2}

@@ -48,6 +48,8 @@ __all__ = ["Schedule", "Start", "begin", "choose_schedule", "starting_topics", "
 
 _PIECES = 8
 _SMALLEST_FACTOR = 1e-6
+#: Tokens of a batch times topics: below, threads that wait for each other take longer than one on a busy machine.
+_WORTH_THREADS = 10_000_000
 # Numbers of sweeps, for keys of random numbers: -1 are topics at random, 0 and above sweeps.
 _SEEDING, _DRAWS, _ORDERS = -2, -3, -4
 
@@ -239,6 +241,8 @@ def starting_topics(
     """
     n_topics, n_tokens = len(doc_topic_prior), len(tokens.words)
     schedule = schedule or choose_schedule(n_tokens, n_topics)
+    if n_tokens / schedule.n_batches * n_topics < _WORTH_THREADS:
+        n_threads = 1
     entries, lengths = read_entries(tokens), np.diff(tokens.indptr)
     rows = -(-np.diff(entries.indptr) // FEW) * FEW
     state = begin(tokens, n_topics, seed, seeded=earlier is None)
