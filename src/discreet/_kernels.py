@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from numba import njit
+from numba.extending import intrinsic
 
-__all__ = ["kernel", "source_fingerprint"]
+__all__ = ["emitted", "kernel", "source_fingerprint"]
 
 
 @cache
@@ -54,3 +55,8 @@ def kernel(
         return dispatcher
 
     return compiled
+
+
+def emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
+    """``intrinsic``, typed: what kernels call lacks the first parameter."""
+    return intrinsic(emit)

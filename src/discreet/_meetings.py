@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
+from discreet._kernels import emitted, kernel
 
 __all__ = ["gates", "meet", "next_piece", "together"]
 
@@ -70,7 +69,7 @@ def together(part: Callable[[int], Answer], n_threads: int, stop: NDArray[np.int
     return [answers[me] for me in range(n_threads)]
 
 
-@intrinsic
+@emitted
 def _add_one(typingctx: Any, address: Any) -> Any:
     """Add one to the number at an address, whoever else does so, and return what it was."""
 
@@ -81,7 +80,7 @@ def _add_one(typingctx: Any, address: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@intrinsic
+@emitted
 def _look(typingctx: Any, address: Any) -> Any:
     """Return the number at an address as others have left it."""
 

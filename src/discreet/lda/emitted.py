@@ -1,19 +1,12 @@
 """What kernels in vector instructions emit alike: vectors of 512 bits loaded, stored, and filled with one number."""
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.extending import intrinsic
 
-__all__ = ["Vectors", "emitted"]
+__all__ = ["Vectors"]
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-
-
-def emitted(emit: Callable[..., Any]) -> Callable[..., Any]:
-    """``intrinsic``, typed: what kernels call lacks the first parameter."""
-    return intrinsic(emit)
 
 
 class Vectors:

@@ -24,8 +24,8 @@ from numba import types
 from numba.core import cgutils
 from numpy.typing import NDArray
 
-from discreet._kernels import kernel
-from discreet.lda.emitted import Vectors, emitted
+from discreet._kernels import emitted, kernel
+from discreet.lda.emitted import Vectors
 
 __all__ = [
     "FEW",

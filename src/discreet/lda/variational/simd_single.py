@@ -15,8 +15,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from discreet._kernels import kernel
-from discreet.lda.emitted import Vectors, emitted
+from discreet._kernels import emitted, kernel
+from discreet.lda.emitted import Vectors
 from discreet.lda.variational.simd import FEW
 
 __all__ = ["LANES", "gather"]

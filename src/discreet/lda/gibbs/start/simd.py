@@ -19,7 +19,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from discreet.lda.emitted import Vectors, emitted
+from discreet._kernels import emitted
+from discreet.lda.emitted import Vectors
 from discreet.lda.gibbs.start.plain import FEW, LANES
 
 __all__ = ["add_product", "leave_out", "plain"]
