@@ -226,9 +226,9 @@ def local_curator(bench):
     bench.script().table_curator()
 
 
-@makes("local/shuffle.csv", reports="100000", epsilon_of_a_report="2")
+@makes("local/shuffle.csv", asked="three questions", reports="100000", epsilon_of_a_report="2")
 def local_shuffle(bench):
-    found = bench.script().amplify_by_shuffling(2, 100_000, 1e-6)
+    found = bench.script().shuffled_course(2, [40_000, 10_000, 20_000, 30_000], 1e-6)
     return [{"central_epsilon": found}]
 
 

@@ -451,14 +451,16 @@ def test_whole_documents():
             values = (one(results, column, line=line, **where) for column in ("perplexity", "npmi"))
             cells.append((f"{corpus}, {clients}, {epsilon}, {line}", cell, tuple(values)))
     check(cells)
-    told = results[results.line == "learned"]
+    told = results[(results.line == "learned") & (results.epsilon > 1)]  # those at 1 stand in the other table
     assert len(rows) == len(told.groupby(["corpus", "clients", "epsilon"]))  # none is left out
     _, *rows = table("local", "Nobody's report is noised")
-    cells = []
+    cells, lines = [], ("unigram", "public alone", "learned", "secure aggregation", "curator")
     for corpus, *shown in rows:
-        where = {"corpus": corpus.strip("`"), "line": "secure aggregation"}
-        values = tuple(one(results, column, **where) for column in ("perplexity", "npmi"))
-        cells.append((corpus, " ".join(shown), values))
+        for line, cell in zip(lines, shown, strict=True):
+            where = {"corpus": corpus.strip("`"), "line": line, "clients": 10_000, "epsilon": 1}
+            cells.append(
+                (f"{corpus}, {line}", cell, tuple(one(results, c, **where) for c in ("perplexity", "npmi")))
+            )
     check(cells)
 
 
@@ -477,12 +479,16 @@ def test_local_streams():
     check(cells)
 
 
-def test_shuffled_reports():
+@pytest.mark.parametrize(
+    ("after", "asked"), [("*A shuffler*", "all the same"), ("Answers in all", "three questions")]
+)
+def test_shuffled_reports(after, asked):
     results, cells = csv("local/shuffle"), []
-    head, *rows = table("local", "*A shuffler*")
+    head, *rows = table("local", after)
     for reports, *shown in rows:
         for epsilon, cell in zip(head[1:], shown, strict=True):
             where = {
+                "asked": asked,
                 "reports": int(reports.replace(",", "")),
                 "epsilon_of_a_report": float(numbers(epsilon)[0]),
             }

@@ -37,7 +37,7 @@ from lines import (
 from discreet import PrivateLDA, StreamingLocalLDA
 from discreet.central import PrivateMomentLDA
 from discreet.lda.moments.fit import fit_topics
-from discreet.local import Moments, amplify_by_shuffling
+from discreet.local import Moments, shuffled_course
 
 COLOURS = {"LP-LDA, K 50, alpha 1.0": "#b2182b", "LP-LDA, K 50, alpha 0.1": "#ef8a62"}
 OURS, REFINED = "#67a9cf", "#2166ac"
@@ -291,15 +291,18 @@ def table_curator():
 
 
 def table_shuffle():
-    """What a shuffler makes of whole-report losses, at delta = .1 / n."""
+    """What a shuffler makes of losses of reports, at delta = .1 / n; all answer the same, or one of three questions."""
     with (HERE / "shuffle.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["reports", "epsilon_of_a_report", "delta", "central_epsilon"])
-        for n_reports in (10**5, 10**6):
-            for epsilon in (2, 4, 6, 8, 10):
-                found = amplify_by_shuffling(epsilon, n_reports, 0.1 / n_reports)
-                writer.writerow([n_reports, epsilon, 0.1 / n_reports, f"{found:.4g}"])
-                print(n_reports, epsilon, f"{found:.4g}", flush=True)
+        writer.writerow(["asked", "reports", "epsilon_of_a_report", "delta", "central_epsilon"])
+        for asked, shares in (("all the same", [1.0]), ("three questions", [0.4, 0.1, 0.2, 0.3])):
+            for n_reports in (10**5, 10**6):
+                for epsilon in (2, 4, 6, 8, 10):
+                    pools = [round(n_reports * share) for share in shares]
+                    found = shuffled_course(epsilon, pools, 0.1 / n_reports)
+                    row = (asked, n_reports, epsilon, 0.1 / n_reports, f"{found:.4g}")
+                    writer.writerow(row)
+                    print(*row, flush=True)
 
 
 def table_whole_document():

@@ -2,7 +2,9 @@
 
     python experiments/local/whole_documents.py kos 1e5 8    # corpus, clients, epsilon; rows to whole_documents.csv
     python experiments/local/whole_documents.py kos 1e5 8 --lines learned --seeds 3 --from topics
-    python experiments/local/whole_documents.py kos 1e4 1 --lines "secure aggregation"
+    python experiments/local/whole_documents.py kos 1e4 1 --lines "public alone,learned,secure aggregation,curator"
+
+"secure aggregation" is ``FederatedLDA(word_vectors=...)`` of ten silos, "curator" ``PrivateLDA(word_vectors=...)``.
 
 Every client is exact: nonce, codebook and coins as a device has them, nothing drawn as a normal number. More clients
 than documents: with replacement from the corpus (``--from corpus``), or documents drawn from topics that Gibbs sampling
@@ -19,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 from lines import DATA, corpus, measures
 
+from discreet import FederatedLDA, PrivateLDA
 from discreet.corpus import match_vectors
 from discreet.lda import GibbsLDA
 from discreet.local.whole_document.course import Answers, begin, step
-from discreet.local.whole_document.course import learn as learn_from_mean
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.privacy import CodebookChannel, SecureStream, noise_multiplier_for
 
@@ -37,7 +39,8 @@ N_TEST = {
     "nyt": 800,
 }
 LINES = {"public alone": (1.0,), "learned": (0.4, 0.1, 0.2, 0.3)}
-SUMS = "secure aggregation"
+SUMS, CURATOR = "secure aggregation", "curator"
+N_SILOS, DELTA = 10, 1e-6
 FIELDS = (
     "corpus",
     "clients",
@@ -115,36 +118,15 @@ def learn(rows, own, words, vectors, epsilon, shares, seed):
     return state
 
 
-def learn_from_sums(rows, own, words, vectors, epsilon, shares, seed):
-    """The same questions to all documents at once, under secure aggregation: Gaussian noise on each sum, delta 1e-6.
-
-    Each of the questions uses its share of the noise's precision. A document adds a vector of length 1, or the square
-    of one, whose upper triangle with the root of 2 off the diagonal has length 1.
-    """
-    rng, n = np.random.default_rng([11, seed]), len(own)
-    noise = noise_multiplier_for(epsilon, 1e-6)
-    documents, how_many = np.unique(own, return_counts=True)
-    state = begin(words, vectors, N_TOPICS)
-    for share in shares:
-        question, deviation = state.question, noise / np.sqrt(share / sum(shares)) / n
-        d = question.dimension
-        total = np.zeros((d, d) if question.two_sided else d)
-        for start in range(0, len(documents), TOGETHER):
-            part = slice(start, start + TOGETHER)
-            answers = question.answers(rows[documents[part]]).astype(float)
-            answers /= np.maximum(np.linalg.norm(answers, axis=1, keepdims=True), 1e-300)
-            if question.two_sided:
-                total += (answers * how_many[part, None]).T @ answers
-            else:
-                total += how_many[part] @ answers
-        if question.two_sided:
-            drawn = np.triu(rng.standard_normal((d, d)), 1) / np.sqrt(2)
-            drawn, deviation = drawn + drawn.T + np.diag(rng.standard_normal(d)), deviation / np.sqrt(2)
-            mean = total / n + np.sqrt(2) * deviation * drawn
-        else:
-            mean = total / n + deviation * rng.standard_normal(d)
-        state = learn_from_mean(state, mean, deviation, len(shares), 0)
-    return state
+def fitted(line, rows, own, words, epsilon, seed):
+    """Return the release of the product: ten silos that sum their answers, or a curator who has all documents."""
+    documents, how = rows[own], {"epsilon": epsilon, "delta": DELTA, "word_vectors": VECTORS}
+    documents.data[:] = 1
+    said = {"vocabulary": words, "words_are_public": True}
+    if line == SUMS:
+        model = FederatedLDA(N_TOPICS, random_state=seed, **how)
+        return model.fit([documents[silo::N_SILOS] for silo in range(N_SILOS)], **said).release_
+    return PrivateLDA(N_TOPICS, random_state=seed, **how).fit(documents, **said).release_
 
 
 def main():
@@ -172,13 +154,19 @@ def main():
             rows, own = population(data, n, asked.source, rng)
             for line in asked.lines.split(","):
                 start = time.process_time()
-                if line == SUMS:
-                    settings = (asked.epsilon, LINES["learned"], seed)
-                    state = learn_from_sums(rows, own, data.words, vectors, *settings)
+                if line in (SUMS, CURATOR):
+                    release = fitted(line, rows, own, data.words, asked.epsilon, seed)
+                    topics, weight = release.topic_word, release.topic_weight
                 else:
                     state = learn(rows, own, data.words, vectors, asked.epsilon, LINES[line], seed)
+                    topics, weight = state.topics.T, state.weight
                 spent = round(time.process_time() - start, 1)
-                found = [(line, measures(state.topics.T, state.weight, data))]
+                worth = strength
+                if line == SUMS:
+                    worth = round(release.configuration["strength"])
+                elif line == CURATOR:
+                    worth = round(n / noise_multiplier_for(asked.epsilon, DELTA))
+                found = [(line, measures(topics, weight, data))]
                 if line == "public alone":
                     found.append(("unigram", measures(state.unigram[None], np.ones(1), data)))
                 for name, (perplexity, _, npmi) in found:
@@ -191,7 +179,7 @@ def main():
                         seed,
                         perplexity,
                         npmi,
-                        round(n / noise_multiplier_for(asked.epsilon, 1e-6)) if name == SUMS else strength,
+                        worth,
                         spent,
                     )
                     table.writerow(row)
