@@ -68,6 +68,36 @@ def test_right_vectors_are_believed_and_others_are_not(world):
         assert not seen_of(world, 1e5, seed=seed).believed  # noise of which nothing can be seen
 
 
+def test_vectors_are_looked_at_closer_where_that_might_tell(world):
+    right = world[2]
+    rng = np.random.default_rng(5)
+    assert seen_of(world).promising
+    assert not seen_of(world, vectors=right[rng.permutation(len(right))]).promising
+    unsure = [seen_of(world, 400.0, seed=seed) for seed in range(20)]
+    assert all(seen.promising for seen in unsure if seen.believed)
+    assert any(seen.promising and not seen.believed for seen in unsure)
+
+
+def test_vectors_are_refuted_where_texts_do_the_contrary_beyond_noise(world):
+    right = world[2]
+    rng = np.random.default_rng(5)
+    wrong = [right[rng.permutation(len(right))] for _ in range(10)]
+    exact = [seen_of(world, vectors=vectors) for vectors in wrong]
+    assert {seen.refuted for seen in exact} == {seen.alpha < 0 for seen in exact} != {False}
+    assert not any(seen_of(world, 100.0, seed=seed).refuted for seed in range(20))
+    # Under noise of which nothing can be seen, as often as a normal law is a deviation below its mean.
+    assert 5 <= sum(seen_of(world, 1e5, seed=seed).refuted for seed in range(60)) <= 16
+
+
+@pytest.mark.parametrize("refuted", [False, True])
+def test_rounds_leave_refuted_vectors_out(world, refuted, monkeypatch):
+    honest = look
+    told = {"believed": False, "promising": False, "refuted": refuted}
+    monkeypatch.setattr(full_batch, "look", lambda *released: honest(*released)._replace(**told))
+    state, _ = run(world, world[2], n_units=3000)
+    assert (state.prior is None) == refuted
+
+
 def test_eigenvalues_of_noise_vanish_and_others_shrink():
     rng = np.random.default_rng(0)
     noise = rng.normal(0, 0.5, (200, 200))
@@ -145,18 +175,41 @@ def run(world, vectors, epsilon=4.0, n_units=None):
 
 
 @pytest.mark.parametrize("n_units", [900, 3000, 50_000])
-@pytest.mark.parametrize("right", [True, False])
-def test_what_is_released_and_with_which_shares(world, right, n_units):
-    vectors = world[2] if right else np.random.default_rng(0).normal(size=world[2].shape)
+@pytest.mark.parametrize("kind", ["right", "wrong", "doubted"])
+def test_what_is_released_and_with_which_shares(world, kind, n_units, monkeypatch):
+    vectors = np.random.default_rng(0).normal(size=world[2].shape) if kind == "wrong" else world[2]
+    if kind == "doubted":
+        honest = look
+        monkeypatch.setattr(
+            full_batch, "look", lambda *released: honest(*released)._replace(believed=False, promising=True)
+        )
     state, gate = run(world, vectors, n_units=n_units)
-    moment = ["second moment"] * (n_units < 9000)
-    paired = ["co-occurrence"] * (not right or n_units > 2500)
+    looks = ["second moment", "second moment, closer"][: 1 if kind == "wrong" else 2]
+    moment = looks if n_units < 9000 else []
+    paired = ["co-occurrence"] * (kind != "right" or n_units > 2500)
     rounds = [f"round {t}" for t in range(len(state.schedule.round_shares))]
     purposes = [purpose for purpose, *_ in gate.passed]
     assert purposes == ["count", "unigram", *moment, *paired, *rounds]
     left = gate.gate.reservation.precision_left * gate.gate.noise_multiplier**2
     assert 0 <= left < 1e-6
     assert sum(share for _, _, share, _ in gate.passed) == pytest.approx(1)
+
+
+def test_both_looks_are_read_as_one_with_the_noise_of_their_shares_together(world, monkeypatch):
+    read = []
+    honest = look
+    monkeypatch.setattr(full_batch, "look", lambda *released: read.append(released[:2]) or honest(*released))
+    _, gate = run(world, world[2], n_units=3000)
+    (first, second), (_, together) = (
+        [noisy for purpose, *_, noisy in gate.passed if purpose.startswith("second moment")],
+        (read[0], read[1][1]),
+    )
+    rough, close = plan(3000, gdp_mu(4.0, 1e-5), 180, with_vectors=True).moment_shares
+    assert together == pytest.approx(gate.gate.noise_multiplier / np.sqrt(rough + close))
+    weight = rough / (rough + close)
+    np.testing.assert_allclose(read[1][0], square_of(weight * first.values + (1 - weight) * second.values))
+    np.testing.assert_array_equal(read[0][0], square_of(first.values))
+    assert read[0][1] == first.noise
 
 
 def test_the_moment_is_the_naive_twins_from_released_numbers(world):
@@ -175,15 +228,14 @@ def test_the_moment_is_the_naive_twins_from_released_numbers(world):
     np.testing.assert_allclose(total, expected, atol=3000)
 
 
-def test_vectors_that_are_not_believed_cost_the_moment_and_nothing_else(world):
+def test_wrong_vectors_cost_the_first_look_and_nothing_else(world):
     """The start is that of the pairs; it and the rounds give up the same part of their shares."""
     _, gate = run(world, np.random.default_rng(0).normal(size=world[2].shape), n_units=3000)
     plain = plan(3000, gdp_mu(4.0, 1e-5), 180)
     used = [share for _, _, share, _ in gate.passed]
-    asked = [COUNT_SHARE, plain.unigram_share, plain.start_share, *plain.round_shares]
-    left = 1 - used[2] / (1 - COUNT_SHARE - plain.unigram_share)
-    np.testing.assert_allclose(used[3:], np.array(asked[2:]) * left)
-    assert used[:2] == asked[:2]
+    left = 1 - 0.01 / (1 - COUNT_SHARE - plain.unigram_share)
+    assert used[:3] == [COUNT_SHARE, plain.unigram_share, 0.01]
+    np.testing.assert_allclose(used[3:], np.array([plain.start_share, *plain.round_shares]) * left)
 
 
 @given(st.floats(-1e4, 1e7), st.floats(0.01, 5), st.integers(1, 20_000), st.sampled_from([None, 1, 2, 7]))
@@ -191,13 +243,18 @@ def test_vectors_that_are_not_believed_cost_the_moment_and_nothing_else(world):
 def test_shares_add_up_whether_vectors_are_believed_or_not(n_units, mu, n_words, n_rounds):
     schedule = plan(n_units, mu, n_words, n_rounds, with_vectors=True)
     assert (schedule.believed is None) == (max(n_units * mu, 1) >= 9000)
-    for way in [schedule] if schedule.believed is None else [schedule, schedule.believed]:
-        shares = [COUNT_SHARE, way.unigram_share, way.moment_share, way.start_share, *way.round_shares]
+    ways = {schedule: 1, schedule.believed: 2, schedule.doubted: 2}
+    for way, n_looks in ways.items():
+        if way is None:
+            continue
+        looks = way.moment_shares[:n_looks]
+        shares = [COUNT_SHARE, way.unigram_share, *looks, way.start_share, *way.round_shares]
         assert sum(shares) == pytest.approx(1, abs=1e-12)
         assert min(shares) >= 0
         assert min(way.round_shares) > 0
         assert len(way.round_shares) == n_rounds or n_rounds is None
         assert way.unigram_share == schedule.unigram_share
-        assert way.moment_share == schedule.moment_share
-        assert (way.moment_share > 0) == (schedule.believed is not None)
+        assert way.moment_shares == schedule.moment_shares
+        assert (min(way.moment_shares) > 0) == (schedule.believed is not None)
+    assert (schedule.doubted is None) == (schedule.believed is None)
     assert schedule.start_share > 0

@@ -9,9 +9,9 @@ from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
 from discreet.central.rounds.em_round import Contribution
-from discreet.central.rounds.embedded_moment import square_of
 from discreet.central.rounds.schedule import plan
 from discreet.corpus.words.origin import GivenWords, WordOrigin
+from discreet.lda.questions.asked import square_of
 from discreet.privacy import mechanism
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
 from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
@@ -154,7 +154,7 @@ def test_with_word_vectors_that_are_believed(monkeypatch):
 
     monkeypatch.setattr(full_batch, "look", noted)
     assert replayed(monkeypatch, how, others, first)
-    assert believed == [True] * 3
+    assert believed == [True] * 6  # two looks each
 
 
 def test_a_start_from_the_exact_moment_is_caught(monkeypatch):

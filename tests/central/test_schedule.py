@@ -87,7 +87,7 @@ def test_plentiful_units_give_counts_also_where_vectors_are_believed(signal, n_r
     assert planned.believed.contribution == planned.contribution
     assert planned.believed.usual_norms == planned.usual_norms > 0
     assert len(planned.believed.round_shares) == n_rounds
-    assert COUNT_SHARE + planned.unigram_share + planned.moment_share + sum(
+    assert COUNT_SHARE + planned.unigram_share + sum(planned.moment_shares) + sum(
         planned.believed.round_shares
     ) + planned.believed.start_share == pytest.approx(1, abs=1e-12)
 
@@ -101,23 +101,24 @@ def test_without_privacy_rounds_are_many_and_shares_are_zero():
 
 
 @pytest.mark.parametrize(
-    ("signal", "moment", "start", "n_rounds"),
+    ("signal", "looks", "start", "n_rounds"),
     [
-        (1000, 0.05, 0.0, 4),
-        (4000, 0.05, 0.09, 5),
-        (8000, 0.05, 0.15, 5),
-        (10_000, 0, 0.3, 7),
-        (30_000, 0, 0.4, 5),
+        (1000, (0.01, 0.04), 0.0, 4),
+        (4000, (0.01, 0.025), 0.09, 5),
+        (8000, (0.01, 0.0125), 0.2625, 7),
+        (10_000, (0, 0), 0.3, 7),
+        (30_000, (0, 0), 0.4, 5),
     ],
 )
-def test_the_plan_with_vectors_is_the_table(signal, moment, start, n_rounds):
+def test_the_plan_with_vectors_is_the_table(signal, looks, start, n_rounds):
     planned = plan(signal, 1.0, 2000, with_vectors=True)
     plain = plan(signal, 1.0, 2000)
-    assert planned.moment_share == pytest.approx(moment)
-    if moment:
-        left = 1 - moment / (1 - COUNT_SHARE - plain.unigram_share)
-        assert planned.start_share == pytest.approx(plain.start_share * left)
-        assert planned.round_shares == pytest.approx([share * left for share in plain.round_shares])
+    assert planned.moment_shares == looks
+    if looks[0]:
+        for way, taken in ((planned, looks[0]), (planned.doubted, sum(looks))):
+            left = 1 - taken / (1 - COUNT_SHARE - plain.unigram_share)
+            assert way.start_share == pytest.approx(plain.start_share * left)
+            assert way.round_shares == pytest.approx([share * left for share in plain.round_shares])
         planned = planned.believed
     assert planned.start_share == pytest.approx(start)
     assert len(planned.round_shares) == n_rounds

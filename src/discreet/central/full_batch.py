@@ -5,8 +5,9 @@ reserved precision:
 
 0. the number of units n;
 1. the unigram: denoised to the distribution p over words;
-2. where public word vectors are given and n is small, the second moment of the documents in their space: whether the
-   vectors know these texts, and which of their directions go together;
+2. where public word vectors are given and n is small, the second moment of the documents in their space, roughly, and
+   again with less noise where that is promising: whether the vectors know these texts, and which of their directions
+   go together;
 3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
    (left out where vectors are believed and documents are few);
 4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
@@ -39,7 +40,7 @@ from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
-from discreet.central.start.from_vectors import Words, factors_of, features, look
+from discreet.central.start.from_vectors import Seen, Words, factors_of, features, look
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.questions.asked import square_of
@@ -145,12 +146,11 @@ def init(
     unigram = read_unigram(noisy)
     prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
     seen = None
-    if vectors is not None and prior is not None and schedule.believed is not None:
-        table = features(prior.directions)
-        moment = gate.release(moment_sum(units, table, gate.n_jobs), schedule.moment_share, "second moment")
-        read = square_of(moment.values)
-        seen = look(read, moment.noise, vectors, prior.directions, unigram, n_topics)
-        schedule = schedule.believed if seen.believed else schedule
+    if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
+        seen = _look_at(units, gate, schedule, unigram, vectors, prior.directions, n_topics)
+        if seen.promising:
+            schedule = schedule.believed if seen.believed else schedule.doubted
+        prior = None if seen.refuted else prior
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
     weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
@@ -189,6 +189,34 @@ def init(
         structure=shown,
         schedule=schedule,
     )
+
+
+def _look_at(
+    units: Units | ShardedUnits,
+    gate: SharedGaussian,
+    schedule: Schedule,
+    unigram: Floats,
+    vectors: Floats,
+    along: Floats,
+    n_topics: int,
+) -> Seen:
+    """Release the second moment of the documents along the vectors' directions; again where that is promising.
+
+    Returns
+    -------
+    Seen
+        Where the first look was not promising, that; otherwise of the mean of both looks by precision, and promising.
+    """
+    total = moment_sum(units, features(along), gate.n_jobs)
+    noisy = gate.release(total, schedule.moment_shares[0], "second moment")
+    seen = look(square_of(noisy.values), noisy.noise, vectors, along, unigram, n_topics)
+    if not seen.promising:
+        return seen
+    closer = gate.release(total, schedule.moment_shares[1], "second moment, closer")
+    first, second = noisy.noise**-2, closer.noise**-2
+    mean = (first * noisy.values + second * closer.values) / (first + second)
+    seen = look(square_of(mean), (first + second) ** -0.5, vectors, along, unigram, n_topics)
+    return seen._replace(promising=True)
 
 
 def step(

@@ -63,9 +63,9 @@ class PrivateLDA(PrivateTopicModel):
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
         :func:`discreet.corpus.match_vectors`). They add nothing to the cost, and wrong ones do little harm: where the
-        noisy number of units times mu is below 9,000, a twentieth of the budget goes to a release that shows whether
-        these texts use words as the vectors do. They must not have been trained on the private text: no ledger covers
-        what they tell of it.
+        noisy number of units times mu is below 9,000, a hundredth of the budget goes to a release that shows whether
+        these texts use words as the vectors do, and where they may, up to four more to starting from them. They must
+        not have been trained on the private text: no ledger covers what they tell of it.
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.

@@ -12,10 +12,11 @@ forgetting             .5, or .7 where s < 3,000
 directions             clip(sqrt(s), 20, 60), of public word vectors where there are any
 =====================  ==========================================================
 
-With public word vectors, and b = clip((5000 - s) / 2500, 0, 1):
+With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 5000) / 4000, 0, 1):
 
-* s < 9,000: the moment has a share of .05, which start and rounds give alike. Where it then speaks for the vectors, the
-  start has .15 (1 - b), or 0 where that is below .01, and rounds are 5, or 4 where b > .5;
+* s < 9,000: a first look at the moment has a share of .01, and where that is promising a closer one has
+  .04 min(1, 2500 / s) more; start and rounds give them alike. Where the moment then speaks for the vectors, the start
+  has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where b > .5, or 7 where h > .5;
 * from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
 
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
@@ -48,12 +49,13 @@ _NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
 _COUNTED = Contribution(exponent=1.0, bound=1.0)
 #: From the first signal on, pairs of words tell the start by themselves; from the second, vectors change nothing here.
 _PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
-_MOMENT = 0.05
 #: Below the first x units give counts, below the second in more rounds.
 _COUNTS, _MORE_ROUNDS = 0.6, 0.1
 #: At the first x the bound is one usual norm; it grows with this power of 1 / x.
 _ONE_NORM, _BOUND_POWER = 0.3, 0.7
 _ROUNDS, _GROWTH = 8, 1.25
+#: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
+_LOOK, _CLOSER_LOOK, _CLOSE_ENOUGH = 0.01, 0.04, 2500.0
 
 
 class Schedule(NamedTuple):
@@ -68,9 +70,11 @@ class Schedule(NamedTuple):
     contribution: Contribution = SCALED
     #: Bound of ``contribution`` in usual norms, which are known once the unigram is; 0 where it is as it stands.
     usual_norms: float = 0.0
-    moment_share: float = 0.0
-    #: The schedule to go on with after the moment, where it speaks for the vectors.
+    #: Of the first look at the documents in the space of vectors, and of a closer one where that is promising.
+    moment_shares: tuple[float, float] = (0.0, 0.0)
+    #: The schedules to go on with after the closer look: where it speaks for the vectors, and where it does not.
     believed: "Schedule | None" = None
+    doubted: "Schedule | None" = None
 
 
 def plan(
@@ -119,21 +123,27 @@ def plan(
             rounds, growth = _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
-    # What the moment takes where vectors turn out to know nothing is missing everywhere alike.
-    moment = _MOMENT if with_vectors and signal < _PAIRS_SUFFICE else 0.0
-    start *= 1 - moment / rest
-    shares = _spread(rest - moment - start, n_rounds or rounds, growth)
-    chosen = Schedule(unigram, start, words, shares, forgetting, directions, moment_share=moment)
+    closer = _CLOSER_LOOK * min(1.0, _CLOSE_ENOUGH / signal)
+    looks = (_LOOK, closer) if with_vectors and signal < _PAIRS_SUFFICE else (0.0, 0.0)
+    # What was looked at where vectors turn out to know nothing is missing everywhere alike.
+    left = 1 - looks[0] / rest
+    shares = _spread((rest - start) * left, n_rounds or rounds, growth)
+    chosen = Schedule(unigram, start * left, words, shares, forgetting, directions, moment_shares=looks)
     if usual_norms:
         chosen = chosen._replace(contribution=_COUNTED, usual_norms=usual_norms)
-    if not moment:
+    if not looks[0]:
         return chosen
+    left = 1 - sum(looks) / rest
+    shares = _spread((rest - start) * left, n_rounds or rounds, growth)
+    doubted = chosen._replace(start_share=start * left, round_shares=shares)
     lacking = float(np.clip((5000 - signal) / 2500, 0.0, 1.0))
-    pairs = 0.15 * (1 - lacking)
+    plenty = float(np.clip((signal - 5000) / 4000, 0.0, 1.0))
+    pairs = 0.15 * (1 - lacking + plenty)
     pairs = pairs if pairs > 0.01 else 0.0
-    few = 4 if lacking > 0.5 else 5
-    shares = _spread(rest - moment - pairs, n_rounds or (rounds if growth else few), growth)
-    return chosen._replace(believed=chosen._replace(start_share=pairs, round_shares=shares))
+    few = 4 if lacking > 0.5 else 7 if plenty > 0.5 else 5
+    shares = _spread(rest - sum(looks) - pairs, n_rounds or (rounds if growth else few), growth)
+    believed = chosen._replace(start_share=pairs, round_shares=shares)
+    return chosen._replace(believed=believed, doubted=doubted)
 
 
 def _spread(rest: float, n_rounds: int, growth: float = 0.0) -> tuple[float, ...]:

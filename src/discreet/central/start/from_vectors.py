@@ -31,6 +31,11 @@ _COMMON = 0.7
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.
 _LEAST_ALPHA, _DEVIATIONS = 0.08, 1.5
+#: A closer look is worth its share where alpha and so many deviations come to that: the first look has much noise, and
+#: not to believe right vectors costs more than to look twice at wrong ones.
+_PROMISE = 1.5
+#: They are put aside for good where alpha and so many are below 0: in vectors that know nothing alpha was -.13 to 0.
+_REFUTATION = 1.0
 #: Of the noise in A, as a ridge on the factors; of that in the pairs.
 _RIDGE, _PAIRS_RIDGE = 0.05, 0.5
 
@@ -46,6 +51,10 @@ class Seen(NamedTuple):
     alpha : float
         How strongly the public topics show in it.
     believed : bool
+    promising : bool
+        Whether less noise might show that the vectors are to be believed.
+    refuted : bool
+        Whether texts are further from the vectors than noise makes of vectors that know nothing.
     noise : float
         Standard deviation of the noise in a cell of A off the diagonal.
     """
@@ -54,6 +63,8 @@ class Seen(NamedTuple):
     moment: Floats
     alpha: float
     believed: bool
+    promising: bool
+    refuted: bool
     noise: float
 
 
@@ -101,12 +112,15 @@ def look(
         expected = placed @ placed.T / n_topics
         size = max(float(np.linalg.norm(expected)), 1e-150)
         alpha = float((raw * expected).sum()) / size**2
-        believed = alpha - _DEVIATIONS * deviation / size >= _LEAST_ALPHA
+        doubt = deviation / size
+        believed = alpha - _DEVIATIONS * doubt >= _LEAST_ALPHA
+        promising = alpha + _PROMISE * doubt >= _LEAST_ALPHA
+        refuted = alpha + _REFUTATION * doubt < 0
         supposed = max(alpha, 0.0) * expected
         off_diagonal = deviation / np.sqrt(2.0)
         values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, off_diagonal))
         moment = (axes * np.maximum(values, 0.0)) @ axes.T
-    return Seen(directions, moment, alpha, believed, off_diagonal)
+    return Seen(directions, moment, alpha, believed, promising, refuted, off_diagonal)
 
 
 def beyond_noise(matrix: Floats, deviation: float) -> Floats:
