@@ -640,6 +640,28 @@ def test_a_step_further_and_noise_folded():
     check(cells)
 
 
+@pytest.mark.parametrize("after", ["#### Chosen on", "#### Confirmed on"])
+def test_where_lists_read_best(after):
+    lists, cells = csv("word_lists/lists"), []
+    head, *rows = table("releases", after)
+    for texts, words, epsilon, algorithm, *shown, start in rows:
+        corpus, _, size = texts.partition(" (")
+        where = {
+            "corpus": corpus,
+            "documents": int(numbers(size)[0]),
+            "cut": 0,
+            "epsilon": float(epsilon),
+            "algorithm": algorithm,
+            "reference": "own",
+        }
+        cells.append((f"{texts}, {epsilon}, words", words, (one(lists, "words_a_document", **where),)))
+        cells.append((f"{texts}, {epsilon}, start", start, (one(lists, "start", **where),)))
+        for place, cell in zip(head[4:-1], shown, strict=True):
+            values = (one(lists, "npmi", place=float(place), **where),)
+            cells.append((f"{texts}, {epsilon}, {place}", cell, values))
+    check(cells)
+
+
 def test_how_right_forecasts_are():
     errors, cells = csv("forecast/errors"), []
     errors.error = 100 * errors.error.abs()

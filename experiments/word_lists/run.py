@@ -1,6 +1,6 @@
 """In which order a topic's ten words read best: NPMI of the list at every place of the report's slider.
 
-    python experiments/word_lists/run.py measure lists.csv     # 10 minutes on one thread; rows that stand stay
+    python experiments/word_lists/run.py measure lists.csv     # 25 minutes on one thread; rows that stand stay
     python experiments/word_lists/run.py tables lists.csv      # Markdown
 
 At place s words stand in order of log p(w|k) - (1 - s) log p(w): 1 is by probability, 0 by lift. Where the slider
