@@ -136,10 +136,13 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "vectors": np.eye(40)[:, :20],
     },
     "corpora.md": corpora,
-    "federated.md": lambda _: {
-        name: sp.csr_matrix(some_counts(2000, seed))
-        for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
-    },
+    "federated.md": lambda _: (
+        {
+            name: sp.csr_matrix(some_counts(2000, seed))
+            for seed, name in enumerate(("counts_of_one_silo", "counts_of_another", "counts_of_a_third"))
+        }
+        | {"words": WORDS, "vectors": np.eye(40)[:, :20]}
+    ),
     "languages.md": lambda folder: notes(folder) or {"texts": some_texts(6000)},
     "local.md": local,
     "moving.md": lambda _: {"texts": some_texts(6000), "dictionary": WORDS},

@@ -265,6 +265,30 @@ def test_what_was_paid_for_is_kept(tmp_path):
         load_state(tmp_path / "sums")
 
 
+def test_sizes_of_messages_tell_nothing_of_documents():
+    party = Party(allow_unlearnable=True)
+    party.silos = [silo(0, 3), silo(1, 900), silo(2, 40)]
+    while not party.state.finished:
+        updates = party.updates()
+        assert len({(update.values.nbytes, update.values.dtype) for update in updates}) == 1
+        party.state = server_step(party.state, updates)
+    # What the page says of 1,000 words, 20 topics and 20 directions: 330 kB of sums, and some of keys.
+    numbers = 0
+    for kind in kinds(SUMS):
+        n_columns, n_weights = {"words": (0, 0), "squares": (20, 0), "topics": (20, 1000)}[kind]
+        asked = Asked(kind, 0, (), np.ones((1000, n_columns), np.int64), np.ones(n_weights, np.int64))
+        numbers += sum(questions._sizes(asked).values())
+    assert 8 * numbers == 329_688
+
+
+@pytest.mark.parametrize("kind", ["words", "topics"])
+def test_answers_are_added_up_alike_however_many_fit_at_once(kind, monkeypatch):
+    asked, rows = a_question(kind), silo(3, 50)
+    whole = questions.contributions(rows, asked)
+    monkeypatch.setattr(questions, "_TOGETHER", 1)
+    np.testing.assert_array_equal(questions.contributions(rows, asked), whole)
+
+
 # ---------------------------------------------------------------- silos that go, and servers that cheat
 
 

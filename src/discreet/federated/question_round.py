@@ -69,7 +69,8 @@ _SHARES = SHARES_OF_SUMS["questions"]
 _KINDS = kinds(len(_SHARES))
 #: Of the first sum's precision, for the number of documents.
 _COUNT = 0.005
-_TOGETHER = 256
+#: Numbers of answers at once: 32 MB.
+_TOGETHER = 2**22
 #: Of numbers in a table: sums over a document's words stay exact.
 _LARGEST = 2**31
 _MOST_DIRECTIONS = 200
@@ -157,8 +158,9 @@ def contributions(corpus: Any, asked: Asked) -> NDArray[np.int64]:
     """Return a silo's sum: of the number of documents too, where words are asked for."""
     bound, sizes = Bound("l2", bits=BITS, privacy_unit="document"), _sizes(asked)
     total = np.zeros(sizes[asked.kind], np.int64)
-    for start in range(0, corpus.shape[0], _TOGETHER):
-        rows = answers(asked, corpus[start : start + _TOGETHER]).astype(np.float64)
+    together = max(_TOGETHER // max(sizes[asked.kind], 1), 1)
+    for start in range(0, corpus.shape[0], together):
+        rows = answers(asked, corpus[start : start + together]).astype(np.float64)
         if asked.kind == "squares":
             one, other = np.triu_indices(rows.shape[1])
             rows = rows[:, one] * rows[:, other] * np.where(one == other, 1.0, math.sqrt(2.0))
