@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.naive import central as naive
-from tests.naive.central_checks import independent, noise_has_scale, random_counts
+from tests.naive.central_checks import csr, independent, noise_has_scale, random_counts
 
 from discreet import Ledger
 from discreet.central import full_batch
+from discreet.central.rounds.em_round import SCALED
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
 from discreet.evaluate import completion_perplexity
@@ -201,3 +202,30 @@ def test_so_read_topics_describe_texts_better_that_repeat_their_words():
         ratios.append(after / before)
     assert ratios[0] < 0.995
     assert 1 < ratios[1] < 1.02
+
+
+@pytest.mark.parametrize(("length", "counted"), [(8, False), (25, True)])
+def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
+    """The bound is so many usual norms: of L words, each once, at the weights of the rounds, from released numbers."""
+    rng = np.random.default_rng(0)
+    rows = np.zeros((6000, 40), int)
+    for row in rows:
+        row[rng.choice(40, length, replace=False)] = 2
+    units, gate = group_units(csr(rows), None), make_gate(4.0)
+    mu = gdp_mu(4.0, 1e-5)
+    n = full_batch.count_units(units, gate)
+    schedule = plan(n, mu, 40, n_topics=K)
+    state = full_batch.init(units, K, PRIOR, schedule, gate, n_units=n)
+    if not counted:
+        assert state.schedule.contribution == SCALED
+        return
+    weights = np.array([min((p * 40) ** -0.25, 30) for p in state.unigram])
+    words = (state.unigram_mass / n) ** 2
+    assert words == pytest.approx(length, rel=0.1)
+    norm = math.sqrt(sum(words * p * w * w for p, w in zip(state.unigram, weights, strict=True)))
+    x = 40 * K / (n * mu)
+    assert x < 0.6
+    assert state.schedule.contribution.exponent == 1
+    assert state.schedule.contribution.bound == pytest.approx((0.3 / x) ** 0.7 * norm, rel=5e-3)
+    # A document of that many words, each twice, is about two usual norms long.
+    assert 1.7 < np.linalg.norm(2 * weights[rows[0] > 0]) / norm < 2.3

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.rounds.em_round import Theta, initial_theta, round_sum
+from discreet.central.rounds.em_round import Contribution, Theta, initial_theta, round_sum
 from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
@@ -60,6 +60,8 @@ _SMOOTH_WORDS = 600
 _ROUND_UNIGRAM = 0.01
 _SMALLEST_TOPIC = 0.2
 _STEPS_FIRST, _STEPS_LATER = 20, 8
+#: Units of fewer different words hardly repeat any, and are all about as long.
+_SHORT = 10.0
 #: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times that, and at most; and what
 #: is left of it in each word at least. Found by experiment on news, mail and messages, at difficulties from .4 to 80.
 _STEP_BEYOND, _TENFOLD, _LONGEST_STEP = 0.1, 0.05, 0.15
@@ -172,9 +174,10 @@ def init(
         shown = structure(together, weights, n_units, triangle.noise)
     n_words = len(unigram)
     mass = float(noisy.values.sum())
-    if schedule.usual_norms:
-        bound = float(f"{schedule.usual_norms * usual_norm(unigram, mass, n_units):.3g}")
-        schedule = schedule._replace(contribution=schedule.contribution._replace(bound=bound))
+    norm = usual_norm(unigram, mass, n_units)
+    if schedule.usual_norms and norm:
+        counts = Contribution(exponent=1.0, bound=float(f"{schedule.usual_norms * norm:.3g}"))
+        schedule = schedule._replace(contribution=counts)
     return State(
         word_topic=word_topic,
         unigram=unigram,
@@ -334,9 +337,11 @@ def _weights_of_rounds(unigram: Floats) -> Floats:
 
 
 def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
-    """Return about the norm of a unit's counts at the weights of the rounds, from released numbers."""
-    squares = float((unigram * _weights_of_rounds(unigram) ** 2).sum())
-    return _usual_root(unigram_mass, n_units, len(unigram)) * math.sqrt(squares)
+    """Return about the norm of a unit's counts at the weights of rounds, from released numbers; 0 for short ones."""
+    root = _usual_root(unigram_mass, n_units, len(unigram))
+    if root**2 < _SHORT:
+        return 0.0
+    return root * math.sqrt(float((unigram * _weights_of_rounds(unigram) ** 2).sum()))
 
 
 def words_a_unit(state: State, n_units: float) -> float:

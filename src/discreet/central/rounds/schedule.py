@@ -22,7 +22,8 @@ With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 50
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
 then gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more
 than the one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many
-different words a unit has by the released unigram.
+different words a unit has by the released unigram. Where L is below 10 units stay scaled: they say no word often, and
+are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
 40 rounds.
@@ -45,8 +46,6 @@ _NON_PRIVATE_ROUNDS = 40
 _NON_PRIVATE_START = 500
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
 _NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
-#: Its bound is set once the usual norm is known.
-_COUNTED = Contribution(exponent=1.0, bound=1.0)
 #: From the first signal on, pairs of words tell the start by themselves; from the second, vectors change nothing here.
 _PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
 #: Below the first x units give counts, below the second in more rounds.
@@ -68,7 +67,7 @@ class Schedule(NamedTuple):
     forgetting: float
     n_directions: int = 60
     contribution: Contribution = SCALED
-    #: Bound of ``contribution`` in usual norms, which are known once the unigram is; 0 where it is as it stands.
+    #: Bound of the counts that plentiful units give in place of ``contribution``, in usual norms; 0 where they do not.
     usual_norms: float = 0.0
     #: Of the first look at the documents in the space of vectors, and of a closer one where that is promising.
     moment_shares: tuple[float, float] = (0.0, 0.0)
@@ -128,9 +127,16 @@ def plan(
     # What was looked at where vectors turn out to know nothing is missing everywhere alike.
     left = 1 - looks[0] / rest
     shares = _spread((rest - start) * left, n_rounds or rounds, growth)
-    chosen = Schedule(unigram, start * left, words, shares, forgetting, directions, moment_shares=looks)
-    if usual_norms:
-        chosen = chosen._replace(contribution=_COUNTED, usual_norms=usual_norms)
+    chosen = Schedule(
+        unigram,
+        start * left,
+        words,
+        shares,
+        forgetting,
+        directions,
+        usual_norms=usual_norms,
+        moment_shares=looks,
+    )
     if not looks[0]:
         return chosen
     left = 1 - sum(looks) / rest
