@@ -411,6 +411,12 @@ def floor_tried(bench):
     bench.script().main(bench.copy)
 
 
+@makes("floor/plenty.csv", corpus="kos", x="0.3", variant="as it is")
+def floor_plenty(bench):
+    bench.without_rows()
+    bench.script("plenty").main(bench.copy, ["kos"], [0.3])
+
+
 # ---- forecasts
 
 

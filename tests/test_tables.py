@@ -662,6 +662,21 @@ def test_where_lists_read_best(after):
     check(cells)
 
 
+def test_where_documents_are_plentiful():
+    plenty, without, cells = csv("floor/plenty"), csv("word_vectors/results"), []
+    head, *rows = table("algorithm", "`python experiments/floor/plenty.py plenty.csv`")
+    for corpus, x, *shown in rows:
+        for variant, cell in zip(head[2:4], shown, strict=False):
+            where = {"corpus": corpus, "x": float(x), "variant": variant}
+            values = tuple(one(plenty, column, **where) for column in ("perplexity", "npmi"))
+            cells.append((f"{corpus}, {x}, {variant}", cell, values))
+        gibbs = one(without, "perplexity", corpus=corpus, algorithm="GibbsLDA")
+        now = one(plenty, "perplexity", corpus=corpus, x=float(x), variant="as it is")
+        cells.append((f"{corpus}, {x}, above GibbsLDA", shown[2], (100 * (now / gibbs - 1),)))
+    assert 2 * len(rows) == len(plenty)
+    check(cells)
+
+
 def test_how_right_forecasts_are():
     errors, cells = csv("forecast/errors"), []
     errors.error = 100 * errors.error.abs()
