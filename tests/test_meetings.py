@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from discreet._kernels import kernel
 from discreet._meetings import gates, meet, next_piece, together
 
 SCRIPT = """
-import os, signal, threading
+import os, signal, threading, time
 from discreet._meetings import gates, meet, together
 meetings = gates(1)
 meet(meetings, 1, 1)  # compile
@@ -23,6 +24,9 @@ try:
     together(lambda me: meet(meetings, 1, 3), 2, meetings)
 except KeyboardInterrupt:
     timer.join()
+    end = time.monotonic() + 30  # in Python 3.11 an interrupted join takes a thread that still runs for ended
+    while threading.active_count() > 1 and time.monotonic() < end:
+        time.sleep(0.01)
     print("interrupted", threading.active_count())
 """
 
@@ -66,16 +70,24 @@ def test_answers_come_in_order():
 
 @pytest.mark.parametrize("waiting", [_meetings.meet, _meetings._plain_meet])
 def test_a_fault_opens_the_gates(waiting):
-    stop, told = gates(1), []
+    stop, told, opened_late = gates(1), [], []
 
     def part(me):
         if me == 1:
             raise ValueError("part 1")
         told.append(waiting(stop, 1, 3))
 
+    def open_late():  # so that a mistake fails and does not hang
+        opened_late.append(True)
+        stop[0] = 1
+
+    watchdog = Timer(60, open_late)
+    watchdog.start()
     with pytest.raises(ValueError, match="part 1"):
         together(part, 3, stop)
+    watchdog.cancel()
     assert told == [False, False]
+    assert not opened_late
 
 
 def test_a_thread_that_cannot_begin_opens_the_gates(monkeypatch):

@@ -41,7 +41,8 @@ def gates(n: int) -> NDArray[np.int64]:
 def together(part: Callable[[int], Answer], n_threads: int, stop: NDArray[np.int64]) -> list[Answer]:
     """Return ``part(0)`` to ``part(n_threads - 1)``, run at once; ``stop``: gates that the parts wait at.
 
-    The calling thread only waits, so that an interrupt reaches it at once. The first fault is raised.
+    The calling thread only waits, so that an interrupt reaches it at once; the others end at their next meeting. The
+    first fault is raised.
     """
     answers: dict[int, Answer] = {}
     faults: list[BaseException] = []
