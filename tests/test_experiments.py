@@ -402,6 +402,12 @@ def noise_folded(bench):
     bench.script().main(bench.copy, ["pheme"])
 
 
+@makes("noise_folded/confirmed.csv", corpus="tweetrumors", epsilon="1.0", algorithm="PrivateLDA")
+def noise_folded_confirmed(bench):
+    bench.without_rows()
+    bench.script().main(bench.copy, ["tweetrumors"], (1.0,), folds=False)
+
+
 # ---- the floor
 
 

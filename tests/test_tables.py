@@ -627,9 +627,12 @@ def test_what_was_tried_where_documents_are_plentiful():
     check(cells)
 
 
-def test_a_step_further_and_noise_folded():
-    tried, cells = csv("noise_folded/tried"), []
-    head, *rows = table("algorithm", "### The last step")
+@pytest.mark.parametrize(
+    ("after", "name"), [("### The last step", "tried"), ("looked at once (", "confirmed")]
+)
+def test_a_step_further_and_noise_folded(after, name):
+    tried, cells = csv(f"noise_folded/{name}"), []
+    head, *rows = table("algorithm", after)
     for corpus, epsilon, *shown in rows:
         for title, cell in zip(head[2:], shown, strict=True):
             algorithm, variant = title.split(": ")

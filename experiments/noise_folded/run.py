@@ -1,6 +1,7 @@
 """What is made of the last rounds' topics: a step further from the unigram, and topics that are noise given up.
 
     python experiments/noise_folded/run.py tried.csv        # 15 minutes on one thread; rows that stand stay
+    python experiments/noise_folded/run.py confirmed.csv    # the step alone, on corpora that it was not chosen on
 
 "as it is" is PrivateLDA; "not a step further" the topics of its last round as they were denoised. "folded" looks
 after the last but two rounds for topics whose noisy numbers stand no further from the unigram's than noise does (chi
@@ -30,6 +31,7 @@ from discreet.evaluate import coherence_npmi, completion_perplexity
 
 CORPORA = ("kos", "pheme", "reuters21578", "20newsgroups")
 EPSILONS = (0.5, 1.0, 2.0)
+CONFIRMED, CONFIRMED_EPSILONS = ("tweetrumors", "nips-papers", "nyt", "tweets-emoji", "sotu"), (1.0, 4.0)
 DELTA, PRIOR = 1e-5, 0.1
 LEFT, DEVIATIONS, MOST = 2, 1.5, 4
 VECTORS = Path(os.environ.get("WORD_VECTORS", DATA / "word-vectors" / "glove100.npz"))
@@ -118,18 +120,19 @@ def fit(split, epsilon, vectors):
     ).fit(split.train, vocabulary=split.vocabulary, words_are_public=True).components_  # fmt: skip
 
 
-def rows_of(split, epsilon, vectors):
+def rows_of(split, epsilon, vectors, folds):
     with Folding() as folding:
         found = {"as it is": fit(split, epsilon, vectors), "not a step further": folding.state.word_topic.T}
-        folding.folds = True
-        found["folded"] = fit(split, epsilon, vectors)
+        folding.folds = folds
+        if folds:
+            found["folded"] = fit(split, epsilon, vectors)
     for variant, topics in found.items():
         perplexity = completion_perplexity(topics, split.test, doc_topic_prior=PRIOR, n_jobs=1)
         coherence = coherence_npmi(topics, split.train)
         yield variant, f"{perplexity:.2f}", f"{coherence:.4f}", folding.folded if variant == "folded" else 0
 
 
-def main(path, corpora=CORPORA):
+def main(path, corpora=CORPORA, epsilons=EPSILONS, folds=True):
     warnings.simplefilter("ignore", WeakForecastWarning)
     done = set()
     if path.exists():
@@ -138,11 +141,11 @@ def main(path, corpora=CORPORA):
     for corpus in corpora:
         split = load(corpus, 2000)
         found = match_vectors(VECTORS, split.vocabulary).vectors
-        for epsilon in EPSILONS:
+        for epsilon in epsilons:
             for algorithm, vectors in (("PrivateLDA", None), ("with vectors", found)):
                 if (corpus, epsilon, algorithm) in done:
                     continue
-                rows = list(rows_of(split, epsilon, vectors))
+                rows = list(rows_of(split, epsilon, vectors, folds))
                 new = not path.exists()
                 with path.open("a", newline="") as file:
                     writer = csv.writer(file, lineterminator="\n")
@@ -151,4 +154,8 @@ def main(path, corpora=CORPORA):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    file = Path(sys.argv[1])
+    if file.name == "confirmed.csv":
+        main(file, CONFIRMED, CONFIRMED_EPSILONS, folds=False)
+    else:
+        main(file)
