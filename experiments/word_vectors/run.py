@@ -204,33 +204,37 @@ def picture(path):
     import matplotlib.pyplot as plt
 
     mean, documents = means(path)
-    corpora = [corpus for corpus in (*CHOSEN_ON, *CONFIRMED) if corpus in documents]
-    figure, axes = plt.subplots(2, len(corpora), figsize=(3 * len(corpora), 6), squeeze=False)
-    for column, corpus in enumerate(corpora):
-        for row, what in enumerate(("perplexity", "NPMI")):
-            plot = axes[row, column]
-            for algorithm, style in (
-                ("DP-SVI", "C3o-"),
-                ("PrivateLDA", "C0o-"),
-                ("with vectors", "C1o-"),
-                ("public alone", "C2:"),
-            ):
-                points = [
-                    (e, mean[corpus, str(e), algorithm][row])
-                    for e in EPSILONS
-                    if (corpus, str(e), algorithm) in mean
-                ]
-                plot.plot(*zip(*points, strict=True), style, label=algorithm)
-            for algorithm, style in (("unigram", "0.6"), ("GibbsLDA", "k")):
-                plot.axhline(
-                    mean[corpus, "inf", algorithm][row], color=style, lw=0.8, ls="--", label=algorithm
-                )
-            plot.set_xscale("log", base=2)
-            plot.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
-            plot.set_title(f"{corpus}: {what}", fontsize=9)
-    axes[0, 0].legend(fontsize=7)
-    axes[1, 0].set_xlabel("epsilon")
-    figure.tight_layout()
+    groups = [[corpus for corpus in group if corpus in documents] for group in (CHOSEN_ON, CONFIRMED)]
+    wide = max(map(len, groups))
+    figure, axes = plt.subplots(4, wide, figsize=(2.6 * wide, 10), squeeze=False)
+    for row, column in np.ndindex(4, wide):
+        plot, group, what = axes[row, column], groups[row // 2], row % 2
+        if column >= len(group):
+            plot.axis("off")
+            continue
+        corpus = group[column]
+        for algorithm, style in (
+            ("DP-SVI", "C3o-"),
+            ("PrivateLDA", "C0o-"),
+            ("with vectors", "C1o-"),
+            ("public alone", "C2:"),
+        ):
+            points = [
+                (e, mean[corpus, str(e), algorithm][what])
+                for e in EPSILONS
+                if (corpus, str(e), algorithm) in mean
+            ]
+            plot.plot(*zip(*points, strict=True), style, label=algorithm)
+        for algorithm, color in (("unigram", "0.6"), ("GibbsLDA", "k")):
+            level = mean[corpus, "inf", algorithm][what]
+            plot.axhline(level, color=color, lw=0.8, ls="--", label=algorithm)
+        plot.set_xscale("log", base=2)
+        plot.set_xticks(EPSILONS, [f"{e:g}" for e in EPSILONS])
+        plot.set_title(f"{corpus}: {('perplexity', 'NPMI')[what]}", fontsize=9)
+    for plot in axes[-1]:
+        plot.set_xlabel("epsilon")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
     figure.savefig(path.with_name("perplexity.png"), dpi=90)
 
 
