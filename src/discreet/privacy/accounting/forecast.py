@@ -62,7 +62,7 @@ _LITTLE = 0.5
 _LARGEST_EPSILON, _MOST_UNITS = 20.0, 1e12
 #: Below this n mu, public word vectors alone were better than training with them on every corpus measured; above the
 #: second, on none.
-VECTORS_ALONE, TEXTS_TEACH = 450.0, 800.0
+VECTORS_ALONE, TEXTS_TEACH = 400.0, 800.0
 
 
 @dataclass(frozen=True)
