@@ -316,6 +316,25 @@ def test_nonsense_under_a_mask_ends_the_questions():
         fit_state(party.state, allow_unlearnable=True)
 
 
+def test_later_sums_are_judged_by_a_number_of_documents_that_is_noisy():
+    """Where n came out low and a cell holds all documents, no honest sum is called nonsense."""
+    vectors = np.random.default_rng(3).normal(size=(V, 1))  # one direction: its cell holds every document
+    party = Party(allow_unlearnable=True, word_vectors=vectors).on_to(MESSAGES + VECTOR)
+    course, whole = party.state.sums, float(sum(part.shape[0] for part in party.silos))
+    low = course._replace(n=whole - 15 * course.n_deviation)
+    assert course.n_deviation > 10
+    found = []
+    for documents in (whole, whole + 40 * course.n_deviation):
+        state = replace(party.state, sums=low, round=2 * MESSAGES - 1)
+        with pytest.MonkeyPatch.context() as patch:
+            total = np.full(1, int(documents * 2**18))
+            patch.setattr(questions.sum_round, "next_of", lambda *_, total=total: total)
+            patch.setattr(questions.sum_round, "more_noise", lambda *_: 0.01)
+            found.append(questions.combine(state, {})[1])
+    assert not getattr(found[0], "nonsense", False)
+    assert found[1].nonsense
+
+
 def test_silos_that_were_told_other_sums_do_not_go_on_together():
     """The second sum has a quarter of the first's precision: beside silos in the first one, noise would be missing."""
     party = Party(allow_unlearnable=True).on_to(MESSAGES)
@@ -442,6 +461,24 @@ def test_what_does_not_go_together_is_refused():
     with pytest.raises((ParameterError, CorpusError)):
         init_server("aggregate", word_vectors=VECTORS[:-1], vocabulary=WORDS, **sizes)
     assert init_server("aggregate", word_vectors=VECTORS, **sizes).n_rounds == SUMS * MESSAGES
+
+
+def test_silos_see_results_where_questions_are_made_of_sums():
+    """Each table that silos are asked about is made of the sums before it: to hide the topics hides nothing."""
+    how = {"word_vectors": VECTORS, "silos_see_result": False}
+    model = FederatedLDA(K, **how)
+    for refused in (
+        model.planned_event,
+        lambda: model.fit([silo(0), silo(1)], vocabulary=WORDS, words_are_public=True),
+        lambda: init_server("aggregate", n_clients=3, n_topics=K, n_words=V, epsilon=1.0, delta=1e-6, **how),
+    ):
+        with pytest.raises(PrivacyError, match="silos see"):
+            refused()
+    # Nor does a silo answer a server that asks so, whatever was agreed.
+    party = Party()
+    party.state = replace(party.state, silos_see_result=False)
+    with pytest.raises(CorpusError, match="silos see"):
+        party.view(0)
 
 
 def test_a_silo_that_agreed_on_pairs_answers_no_questions():

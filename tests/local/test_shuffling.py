@@ -9,7 +9,7 @@ from tests.naive import local as naive
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.local import amplify_by_shuffling, shuffling
-from discreet.local.shuffling import shuffled_course, shuffled_delta
+from discreet.local.shuffling import shuffled_course, shuffled_delta, told_course
 
 
 @pytest.mark.parametrize("epsilon_0", [0.3, 1.0, 2.5, 5.0])
@@ -103,3 +103,14 @@ def test_arguments_out_of_range_are_refused(arguments):
         amplify_by_shuffling(*arguments)
     with pytest.raises(PrivacyError, match="delta"):
         amplify_by_shuffling(1.0, 10, 0.0)
+
+
+@pytest.mark.parametrize("epsilon_0", [1.0, 4.0, 6.0, 8.0])
+@pytest.mark.parametrize("n", [3_000, 20_000, 70_000, 145_000, 1_000_000])
+def test_what_is_told_of_a_course_is_proved_as_it_is_written(epsilon_0, n):
+    """With two digits of epsilon and one of delta; to the nearest, delta would be up to 1.9 times as large."""
+    counts = [int(n * share) for share in (0.4, 0.1, 0.2, 0.3)]
+    epsilon, delta = (float(told) for told in told_course(epsilon_0, counts))
+    assert 0.05 / sum(counts) <= delta <= 0.1 / sum(counts)
+    assert epsilon >= epsilon_0 or shuffled_delta(epsilon, epsilon_0, min(counts), tail=1e-15) <= delta
+    assert epsilon <= 1.1 * shuffled_course(epsilon_0, counts, delta)

@@ -26,7 +26,7 @@ from discreet.federated.account import Account, check_silo, vocabulary_digest
 from discreet.federated.question_round import planned
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
 from discreet.federated.silo_release import make_ledger, make_release
-from discreet.federated.state import RULES, State, agreed_terms, faults_together
+from discreet.federated.state import RULES, State, agreed_terms, faults_together, hidden_result_faults
 from discreet.federated.sum_round import sum_event
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
@@ -61,7 +61,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         each silo brings all the noise.
     silos_see_result : bool, default True
         "aggregate": whether silos see the topics. They know their own noise and can subtract it, so each brings so
-        much that the others' is enough. False only where the result stays with the server.
+        much that the others' is enough. False only where the result stays with the server; not with ``word_vectors``,
+        where questions to silos are made of sums.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
         "aggregate": *public* vectors of the words (see :func:`discreet.corpus.match_vectors`). In place of words and
         pairs, three questions about whole documents are then summed, one after the other, in four sums that cost
@@ -168,6 +169,8 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             faults += faults_together(
                 self.mechanism, self.delta, self.n_rounds, self.reports_per_token, one_round=1
             )
+            statistic = "pairs" if self.word_vectors is None else "questions"
+            faults += hidden_result_faults(self.silos_see_result, statistic)
             if self.word_vectors is not None and self.mechanism != "aggregate":
                 wanted = (Parameter("word_vectors"), " need ", Parameter("mechanism"), '="aggregate".')
                 faults.append(ParameterError(*wanted))

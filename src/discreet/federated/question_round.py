@@ -21,7 +21,8 @@ Gaussian event, booked when it is answered; their precisions :math:`1/z^2` are s
 up to 1, so that the four together, each chosen after those before it, cost what that one does. *Against whom*: as for
 one sum (:mod:`~discreet.federated.sum_round`). How much noise a silo's own stands beside hangs on which sum it is: the
 number of the sum is part of the terms that keys and proofs are about, so that no silo goes on with others who were told
-another one, or with keys of another sum.
+another one, or with keys of another sum. Each question shows silos what the sums before it led to: terms under which
+they do not see the result (``silos_see_result=False``, less noise) are refused on both sides.
 
 A silo that was started anew between two sums takes part in the next one; in the middle of a sum, before its vector, it
 is one of those that dropped out. Where the first sum tells that there are too few documents for the noise
@@ -91,12 +92,15 @@ class Course(NamedTuple):
         Of the sum that is under way.
     n : float
         Documents, with noise; 0 before the first sum.
+    n_deviation : float
+        Standard deviation of that noise.
     """
 
     known: Known[Asked]
     said: Mapping[str, Any]
     masks: messages.Sum | None = None
     n: float = 0.0
+    n_deviation: float = 0.0
 
 
 def start(
@@ -226,7 +230,8 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     unit_noise = sum_round.noise_multiplier(state.epsilon, state.delta) * more
     strength = n / unit_noise if unit_noise else math.inf
     known, answer, deviation = kept.known, values[asked.kind], deviations[asked.kind]
-    most = n + 20 * deviations.get("count", 0.0)
+    n_deviation = deviations.get("count", kept.n_deviation)
+    most = n + 20 * n_deviation
     if sum_round.is_nonsense(
         most, {asked.kind: np.abs(answer) if asked.kind == "squares" else answer}, deviations
     ):
@@ -239,7 +244,7 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     too_few = strength < LEAST_STRENGTH and not state.allow_unlearnable
     if known.question is None or too_few:
         return topics, Learned(known.weight / known.weight.sum(), known.unigram, n, strength, kept.said)
-    return topics, Course(known, kept.said, None, n)
+    return topics, Course(known, kept.said, None, n, n_deviation)
 
 
 def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:

@@ -41,6 +41,7 @@ __all__ = [
     "agreed_terms",
     "check_terms",
     "faults_together",
+    "hidden_result_faults",
     "terms_bytes",
 ]
 
@@ -229,9 +230,23 @@ def check_terms(values: Mapping[str, Any]) -> None:
             faults.append(
                 ParameterError(f'questions are asked with mechanism="aggregate", not "{mechanism}".')
             )
+        faults += hidden_result_faults(values["silos_see_result"], statistic)
         if mechanism == "aggregate":
             faults += collect(lambda: check_tolerated(*of_silos, silos_see_result=values["silos_see_result"]))
     refuse(faults)
+
+
+def hidden_result_faults(silos_see_result: bool, statistic: str) -> list[DiscreetError]:
+    """Return what is wrong with a result that silos are not to see; whoever is asked about sums sees them."""
+    if silos_see_result or statistic == "pairs":
+        return []
+    return [
+        PrivacyError(
+            "silos see what the sums before each question led to, so that with ",
+            *(Parameter("word_vectors"), " the result cannot stay with the server: leave "),
+            *(Parameter("silos_see_result"), " at True."),
+        )
+    ]
 
 
 def faults_together(

@@ -40,6 +40,7 @@ by shuffling", arXiv:2012.12803 (theorem 3.1, whose divergence is computed here 
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 from scipy.stats import binom
@@ -47,7 +48,7 @@ from scipy.stats import binom
 from discreet._validate import check, number, whole
 from discreet.privacy.units import check_delta
 
-__all__ = ["amplify_by_shuffling", "shuffled_course", "shuffled_delta"]
+__all__ = ["amplify_by_shuffling", "shuffled_course", "shuffled_delta", "told_course"]
 
 #: Most numbers of clones that are looked at one by one.
 _POINTS = 20_000
@@ -160,3 +161,22 @@ def shuffled_course(epsilon_0: float, n_answers: Sequence[int], delta: float) ->
     0.17
     """
     return amplify_by_shuffling(epsilon_0, min(n_answers), delta)
+
+
+def told_course(epsilon_0: float, n_answers: Sequence[int]) -> tuple[str, str]:
+    """Return epsilon and delta of a shuffled course as they are written: the pair itself is proved.
+
+    Delta has one digit and is a tenth of one over all answers at most; epsilon, which is found at that delta, is
+    rounded up to two digits.
+
+    Parameters
+    ----------
+    epsilon_0 : float
+        Pure loss of one answer.
+    n_answers : sequence of int
+        To each question.
+    """
+    delta = Context(1, ROUND_FLOOR).divide(Decimal(1), Decimal(10 * sum(n_answers)))
+    epsilon = shuffled_course(epsilon_0, n_answers, float(delta))
+    # "plus" rounds to the context's digits.
+    return f"{Context(2, ROUND_CEILING).plus(Decimal(epsilon)):f}", f"{float(delta):.0e}"

@@ -51,7 +51,7 @@ def ask(
     """
     from discreet.cli.display import console, print_guarantee, print_topics
     from discreet.corpus import load_vocabulary
-    from discreet.local.shuffling import shuffled_course
+    from discreet.local.shuffling import told_course
     from discreet.local.whole_document.course_folder import Course
 
     say, had_ended = console(quiet=quiet), False
@@ -96,12 +96,11 @@ def ask(
     say.print()
     print_guarantee(release, say)
     counts = [int(count) for count in str(release.configuration["reports_on_each"]).split(", ")]
-    delta = 0.1 / sum(counts)
-    central = shuffled_course(channel.epsilon, counts, delta)
-    if central < 0.95 * channel.epsilon:
+    central, delta = told_course(channel.epsilon, counts)
+    if float(central) < 0.95 * channel.epsilon:
         say.print(
-            f"Had a shuffler hidden who sent what, towards whoever sees only its output: epsilon {central:.2g} at "
-            f"delta {delta:.0e}, for the {min(counts):,} answers to one question among which one hides."
+            f"Had a shuffler hidden who sent what, towards whoever sees only its output: epsilon {central} at "
+            f"delta {delta}, for the {min(counts):,} answers to one question among which one hides."
         )
     wrote = (
         f"the course has ended; its topics are in {found.topics}" if had_ended else f"wrote {found.topics}"
