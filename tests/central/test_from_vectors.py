@@ -96,6 +96,9 @@ def test_rounds_leave_refuted_vectors_out(world, refuted, monkeypatch):
     monkeypatch.setattr(full_batch, "look", lambda *released: honest(*released)._replace(**told))
     state, _ = run(world, world[2], n_units=3000)
     assert (state.prior is None) == refuted
+    assert state.vectors_used.startswith(
+        "not at all" if refuted else "in every round; the start is without them"
+    )
 
 
 def test_eigenvalues_of_noise_vanish_and_others_shrink():

@@ -218,6 +218,8 @@ def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
     state = full_batch.init(units, K, PRIOR, schedule, gate, n_units=n)
     if not counted:
         assert state.schedule.contribution == SCALED
+        assert len(schedule.round_shares) == 8
+        assert state.schedule.round_shares == pytest.approx(plan(n, mu, 40).round_shares)
         return
     weights = np.array([min((p * 40) ** -0.25, 30) for p in state.unigram])
     words = (state.unigram_mass / n) ** 2

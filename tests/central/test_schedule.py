@@ -62,7 +62,9 @@ def test_where_units_are_plentiful_they_are_to_give_counts(n_units, mu, n_words,
     if x < 0.1:
         shares = [sum(shares) * 1.25**i / sum(1.25**j for j in range(8)) for i in range(8)]
     assert planned.round_shares == pytest.approx(shares)
-    assert planned._replace(usual_norms=0.0, round_shares=scarce.round_shares) == scarce
+    scaled = planned.for_short_units()
+    assert scaled.round_shares == pytest.approx(scarce.round_shares)
+    assert scaled._replace(round_shares=scarce.round_shares) == scarce
 
 
 def test_the_bound_grows_with_what_can_be_heard():
@@ -88,6 +90,9 @@ def test_plentiful_units_give_counts_also_where_vectors_are_believed(signal, n_r
     assert COUNT_SHARE + planned.unigram_share + sum(planned.moment_shares) + sum(
         planned.believed.round_shares
     ) + planned.believed.start_share == pytest.approx(1, abs=1e-12)
+    scaled, scarce = planned.believed.for_short_units(), plan(signal, 1.0, 100, with_vectors=True).believed
+    assert scaled.round_shares == pytest.approx(scarce.round_shares)
+    assert scaled._replace(round_shares=scarce.round_shares) == scarce
 
 
 def test_without_privacy_rounds_are_many_and_shares_are_zero():

@@ -93,6 +93,8 @@ class State(NamedTuple):
         Whether the texts have topics; None where vectors are believed, which says that they have.
     schedule : Schedule, optional
         What the rounds are to do: as planned, or as planned for vectors that are believed.
+    vectors_used : str
+        Where public word vectors are used; empty without any.
     """
 
     word_topic: Floats
@@ -107,6 +109,7 @@ class State(NamedTuple):
     unigram_mass: float = math.nan
     structure: Structure | None = None
     schedule: Schedule | None = None
+    vectors_used: str = ""
 
 
 class Info(NamedTuple):
@@ -153,6 +156,7 @@ def init(
         if seen.promising:
             schedule = schedule.believed if seen.believed else schedule.doubted
         prior = None if seen.refuted else prior
+    vectors_used = seen.used if seen else "in every round" if prior else ""
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
     weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
@@ -178,6 +182,8 @@ def init(
     if schedule.usual_norms and norm:
         counts = Contribution(exponent=1.0, bound=float(f"{schedule.usual_norms * norm:.3g}"))
         schedule = schedule._replace(contribution=counts)
+    elif schedule.usual_norms:
+        schedule = schedule.for_short_units()
     return State(
         word_topic=word_topic,
         unigram=unigram,
@@ -191,6 +197,7 @@ def init(
         unigram_mass=mass,
         structure=shown,
         schedule=schedule,
+        vectors_used=vectors_used,
     )
 
 

@@ -5,6 +5,7 @@ A shell over ``init`` and ``step`` of :mod:`discreet.central.full_batch`, where 
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 from discreet._progress import Callback, steps, telling
@@ -279,6 +280,8 @@ class PrivateLDA(PrivateTopicModel):
             )
         schedule = state.schedule or schedule
         words = full_batch.words_a_unit(state, n_units)
+        if found is not None and state.prior is None:
+            forecast = replace(forecast, algorithm="PrivateLDA")
         forecast = forecast.with_words_a_unit(words)
         if state.structure is not None and self.n_topics > 1:
             forecast = forecast.after(state.structure.verdict)
@@ -298,7 +301,7 @@ class PrivateLDA(PrivateTopicModel):
                 "contribution": schedule.contribution.in_words(),
                 "words_a_unit": words,
             }
-            | _told(found, n_units, mu),
+            | _told(found, state.vectors_used, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )
 
@@ -313,8 +316,10 @@ def _public_width(X: Any) -> int | None:
     return int(shape[1]) if told else None
 
 
-def _told(found: WordVectors | None, n_units: float, mu: float) -> dict[str, Any]:
+def _told(found: WordVectors | None, used: str, n_units: float, mu: float) -> dict[str, Any]:
     """Return what the release says of word vectors, where there were any."""
     if found is None:
         return {}
-    return found.settings() | {"word_vectors_alone": beside_public_vectors(n_units, mu)}
+    used = used or "not at all: they do not differ"
+    alone = beside_public_vectors(n_units, mu)
+    return found.settings() | {"word_vectors_used": used, "word_vectors_alone": alone}

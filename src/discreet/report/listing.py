@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._validate import is_number
 from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.record import Release
 from discreet.report.noisy_topics import mostly_noise
@@ -119,10 +120,15 @@ def starting_place(release: Release) -> float | None:
         From 0.4 to 1, a twentieth's multiple.
     """
     n_units, length = release.n_units_noisy, release.configuration.get("words_a_unit")
-    if n_units is None or not isinstance(length, float | int):
-        return None
     n_words = len(release.vocabulary)
-    share = min(max(length, 1.0), n_words) / n_words
+    if (
+        n_units is None
+        or not is_number(length)
+        or not math.isfinite(length)
+        or not 1 <= round(length) <= n_words
+    ):
+        return None
+    share = min(length / n_words, 1.0)
     tenfold = math.log10(max(n_units, 1.0)) + 2 * math.log10(share)
     place = min(max(_START - _TENFOLD * tenfold, _LEAST_START), 1.0)
     return round(_STEPS * place) / _STEPS

@@ -22,8 +22,8 @@ With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 50
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
 then gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more
 than the one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many
-different words a unit has by the released unigram. Where L is below 10 units stay scaled: they say no word often, and
-are all about as long.
+different words a unit has by the released unigram. Where L is below 10 units stay scaled, in the
+rounds that scaled units have: they say no word often, and are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
 40 rounds.
@@ -69,11 +69,20 @@ class Schedule(NamedTuple):
     contribution: Contribution = SCALED
     #: Bound of the counts that plentiful units give in place of ``contribution``, in usual norms; 0 where they do not.
     usual_norms: float = 0.0
+    #: Rounds where they turn out to be too short for that; 0: as many.
+    rounds_if_scaled: int = 0
     #: Of the first look at the documents in the space of vectors, and of a closer one where that is promising.
     moment_shares: tuple[float, float] = (0.0, 0.0)
     #: The schedules to go on with after the closer look: where it speaks for the vectors, and where it does not.
     believed: "Schedule | None" = None
     doubted: "Schedule | None" = None
+
+    def for_short_units(self) -> "Schedule":
+        """Return what to do where plentiful units are short: they stay scaled, in the rounds that scaled ones get."""
+        if not self.rounds_if_scaled:
+            return self._replace(usual_norms=0.0)
+        shares = _spread(sum(self.round_shares), self.rounds_if_scaled)
+        return self._replace(usual_norms=0.0, rounds_if_scaled=0, round_shares=shares)
 
 
 def plan(
@@ -114,12 +123,12 @@ def plan(
     rounds = 3 if signal < 1500 else 5
     if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
         start, rounds = 0.3, 7
-    usual_norms, growth = 0.0, 0.0
+    usual_norms, growth, rounds_if_scaled = 0.0, 0.0, 0
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
         usual_norms = (_ONE_NORM / x) ** _BOUND_POWER
         if x < _MORE_ROUNDS and n_rounds is None:
-            rounds, growth = _ROUNDS, _GROWTH
+            rounds_if_scaled, rounds, growth = rounds, _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
     closer = _CLOSER_LOOK * min(1.0, _CLOSE_ENOUGH / signal)
@@ -135,6 +144,7 @@ def plan(
         forgetting,
         directions,
         usual_norms=usual_norms,
+        rounds_if_scaled=rounds_if_scaled,
         moment_shares=looks,
     )
     if not looks[0]:
@@ -148,6 +158,8 @@ def plan(
     pairs = pairs if pairs > 0.01 else 0.0
     few = 4 if lacking > 0.5 else 7 if plenty > 0.5 else 5
     shares = _spread(rest - sum(looks) - pairs, n_rounds or (rounds if growth else few), growth)
+    if growth:
+        chosen = chosen._replace(rounds_if_scaled=few)
     believed = chosen._replace(start_share=pairs, round_shares=shares)
     return chosen._replace(believed=believed, doubted=doubted)
 

@@ -67,6 +67,17 @@ class Seen(NamedTuple):
     refuted: bool
     noise: float
 
+    @property
+    def used(self) -> str:
+        """Where the vectors are used after this look, in words."""
+        if self.believed:
+            return "for the start and in every round"
+        if self.refuted:
+            return "not at all: a noisy look at the texts spoke against them"
+        return (
+            "in every round; the start is without them, as a noisy look at the texts did not speak for them"
+        )
+
 
 class Words(NamedTuple):
     """The words whose co-occurrence is factorised.
