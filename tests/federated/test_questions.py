@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,7 +32,7 @@ from discreet.federated import (
 from discreet.federated import question_round as questions
 from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
 from discreet.federated.silo import Silo
-from discreet.federated.silo_release import make_ledger
+from discreet.federated.silo_release import make_ledger, make_release
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.lda.questions.asked import Asked, kinds
 from discreet.privacy import Ledger, SecureStream
@@ -254,7 +256,7 @@ def test_too_few_documents_pay_for_one_sum_alone(tmp_path):
 def test_what_was_paid_for_is_kept(tmp_path):
     kept = []
     party = Party(allow_unlearnable=True).on_to(math.inf, keep=kept.append)
-    assert len(kept) == 1
+    assert len(kept) == SUMS
     save_state(party.state, tmp_path / "sums")
     again = fit_state(load_state(tmp_path / "sums"), allow_unlearnable=True)
     np.testing.assert_array_equal(again.topic_word, party.state.topic_word)
@@ -263,6 +265,34 @@ def test_what_was_paid_for_is_kept(tmp_path):
     (tmp_path / "sums").write_bytes((tmp_path / "sums").read_bytes()[:-40])
     with pytest.raises(ReleaseError, match="save_state"):
         load_state(tmp_path / "sums")
+
+
+@pytest.mark.parametrize("stopped", [2 * MESSAGES, 2 * MESSAGES + 1, 2 * MESSAGES + VECTOR + 1])
+def test_a_later_sum_that_fails_loses_nothing_of_those_before_it(stopped, tmp_path):
+    kept = []
+    party = Party(2000, allow_unlearnable=True).on_to(stopped, keep=kept.append)
+    with pytest.raises(PrivacyError, match=r"2 sums before .*fit_state"):
+        server_step(party.state, party.updates([0, 1]))
+    save_state(party.state, tmp_path / "sums")
+    save_state(kept[-1], tmp_path / "kept")
+    topics = fit_state(party.state)
+    for path in ("sums", "kept"):
+        again = fit_state(load_state(tmp_path / path))
+        np.testing.assert_array_equal(again.topic_word, topics.topic_word)
+    assert len(kept) == 2
+    np.testing.assert_array_equal(topics.topic_word, party.state.topic_word)
+    said = make_release(topics, [a.ledger for a in party.accounts], WORDS, reproducible=True).configuration
+    assert said["questions"] == "words, squares"
+    assert said["messages_per_client"] == stopped
+    assert not party.state.finished
+
+
+def test_before_the_first_sum_there_is_nothing_to_keep(tmp_path):
+    party = Party().on_to(VECTOR + 1)
+    with pytest.raises(ParameterError, match="is not done"):
+        fit_state(party.state)
+    with pytest.raises(ReleaseError, match="nothing to keep yet"):
+        save_state(party.state, tmp_path / "sums")
 
 
 def test_sizes_of_messages_tell_nothing_of_documents():
@@ -308,8 +338,11 @@ def test_nonsense_under_a_mask_ends_the_questions():
     updates = party.updates()
     values = updates[1].values.copy()
     values[:] += np.int64(2**45)
+    before, kept = party.state, []
     party.state = server_step(party.state, [updates[0], updates[1]._replace(values=values), updates[2]])
-    party.on_to(math.inf)
+    party.on_to(math.inf, keep=kept.append)
+    assert not kept  # what was kept before stays, and topics can be fitted to it
+    assert fit_state(before).result["settings"]["questions"] == "words"
     assert "no set of documents" in party.state.problem
     assert party.state.finished
     with pytest.raises(CorpusError, match="no set of documents"):
@@ -408,6 +441,51 @@ class Questioned(Office):
         self.silo = Silo(silo(self.client), self.ledger, self.tasks, folder=self.kept)
 
 
+def keys_in(office):
+    return json.loads(json.loads(office.file.read_bytes().split(b"\n", 1)[1])["account"])["masker"]
+
+
+def answers(state, offices):
+    asked = [
+        office.silo.answer({"client": c, "state": state_bytes(state, c)}, 1)
+        for c, office in enumerate(offices)
+    ]
+    return [questions_update(c, answer) for c, answer in enumerate(asked)]
+
+
+@pytest.mark.parametrize("number", [MESSAGES, 2 * MESSAGES])
+def test_no_keys_are_left_when_a_course_ends_early(number, tmp_path):
+    offices = [Questioned(tmp_path, c, tasks=(TASK,)) for c in range(N)]
+    state = Party(tolerated=1, allow_unlearnable=True).state
+    while state.round < number:
+        state = server_step(state, answers(state, offices))
+    for office in offices:
+        assert keys_in(office) is None
+        assert office.silo._sessions._known["1"].account.masker is None
+
+
+@pytest.mark.parametrize("starts_anew", [True, False])
+def test_keys_of_a_sum_that_was_cut_off_are_forgotten_after_a_day(starts_anew, tmp_path):
+    offices = [Questioned(tmp_path, c, epsilon=8.0, tasks=(TASK,)) for c in range(N)]
+    state = Party(tolerated=1, allow_unlearnable=True).state
+    while state.round <= VECTOR:
+        state = server_step(state, answers(state, offices))
+    first, office = offices[:2]
+    for each, age in ((first, 85_000), (office, 87_000)):
+        at = time.time() - age
+        os.utime(each.file, (at, at))
+        if starts_anew:
+            each.start()
+        else:
+            fresh = Party(tolerated=1).state
+            each.silo.answer({"client": each.client, "state": state_bytes(fresh, each.client)}, 2)
+    assert keys_in(first) is not None
+    assert keys_in(office) is None
+    assert answers(state, [first])
+    with pytest.raises(PrivacyError, match="no part in the sum"):
+        office.silo.answer({"client": 1, "state": state_bytes(state, 1)}, 1)
+
+
 @pytest.mark.parametrize("stopped", [MESSAGES, MESSAGES + 2, MESSAGES + VECTOR, MESSAGES + VECTOR + 1])
 def test_a_silo_that_is_started_anew_takes_part_again(stopped, tmp_path):
     """From the message on that the silo missed; no keys are written down that could still mask a sum."""
@@ -487,3 +565,14 @@ def test_a_silo_that_agreed_on_pairs_answers_no_questions():
     party.accounts[0] = Account(0, make_ledger(party.state), expected=agreed)
     with pytest.raises(PrivacyError, match="was not agreed"):
         party.updates([0])
+
+
+def test_an_agreement_that_names_no_statistic_is_about_pairs(tmp_path):
+    party = Party(tolerated=1)
+    task = {name: value for name, value in TASK.items() if name != "statistic"}
+    party.accounts[0] = Account(0, make_ledger(party.state), expected=task)
+    office = Questioned(tmp_path, 0, tasks=(task,))
+    asked = {"client": 0, "state": state_bytes(party.state, 0)}
+    for refused in (lambda: party.updates([0]), lambda: office.silo.answer(asked, 1)):
+        with pytest.raises(PrivacyError, match="statistic 'questions' instead of 'pairs'"):
+            refused()

@@ -103,8 +103,8 @@ class Account:
     expected : mapping, optional
         What was agreed with the other silos, by the names of :class:`~discreet.federated.State`: a server that asks
         otherwise gets nothing. "aggregate" needs ``n_clients``, ``tolerated``, ``n_words`` and ``vocabulary`` (see
-        :func:`vocabulary_digest`), because how much noise is enough depends on them; ``silos_see_result`` is True where
-        it is left out.
+        :func:`vocabulary_digest`), because how much noise is enough depends on them; ``silos_see_result`` is True, and
+        ``statistic`` "pairs", where it is left out.
     confirm : callable, optional
         "aggregate": ``confirm(digits, client, n_clients)`` is called before anything is booked, with 40 digits that
         must be the same in all silos, and this silo's number among theirs, from 0; False stops. Only someone who
@@ -180,7 +180,7 @@ class Account:
                     f"a silo must know {', '.join(missing)} from someone other than the server, which could "
                     "otherwise choose the noise; give expected={...} with what the silos agreed on."
                 )
-            expected = {"silos_see_result": True, **expected}
+            expected = {"silos_see_result": True, "statistic": "pairs", **expected}
         other = [name for name, value in expected.items() if terms[name] != value]
         if other:
             told = "; ".join(f"{name} {terms[name]!r} instead of {expected[name]!r}" for name in other)

@@ -114,7 +114,8 @@ def make_server_app(
     finish : callable
         ``finish(state)`` gets the last state: save its ``topic_word``. Not called where no topics could be fitted.
     keep : path
-        File for what the silos paid for, written before topics are fitted (:func:`~discreet.federated.save_state`).
+        File for what the silos paid for, written before topics are fitted (:func:`~discreet.federated.save_state`);
+        with ``word_vectors`` after each sum, so that a later one that fails loses none before it.
     timeout : float
         Seconds to wait for SuperNodes, and for the answers of a round; who is later is left out of the round. Where
         too few answered, those who are missing are asked once more.

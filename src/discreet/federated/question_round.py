@@ -32,13 +32,14 @@ is one of those that dropped out. Where the first sum tells that there are too f
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import CorpusError, ParameterError, Proposal
+from discreet.errors import CorpusError, ParameterError, PrivacyError, Proposal
 from discreet.federated import sum_round
 from discreet.federated.account import Account
 from discreet.federated.secure_aggregation import messages
@@ -60,6 +61,7 @@ __all__ = [
     "combine",
     "compute",
     "contributions",
+    "ended",
     "fault",
     "fit",
     "planned",
@@ -94,6 +96,8 @@ class Course(NamedTuple):
         Documents, with noise; 0 before the first sum.
     n_deviation : float
         Standard deviation of that noise.
+    strength : float
+        As in :class:`~discreet.federated.state.Learned`.
     """
 
     known: Known[Asked]
@@ -101,6 +105,7 @@ class Course(NamedTuple):
     masks: messages.Sum | None = None
     n: float = 0.0
     n_deviation: float = 0.0
+    strength: float = 0.0
 
 
 def start(
@@ -212,11 +217,19 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     Raises
     ------
     PrivacyError
-        As for one sum.
+        As for one sum. What was learned from those before it is in the state before (:func:`ended`).
     """
     kept: Course = state.sums
     number, message = divmod(state.round, MESSAGES)
-    found = sum_round.next_of(state, message, kept.masks, taken)
+    try:
+        found = sum_round.next_of(state, message, kept.masks, taken)
+    except PrivacyError as fault:
+        if not number:
+            raise
+        raise PrivacyError(
+            f"{fault} What the {number} sums before it led to is not lost: fit_state(state) ends the course there, and "
+            "so does save_state."
+        ) from None
     if not isinstance(found, np.ndarray):
         return state.topic_word, kept._replace(masks=found)
     asked = _open(state)
@@ -235,7 +248,9 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     if sum_round.is_nonsense(
         most, {asked.kind: np.abs(answer) if asked.kind == "squares" else answer}, deviations
     ):
-        return state.topic_word, Learned(known.weight, known.unigram, n, strength, kept.said, nonsense=True)
+        return state.topic_word, Learned(
+            known.weight, known.unigram, n, strength, kept.said, number, nonsense=True
+        )
     mean, deviation = answer / n, max(deviation / n, _LEAST_DEVIATION)
     if asked.kind == "squares":  # cells off the diagonal were scaled up by the root of 2
         mean, deviation = square_of(mean), deviation / math.sqrt(2.0)
@@ -243,8 +258,24 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     topics = np.ascontiguousarray((known.topics / known.topics.sum(0)).T)
     too_few = strength < LEAST_STRENGTH and not state.allow_unlearnable
     if known.question is None or too_few:
-        return topics, Learned(known.weight / known.weight.sum(), known.unigram, n, strength, kept.said)
-    return topics, Course(known, kept.said, None, n, n_deviation)
+        return topics, _learned(known, kept.said, n, strength, number + 1)
+    return topics, Course(known, kept.said, None, n, n_deviation, strength)
+
+
+def _learned(known: Known[Asked], said: Mapping[str, Any], n: float, strength: float, n_sums: int) -> Learned:
+    return Learned(known.weight / known.weight.sum(), known.unigram, n, strength, said, n_sums)
+
+
+def ended(state: State) -> State:
+    """Return a course that ends where it is, with what its whole sums led to; any other state as it is.
+
+    Costs nothing: topics follow from the sums that silos paid for. A sum that is under way is given up.
+    """
+    kept = state.sums
+    if not isinstance(kept, Course) or not kept.n:
+        return state
+    learned = _learned(kept.known, kept.said, kept.n, kept.strength, state.round // MESSAGES)
+    return replace(state, round=state.n_rounds, sums=learned)
 
 
 def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
@@ -274,5 +305,9 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
             " goes on all the same.",
         )
     told = {"n": found.n, "weight": found.weight, "unigram": found.unigram}
-    settings = {"questions": ", ".join(_KINDS), "strength": round(found.strength, 1), **found.said}
+    settings = {
+        "questions": ", ".join(_KINDS[: found.n_sums]),
+        "strength": round(found.strength, 1),
+        **found.said,
+    }
     return state.topic_word, {**told, "settings": settings}

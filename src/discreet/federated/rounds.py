@@ -10,7 +10,8 @@ No update can keep a round from ending.
 
 What was paid for is never thrown away: the last step keeps what came in ``sums`` and then tries to fit topics to it.
 Where nothing can be learned it says so in ``problem``, and :func:`fit_state` fits the same sums again, with another
-number of topics, say, as often as one likes and at no cost.
+number of topics, say, as often as one likes and at no cost. A course of sums keeps what each has led to: where a later
+one fails, :func:`fit_state` ends it with those before.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,6 +26,7 @@ from discreet._word_order import column_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, ParameterError
 from discreet.federated.account import Account, check_width, vocabulary_digest
+from discreet.federated.question_round import ended
 from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.state import SHARES_OF_SUMS, TERMS, Learned, Refusal, State, agreed_terms, check_terms
 from discreet.privacy.noise.stream import SecureStream
@@ -173,12 +175,14 @@ def server_step(
     updates : iterable of Update
         Or of anything else, which is left out.
     keep : callable, optional
-        After the last round, ``keep(state)`` is called before topics are fitted: to save what was paid for.
+        After the last round, ``keep(state)`` is called before topics are fitted: to save what was paid for. With
+        ``word_vectors``, after each sum, with a state that ends there; not for a later sum that is nonsense.
 
     Raises
     ------
     PrivacyError
-        "aggregate": where too few clients are left. The state before stands: ask those who are missing again.
+        "aggregate": where too few clients are left. The state before stands: ask those who are missing again, or, with
+        ``word_vectors``, let :func:`fit_state` end it with the sums before.
     """
     if state.finished:
         raise ParameterError(f"all {state.n_rounds} rounds are done; read the topics, or start over.")
@@ -204,10 +208,10 @@ def server_step(
         refusals=(*state.refusals, *refusals),
         traffic=(*state.traffic, (received, len(taken))),
     )
+    if keep is not None and _holds_new_sums(after):
+        keep(ended(after))
     if not after.finished:
         return after
-    if keep is not None:
-        keep(after)
     try:
         return fit_state(after)
     except DiscreetError as fault:
@@ -220,7 +224,8 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
     Parameters
     ----------
     state : State
-        After the last round.
+        After the last round; or, with ``word_vectors``, after the first sum: topics then follow from the sums so far,
+        and the state that is returned has ended.
     n_topics : int, optional
     allow_unlearnable : bool, optional
         Fit even where nothing but the words' frequencies stands above the noise.
@@ -232,6 +237,7 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
     CorpusError
         Where the sums cannot be those of documents.
     """
+    state = ended(state)
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
     n_topics = state.n_topics if n_topics is None else n_topics
@@ -240,6 +246,13 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
     wanted = replace(state, n_topics=n_topics, allow_unlearnable=allowed, problem="")
     topics, result = _part(wanted).fit(wanted)
     return replace(wanted, topic_word=topics, result=result)
+
+
+def _holds_new_sums(state: State) -> bool:
+    """Whether there is more to keep than before: the end, or a further sum of a course that was none of nonsense."""
+    if isinstance(state.sums, Learned) and state.sums.nonsense:
+        return not state.sums.n_sums
+    return state.finished or (state.statistic == "questions" and state.round % MESSAGES == 0)
 
 
 def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:

@@ -14,7 +14,8 @@ told for one list of silos must not be told for another. So
 * what is written is on the disk before the answer leaves, so that no crash takes back what was told. Where it cannot
   be written, nothing is sent, until it can;
 * one process at a time has the folder, by a lock for as long as it lives;
-* with the last message, the keys are forgotten.
+* with the last message of a sum, its keys are forgotten, whether or not another sum follows; those of a sum that was
+  cut off after its vector, when the silo starts or is asked for a new run a day or more later.
 
 What nobody can prevent is that somebody puts an older copy of the folder back: with a server that lies, that could have
 a silo vouch for two lists. Take the folder away instead; all it costs are the sums that are under way.
@@ -37,6 +38,7 @@ from discreet._files import hold_folder, open_plain, write_whole
 from discreet.errors import DiscreetError, PrivacyError
 from discreet.federated.account import Account
 from discreet.federated.rounds import client_update
+from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.state import State
 from discreet.federated.wire import account_json, read_account, values_bytes
 from discreet.privacy.ledger.ledger import Ledger
@@ -87,8 +89,9 @@ class Session:
             update = client_update(state, corpus, SecureStream(None), self.account)
             self._asked, self._answer = asked, values_bytes(update.values)
             self._answered, self._last = self._answered + 1, time.monotonic()
-            if state.round == state.n_rounds - 1:
-                self.ended, self.account.masker = True, None
+            self.ended = state.round == state.n_rounds - 1
+            if self.ended or state.round % MESSAGES == MESSAGES - 1:
+                self.account.masker = None
         return self._answer
 
     def to_json(self, *, spent_keys_only: bool = False) -> dict[str, Any]:
@@ -134,6 +137,7 @@ class Sessions:
         if self._folder is not None:
             self._handle = _only_here(self._folder)
             weakref.finalize(self, os.close, self._handle)
+            self._forget_old_keys(self._folder)
 
     def find(self, run: str, **how: Any) -> Session | None:
         """Return the session of a run, from the disk where memory has none; ``how`` as for :class:`Account`."""
@@ -151,6 +155,8 @@ class Sessions:
         PrivacyError
             Where so many runs are under way that none can make room.
         """
+        if self._folder is not None:
+            self._forget_old_keys(self._folder)
         idle = [name for name, known in self._known.items() if known.ended or not known.paid]
         idle.sort(key=lambda name: not self._known[name].ended)  # within these, the oldest first
         for name in [name for name in idle if not self._known[name].under_way]:
@@ -179,18 +185,37 @@ class Sessions:
             return
         content = {"schema": _SCHEMA, "run": run, "ledger": self._ledger.identity}
         content |= session.to_json(spent_keys_only=True)
-        text = json.dumps(content)
-        checksum = hashlib.sha256(text.encode()).hexdigest()
-        if self._written.get(run) == checksum:
-            return
         try:
-            write_whole(f"{checksum}\n{text}".encode(), self._path(run), "a silo's session", secret=True)
+            self._write(run, content)
         except OSError as fault:
             raise PrivacyError(
                 f"what run {run} has come to cannot be written to {self._folder} ({fault.strerror}), so nothing is "
                 "sent; make room, and have the server ask again."
             ) from None
-        self._written[run] = checksum
+
+    def _write(self, run: str, content: Mapping[str, Any]) -> None:
+        text = json.dumps(content)
+        checksum = hashlib.sha256(text.encode()).hexdigest()
+        if self._written.get(run) != checksum:
+            write_whole(f"{checksum}\n{text}".encode(), self._path(run), "a silo's session", secret=True)
+            self._written[run] = checksum
+
+    def _forget_old_keys(self, folder: Path) -> None:
+        """Take the keys out of runs that nothing was written of for a day: nobody will ask for those sums again."""
+        for path in folder.glob("*.json"):
+            try:
+                if time.time() - path.stat().st_mtime < _PATIENCE:
+                    continue
+                value = json.loads(_read_own(path).split(b"\n", 1)[1])
+                account, run = json.loads(value["account"]), str(value["run"])
+                if account["masker"] is None or path != self._path(run):
+                    continue
+                account["masker"] = None
+                self._write(run, {**value, "account": json.dumps(account)})
+            except (OSError, ValueError, LookupError, TypeError):
+                continue  # a damaged file is told of where its run goes on
+            if run in self._known:
+                self._known[run].account.masker = None
 
     def _path(self, run: str) -> Path:
         assert self._folder is not None

@@ -51,7 +51,7 @@ def make_release(
         n_clients=state.n_clients,
         epsilon=state.epsilon,
         delta=state.delta,
-        messages_per_client=state.n_rounds,
+        messages_per_client=len(state.traffic),
         bytes_received=sum(size for size, _ in state.traffic),
         **words.settings(),
     )

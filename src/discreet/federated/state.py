@@ -96,8 +96,10 @@ class Learned(NamedTuple):
         n over the noise multiplier of all sums together.
     said : mapping
         Of the word vectors, for the release.
+    n_sums : int
+        How many sums the topics follow from.
     nonsense : bool
-        Whether the last sum was none of documents.
+        Whether the sum after these was none of documents.
     """
 
     weight: NDArray[np.float64]
@@ -105,6 +107,7 @@ class Learned(NamedTuple):
     n: float
     strength: float
     said: Mapping[str, Any]
+    n_sums: int
     nonsense: bool = False
 
 

@@ -22,7 +22,7 @@ from discreet._files import write_whole
 from discreet._validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
-from discreet.federated.question_round import Course, asked_of
+from discreet.federated.question_round import Course, asked_of, ended
 from discreet.federated.secure_aggregation.masker import Masker
 from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, Shown, shown_to
 from discreet.federated.state import TERMS, Learned, Refusal, State, check_terms
@@ -154,10 +154,11 @@ def save_state(state: State, path: str | Path) -> None:
     Parameters
     ----------
     state : State
-        After the last round.
+        After the last round; or, with ``word_vectors``, after the first sum: as if the course ended there.
     path : path
         One npz file; replaced where it exists.
     """
+    state = ended(state)
     if not state.finished:
         raise ReleaseError(
             f"round {state.round} of {state.n_rounds} is not done; there is nothing to keep yet."
