@@ -464,6 +464,18 @@ def test_no_keys_are_left_when_a_course_ends_early(number, tmp_path):
         assert office.silo._sessions._known["1"].account.masker is None
 
 
+def test_courses_that_ended_early_make_room_in_memory(monkeypatch):
+    silos = [Silo(silo(c), Ledger(40.0, 1e-6), [TASK]) for c in range(N)]
+    monkeypatch.setattr("discreet.federated.sessions._MOST_IDLE", 2)
+    monkeypatch.setattr("discreet.federated.sessions._PATIENCE", 0.0)
+    for run in range(3):
+        state = Party(tolerated=1, allow_unlearnable=True).state
+        while state.round < MESSAGES:
+            came = [s.answer({"client": c, "state": state_bytes(state, c)}, run) for c, s in enumerate(silos)]
+            state = server_step(state, [questions_update(c, answer) for c, answer in enumerate(came)])
+    assert all(len(each._sessions._known) <= 2 for each in silos)
+
+
 @pytest.mark.parametrize("starts_anew", [True, False])
 def test_keys_of_a_sum_that_was_cut_off_are_forgotten_after_a_day(starts_anew, tmp_path):
     offices = [Questioned(tmp_path, c, epsilon=8.0, tasks=(TASK,)) for c in range(N)]

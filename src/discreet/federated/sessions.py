@@ -69,6 +69,12 @@ class Session:
         return bool(self.account.rounds)
 
     @property
+    def needless(self) -> bool:
+        """Whether nothing is lost with it: it ended, never paid, or is between sums, which have keys of their own."""
+        between = self.account.terms is not None and self.account.terms["mechanism"] == "aggregate"
+        return self.ended or not self.paid or (between and self.account.masker is None)
+
+    @property
     def under_way(self) -> bool:
         """Whether others may count on it: it went beyond its first message, and not too long ago."""
         return not self.ended and self._answered > 1 and time.monotonic() - self._last < _PATIENCE
@@ -157,7 +163,7 @@ class Sessions:
         """
         if self._folder is not None:
             self._forget_old_keys(self._folder)
-        idle = [name for name, known in self._known.items() if known.ended or not known.paid]
+        idle = [name for name, known in self._known.items() if known.needless]
         idle.sort(key=lambda name: not self._known[name].ended)  # within these, the oldest first
         for name in [name for name in idle if not self._known[name].under_way]:
             if len(idle) < _MOST_IDLE:
