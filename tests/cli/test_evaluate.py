@@ -156,3 +156,15 @@ def test_the_table_says_what_each_line_is(place, capsys):
     ):
         assert words in captured.out
     assert "xylophone" not in captured.out + captured.err
+
+
+@pytest.mark.parametrize("stop_words", [[], ["--stop-words", "none"]])
+def test_stop_words_that_the_model_has_are_counted(release, tmp_path, capsys, stop_words):
+    """A model of "the" was fitted to texts that kept it."""
+    words = ("the", *WORDS[1:])
+    Release(TOPICS, words, release.ledger, topic_weight=WEIGHT).save(tmp_path / "model")
+    rows = [json.dumps({"body": "the the ward sail sail wave"})] * 20
+    (tmp_path / "notes.jsonl").write_text("\n".join(rows) + "\n")
+    found = measured(tmp_path, capsys, *stop_words)
+    assert found["corpus"]["tokens"] == 120
+    assert found["corpus"]["tokens_dropped"] == 0

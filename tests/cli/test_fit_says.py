@@ -168,3 +168,14 @@ def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
         assert "author" not in said
     assert run(["budget", "--unit-name", "patient"]) == 2
     assert "the unit here is the document" in capsys.readouterr().err
+
+
+def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tmp_path):
+    listed = tmp_path / "words.txt"
+    listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")
+    public = ("--text", "body", "--vocabulary", listed, "--vocabulary-is-public")
+    code, said = fit(capsys, notes, tmp_path / "model", *public)
+    assert code == 0
+    assert "2 words of the vocabulary can never be found in texts that are cut like this" in said
+    _, said = fit(capsys, notes, tmp_path / "kept", *public, "--stop-words", "none")
+    assert "can never be found" not in said

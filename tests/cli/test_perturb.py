@@ -88,7 +88,7 @@ def test_a_named_document_keeps_its_report_whatever_it_says_by_now(folder, capsy
     (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     assert perturb(folder, *how, "--name", "id") == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "3 documents have been reported before; they give no second report" in told
+    assert "3 documents have spent their budgets on earlier reports or answers; no further report" in told
     assert "(entry 0, entry 1, entry 2)" in told
     assert "nothing was written: no budget of 3 documents has room" in told
     assert (folder / "reports.bin").read_bytes() == first
@@ -119,7 +119,10 @@ def test_who_has_spent_its_budget_silences_nobody_else(folder, capsys):
         notes(*texts)
         assert perturb(folder, "--epsilon", "0.7", *how) == 0
         told = " ".join(capsys.readouterr().err.split())
-        said = "2 documents have been reported before; they give no second report: for that a larger --budget is needed"
+        said = (
+            "2 documents have spent their budgets on earlier reports or answers; "
+            "no further report without a larger --budget"
+        )
         assert f"{said} (n0?, n1?)" in told
         assert "n2" not in told
         assert len(read_reports(folder / "reports.bin")[1]) == 1

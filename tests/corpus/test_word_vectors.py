@@ -109,6 +109,10 @@ def test_frames(library):
     np.testing.assert_array_equal(match_vectors(frame, WORDS).vectors, EXPECTED)
     if library == "pandas":
         np.testing.assert_array_equal(match_vectors(frame.set_index("word"), WORDS).vectors, EXPECTED)
+        nameless = frames.DataFrame(np.array(list(TABLE.values()), float), index=list(TABLE))
+        np.testing.assert_array_equal(match_vectors(nameless, WORDS).vectors, EXPECTED)
+    with pytest.raises(ParameterError, match="must have columns of numbers"):
+        match_vectors(frame[["word"]], WORDS)
     with pytest.raises(ParameterError, match="one column of words, but 2 columns"):
         match_vectors(frames.DataFrame({**columns, "more": list(TABLE)}), WORDS)
 

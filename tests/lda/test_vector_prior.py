@@ -1,6 +1,7 @@
 """The prior of word vectors: its formulas, what right and wrong vectors do, and that it costs nothing."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,6 +217,11 @@ def test_the_ledger_is_the_same_and_the_release_names_the_vectors():
     assert models[1].word_vectors_.n_found == 319
     card = used.card().replace("\n", " ")
     assert "not trained on these texts" in card
+    assert f"They were used {used.configuration['word_vectors_used']}." in card
+    put_aside = {"word_vectors_used": "not at all: a noisy look at the texts spoke against them"}
+    aside = replace(used, configuration=used.configuration | put_aside).card().replace("\n", " ")
+    assert "were given, but not used: a noisy look at the texts spoke against them. They were taken" in aside
+    assert "lean on" not in aside
     assert used.configuration["word_vectors_used"].startswith(
         ("for the start", "in every round", "not at all")
     )

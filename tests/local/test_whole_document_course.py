@@ -622,7 +622,7 @@ def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     assert run([*line.split(), "8", "--force"]) == 0
     told = " ".join(capsys.readouterr().err.split())
     assert (
-        "1 document has answered before; it answers no second question: for that a larger --budget is needed"
+        "1 document has spent its budget on earlier reports or answers; no further answer without a larger --budget"
         in told
     )
     assert "there is nothing to send" in told
@@ -694,7 +694,7 @@ def test_who_answered_before_silences_nobody_else(here, capsys):
         notes(*zip("abc", texts_now, strict=True))
         assert run([*ANSWER.split(), "--name", "id"]) == 0
         told = " ".join(capsys.readouterr().err.split())
-        assert "2 documents have answered before; they answer no second question" in told
+        assert "2 documents have spent their budgets on earlier reports or answers; no further answer" in told
         (sent,) = read_codebook_reports("o.bin")
         assert sent.number not in before
     # What would leave documents out for what they say is no option here.

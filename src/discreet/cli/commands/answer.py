@@ -108,7 +108,8 @@ def answer(
     say_spent(spent, "answer", always)
     if not reports:
         left = len(names) - len(spent)
-        told = f"none of {left} documents is asked this question: " if left else ""
+        others = "the other document is" if left == 1 else f"none of the other {left} documents is"
+        told = f"{others if spent else others.replace(' other', '')} asked this question: " if left else ""
         say.print(f"{told}there is nothing to send", markup=False)
         return
     write_reports(out, reports)

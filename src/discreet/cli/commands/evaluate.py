@@ -215,12 +215,22 @@ def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "
         words = options.pop("vocabulary")
         if words is not None:
             raise CorpusError("--vocabulary names the columns of counts; words of raw text need no list.")
-    documents, _ = load(path, known, **how.options(known, release=release), **options)
+    cutting = how.options(known, stop_words=_stop_words_for(release), release=release)
+    documents, _ = load(path, known, **cutting, **options)
     if documents.vocabulary == column_words(documents.n_words):
         raise CorpusError(
             f"{path} does not say which word each column is; give --vocabulary, one word a line."
         )
     return documents
+
+
+def _stop_words_for(release: "Release") -> str | None:
+    """Return the usual stop words, or none where the model has some of them: it was fitted to texts that kept them."""
+    from discreet.corpus import Tokenizer
+
+    usual, every = Tokenizer(stop_words="auto"), Tokenizer(stop_words=None)
+    kept = any(word in every(word) and word not in usual(word) for word in release.vocabulary)
+    return None if kept else "auto"
 
 
 def _matched(release: "Release", documents: "Corpus", path: str) -> "tuple[Corpus, dict[str, int]]":

@@ -138,6 +138,7 @@ def fit(
     from discreet.central._fit_topics import estimators
     from discreet.central.prevalence.estimator import check_labels
     from discreet.cli.commands.convert import declare_public, load, say_skipped
+    from discreet.cli.commands.perturb import say_unreachable
     from discreet.cli.display import console, hand_over, progress
     from discreet.cli.shards import open_shards
     from discreet.cli.shares_shown import show_shares
@@ -233,6 +234,8 @@ def fit(
     documents, beside = read(corpus, known, **options)
     if known != "shards":
         say_skipped(documents, say)
+    if vocabulary is not None:
+        say_unreachable(options.get("tokenizer"), documents.vocabulary, say)
     for file in beside:
         say.print(f"used {file}", markup=False)
     documents = documents.without_owners() if each_document else documents

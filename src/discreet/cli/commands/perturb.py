@@ -32,16 +32,7 @@ __all__ = [
 
 #: Of documents that have spent their budgets, to be named; and how long a name may be.
 _NAMED, _LONGEST_NAME = 10, 60
-_SPENT = {
-    "report": (
-        "document has been reported before; it gives no second report",
-        "documents have been reported before; they give no second report",
-    ),
-    "answer": (
-        "document has answered before; it answers no second question",
-        "documents have answered before; they answer no second question",
-    ),
-}
+_SPENT = {"report": "no further report", "answer": "no further answer"}
 
 
 class Per(StrEnum):
@@ -173,7 +164,8 @@ def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None
     """Say which documents give no further report, or answer: their budgets went to earlier ones."""
     if not spent:
         return
-    told = f"{len(spent)} {_SPENT[what][len(spent) > 1]}: for that a larger --budget is needed"
+    who = "document has spent its budget" if len(spent) == 1 else "documents have spent their budgets"
+    told = f"{len(spent)} {who} on earlier reports or answers; {_SPENT[what]} without a larger --budget"
     called = [_line(name) for name in spent[:_NAMED] if name is not None]
     more = f" and {len(spent) - _NAMED:,} more" if len(spent) > _NAMED else ""
     always.print(f"{told} ({', '.join(called)}{more})" if called else told, markup=False)

@@ -279,18 +279,23 @@ def _from_frame(source: Any) -> _Rows:
             "word_vectors must be a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, or an "
             f"array with its words, but is a {kind}."
         ) from None
-    numeric = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    others = [name for name in frame.columns if name not in numeric]
+    # By place, not by name: pandas numbers columns that nobody named.
+    columns = list(frame.iter_columns())
+    numeric = [column for column in columns if column.dtype.is_numeric()]
+    others = [column for column in columns if not column.dtype.is_numeric()]
     index = getattr(source, "index", None)
     if len(others) == 1:
-        words = frame[others[0]].to_list()
+        words = others[0].to_list()
     elif not others and index is not None and all(isinstance(word, str) for word in index):
         words = list(index)
     else:
         raise ParameterError(
             f"a frame of word vectors must have one column of words, but {len(others)} columns hold no numbers."
         )
-    return "frame", *_aligned(frame.select(numeric).to_numpy(), [str(word) for word in words])
+    if not numeric:
+        raise ParameterError("a frame of word vectors must have columns of numbers, but has none.")
+    matrix = np.column_stack([column.to_numpy() for column in numeric])
+    return "frame", *_aligned(matrix, [str(word) for word in words])
 
 
 def _matrix(array: Any, what: str) -> NDArray[Any]:

@@ -127,12 +127,17 @@ def _vectors(release: Release) -> str:
     public = release.configuration
     if "word_vectors" not in public:
         return ""
-    name, digest, coverage, alone = (
-        plain(str(public.get(f"word_vectors{part}", ""))) for part in ("", "_digest", "_coverage", "_alone")
+    name, digest, coverage, alone, used = (
+        plain(str(public.get(f"word_vectors{part}", "")))
+        for part in ("", "_digest", "_coverage", "_alone", "_used")
     )
+    called = f"the public word vectors {name} ({digest}), which hold {coverage}"
+    said = f"The topics lean on {called}.{f' They were used {used}.' if used else ''}"
+    if used.startswith("not at all: "):
+        said = f"T{called[1:]}, were given, but not used: {used.removeprefix('not at all: ')}."
     return f"""## Public word vectors
 
-The topics lean on the public word vectors {name} ({digest}), which hold {coverage}. They were taken to be public and
+{said} They were taken to be public and
 not trained on these texts: the promise above holds whatever they are, but says nothing of what the vectors themselves
 may tell of texts that they were trained on. {f"{alone} " if alone else ""}`discreet evaluate --word-vectors` compares.
 
