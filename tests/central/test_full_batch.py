@@ -161,8 +161,7 @@ def test_reading_a_round_does_not_look_at_theta():
 
 
 @pytest.mark.parametrize(
-    ("difficulty", "step"),
-    [(0.0, 0.04), (1e-9, 0.0), (0.1, 0.05), (1.0, 0.1), (10.0, 0.15), (math.inf, 0.15)],
+    ("difficulty", "step"), [(0.0, 0.0), (1e-9, 0.0), (0.1, 0.05), (1.0, 0.1), (10.0, 0.15), (math.inf, 0.15)]
 )
 def test_topics_are_read_a_step_further_from_the_unigram(difficulty, step):
     state = run(COUNTS, None, 4.0)[0]

@@ -88,7 +88,7 @@ def test_epsilon_inf_is_the_same_code_without_noise(monkeypatch):
     state = full_batch.init(units, 2, 0.1, schedule, gate)
     for _ in schedule.round_shares:
         state, _ = full_batch.step(state, units, 0.1, schedule, gate)
-    topics = full_batch.read_out(state, 0.0)[0].T
+    topics = state.word_topic.T
     np.testing.assert_allclose(model.components_, topics / topics.sum(1, keepdims=True), rtol=1e-15)
     assert model.release_.n_units_noisy == 400
     assert "No privacy" in model.release_.guarantee

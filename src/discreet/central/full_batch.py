@@ -58,8 +58,6 @@ _START_UNIGRAM = 0.1
 #: At least so many words are in a start from vectors.
 _SMOOTH_WORDS = 600
 _ROUND_UNIGRAM = 0.01
-#: Without noise, and so in many more rounds, topics grow too sharp with less.
-_TWIN_UNIGRAM, _TWIN_STEP = 0.05, 0.04
 _SMALLEST_TOPIC = 0.2
 _STEPS_FIRST, _STEPS_LATER = 20, 8
 #: Units of fewer different words hardly repeat any, and are all about as long.
@@ -329,8 +327,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
-    smooth = _ROUND_UNIGRAM if private else _TWIN_UNIGRAM
-    topics = (1 - smooth) * read / read.sum(0) + smooth * state.unigram[:, None]
+    topics = (1 - _ROUND_UNIGRAM) * read / read.sum(0) + _ROUND_UNIGRAM * state.unigram[:, None]
     return state._replace(
         word_topic=topics / topics.sum(0),
         joint=joint,
@@ -371,7 +368,7 @@ def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
 
     .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k, \qquad m = .1 + .05 \log_{10} x \in [0, .15],
 
-    where x is the difficulty, V K over n mu. Without noise m takes most of the unigram off again that rounds mixed in.
+    where x is the difficulty, V K over n mu. Without noise counts are counted, and m is 0.
 
     Parameters
     ----------
@@ -388,7 +385,7 @@ def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
         Standard deviation of the privacy noise in each probability, before denoising.
     """
     noise = np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
-    step = _TWIN_STEP
+    step = 0.0
     if difficulty > 0:
         step = float(np.clip(_STEP_BEYOND + _TENFOLD * math.log10(difficulty), 0.0, _LONGEST_STEP))
     if step == 0:
