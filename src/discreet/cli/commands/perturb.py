@@ -110,14 +110,15 @@ def perturb(
             "share one report, and show whoever collects that they are alike. Or keep a memory for each document."
         )
     counts = corpus.counts
-    reports, spent = list[Report](), list[str | None]()
+    reports, spent, refusal = list[Report](), list[str | None](), ""
     for d, called in enumerate(names):
         own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
         try:
             reports.append(
                 (memo if memory else ReportMemo()).report(channel, own, known, stream, name=called)
             )
-        except BudgetExceeded:
+        except BudgetExceeded as fault:
+            refusal = str(fault)
             loss = channel.guarantees(len(known)).whole_report
             if budget is not None and budget < loss:
                 raise ParameterError(
@@ -131,7 +132,7 @@ def perturb(
         raise BudgetExceeded(
             f"nothing was written: no budget of {len(spent)} documents has room for this report."
             if len(spent) > 1
-            else "nothing was written: the document's budget has no room for this report."
+            else f"nothing was written: {refusal}"
         )
     memo.save()  # before anything may be sent
     write_reports(out, reports)
