@@ -15,7 +15,14 @@ from discreet.central import full_batch
 from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.schedule import COUNT_SHARE, plan
 from discreet.central.rounds.units import group_units
-from discreet.central.start.from_vectors import Words, beyond_noise, factors_of, features, look
+from discreet.central.start.from_vectors import (
+    Words,
+    beyond_noise,
+    expected_moment,
+    factors_of,
+    features,
+    look,
+)
 from discreet.lda.questions.asked import square_of
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
@@ -44,14 +51,14 @@ def seen_of(world, noise=0.0, vectors=None, seed=1):
     space = directions(centred(vectors, unigram), unigram, D)
     total = moment_sum(group_units(counts, None), features(space)) / 2**BITS
     noisy = total + noise * np.random.default_rng(seed).standard_normal(total.shape)
-    return look(square_of(noisy), noise, vectors, space, unigram, K)
+    return look(square_of(noisy), noise, space, expected_moment(vectors, space, unigram, K))
 
 
 def test_alpha_is_the_naive_twins(world):
     counts, _, vectors, unigram = world
     space = directions(centred(vectors, unigram), unigram, D)
     square = square_of(moment_sum(group_units(counts, None), features(space)) / 2**BITS)
-    seen = look(square, 0.0, vectors, space, unigram, K)
+    seen = look(square, 0.0, space, expected_moment(vectors, space, unigram, K))
     expected = slow.alpha(square, topics_of_vectors(vectors, unigram, K, 0), space)
     assert seen.alpha == pytest.approx(expected)
     assert seen.believed
@@ -159,7 +166,7 @@ def test_what_pairs_say_beyond_the_vectors_is_kept(world):
 
 
 def test_reading_takes_no_private_argument():
-    for function in (look, factors_of, beyond_noise, features):
+    for function in (look, expected_moment, factors_of, beyond_noise, features):
         assert "units" not in inspect.signature(function).parameters
 
 

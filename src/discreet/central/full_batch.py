@@ -40,7 +40,7 @@ from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
-from discreet.central.start.from_vectors import Seen, Words, factors_of, features, look
+from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.questions.asked import square_of
@@ -152,7 +152,8 @@ def init(
     prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
     seen = None
     if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
-        seen = _look_at(units, gate, schedule, unigram, vectors, prior.directions, n_topics)
+        expected = expected_moment(vectors, prior.directions, unigram, n_topics)
+        seen = _look_at(units, gate, schedule, prior.directions, expected)
         if seen.promising:
             schedule = schedule.believed if seen.believed else schedule.doubted
         prior = None if seen.refuted else prior
@@ -205,10 +206,8 @@ def _look_at(
     units: Units | ShardedUnits,
     gate: SharedGaussian,
     schedule: Schedule,
-    unigram: Floats,
-    vectors: Floats,
     along: Floats,
-    n_topics: int,
+    expected: Floats,
 ) -> Seen:
     """Release the second moment of the documents along the vectors' directions; again where that is promising.
 
@@ -219,13 +218,13 @@ def _look_at(
     """
     total = moment_sum(units, features(along), gate.n_jobs)
     noisy = gate.release(total, schedule.moment_shares[0], "second moment")
-    seen = look(square_of(noisy.values), noisy.noise, vectors, along, unigram, n_topics)
+    seen = look(square_of(noisy.values), noisy.noise, along, expected)
     if not seen.promising:
         return seen
     closer = gate.release(total, schedule.moment_shares[1], "second moment, closer")
     first, second = noisy.noise**-2, closer.noise**-2
     mean = (first * noisy.values + second * closer.values) / (first + second)
-    seen = look(square_of(mean), (first + second) ** -0.5, vectors, along, unigram, n_topics)
+    seen = look(square_of(mean), (first + second) ** -0.5, along, expected)
     return seen._replace(promising=True)
 
 

@@ -23,7 +23,7 @@ from discreet.central.start.factorize import factorize
 from discreet.lda.word_space.public_topics import topics_of_vectors
 from discreet.privacy.shared_gaussian import Noisy
 
-__all__ = ["Seen", "Words", "beyond_noise", "factors_of", "features", "look"]
+__all__ = ["Seen", "Words", "beyond_noise", "expected_moment", "factors_of", "features", "look"]
 
 Floats = NDArray[np.float64]
 #: The constant feature, beside directions of unit variance.
@@ -100,9 +100,14 @@ def features(directions: Floats) -> Floats:
     return np.c_[np.full(len(directions), _COMMON), directions]
 
 
-def look(
-    square: Floats, noise: float, vectors: Floats, directions: Floats, unigram: Floats, n_topics: int
-) -> Seen:
+def expected_moment(vectors: Floats, directions: Floats, unigram: Floats, n_topics: int) -> Floats:
+    """Return A_P of shape (d, d), the moment that documents made of the vectors' own topics would have."""
+    with one_blas_thread():
+        placed = directions.T @ topics_of_vectors(vectors, unigram, n_topics, 0)
+        return placed @ placed.T / n_topics
+
+
+def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> Seen:
     """Read the released moment of :func:`features`.
 
     Parameters
@@ -110,17 +115,13 @@ def look(
     square : array of shape (1 + d, 1 + d)
     noise : float
         Standard deviation in a cell of the triangle that was released; a cell off the diagonal has it over root 2.
-    vectors : array of shape (n_words, n_dimensions)
     directions : array of shape (n_words, d)
-    unigram : array of shape (n_words,)
-    n_topics : int
+    expected : array of shape (d, d)
+        What :func:`expected_moment` returns.
     """
     with one_blas_thread():
-        public = topics_of_vectors(vectors, unigram, n_topics, 0)
         level = max(float(square[0, 0]) / _COMMON**2, 1e-9)
         raw, deviation = square[1:, 1:] / level, noise / level
-        placed = directions.T @ public
-        expected = placed @ placed.T / n_topics
         size = max(float(np.linalg.norm(expected)), 1e-150)
         alpha = float((raw * expected).sum()) / size**2
         doubt = deviation / size
