@@ -117,15 +117,13 @@ def start(
 
 def planned(epsilon: float, delta: float) -> events.Event:
     """Return what a silo books for all sums together."""
-    return events.together(*(_event(_noise(epsilon, delta, number)) for number in range(len(_SHARES))))
+    return events.together(
+        *(sum_round.event_of(_noise(epsilon, delta, number)) for number in range(len(_SHARES)))
+    )
 
 
 def _noise(epsilon: float, delta: float, number: int) -> float:
     return noise_of_share(sum_round.noise_multiplier(epsilon, delta), _SHARES[number])
-
-
-def _event(noise: float) -> events.Event:
-    return events.gaussian(noise) if noise else events.non_private()
 
 
 def asked_of(state: State, table: Any, weights: Any) -> Asked:
@@ -202,7 +200,9 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
         what = f"masked sum of {asked.kind}, number {number + 1}"
         add = partial(contributions, asked=asked)
         summed = Summed(what, _sizes(asked), _shares(asked), noise, add)
-    return sum_round.take_part(state, message, kept, _event(noise), summed, corpus, stream, account)
+    return sum_round.take_part(
+        state, message, kept, sum_round.event_of(noise), summed, corpus, stream, account
+    )
 
 
 def fault(state: State, update: Any) -> str | None:
@@ -234,11 +234,9 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
         return state.topic_word, kept._replace(masks=found)
     asked = _open(state)
     more = sum_round.more_noise(state, len(kept.masks.vectors) if kept.masks else 0)
-    noise, values, place = _noise(state.epsilon, state.delta, number), dict[str, Any](), 0
+    noise = _noise(state.epsilon, state.delta, number)
     deviations = {part: noise_of_share(noise, share) * more for part, share in _shares(asked).items()}
-    for part, size in _sizes(asked).items():
-        values[part] = found[place : place + size] / 2.0**BITS
-        place += size
+    values = sum_round.parts_of(found / 2.0**BITS, _sizes(asked))
     n = max(float(values["count"][0]), 1.0) if "count" in values else kept.n
     unit_noise = sum_round.noise_multiplier(state.epsilon, state.delta) * more
     strength = n / unit_noise if unit_noise else math.inf

@@ -62,6 +62,7 @@ __all__ = [
     "compute",
     "contributions",
     "counted_on",
+    "event_of",
     "fault",
     "fault_of",
     "fit",
@@ -69,6 +70,7 @@ __all__ = [
     "more_noise",
     "next_of",
     "noise_multiplier",
+    "parts_of",
     "sum_event",
     "take_part",
 ]
@@ -116,10 +118,20 @@ def noise_multiplier(epsilon: float, delta: float) -> float:
     return 0.0 if math.isinf(epsilon) else noise_multiplier_for(epsilon, delta * (1 - KEPT_BACK))
 
 
+def event_of(noise: float) -> events.Event:
+    """Return what a silo books for a sum with that noise multiplier."""
+    return events.gaussian(noise) if noise else events.non_private()
+
+
 def sum_event(epsilon: float, delta: float) -> events.Event:
     """Return what a silo books."""
-    noise = noise_multiplier(epsilon, delta)
-    return events.gaussian(noise) if noise else events.non_private()
+    return event_of(noise_multiplier(epsilon, delta))
+
+
+def parts_of(values: NDArray[Any], sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
+    """Return views of the parts that stand one after the other."""
+    ends = np.cumsum(list(sizes.values()))
+    return dict(zip(sizes, np.split(values, ends[:-1]), strict=True))
 
 
 def counted_on(state: State) -> int:
@@ -218,13 +230,11 @@ def take_part(
         event, state.round, f"{summed.what}, {roster}", reproducible=stream.reproducible, once=roster
     )
     shared = SharedGaussian(reservation, summed.noise, "document", stream, None)
-    values, place = summed.add(read_corpus_now(corpus)), 0
-    for part, size in summed.sizes.items():
+    values = summed.add(read_corpus_now(corpus))
+    for part, own in parts_of(values, summed.sizes).items():
         deviation = Fraction(shared.draw(summed.shares[part])) * shared.bound.sensitivity
-        own = slice(place, place + size)
         share = share_of_noise(deviation, counted_on(state))
-        values[own] = add_share(values[own], share, stream.spawn(f"noise of {part}"))
-        place += size
+        own[:] = add_share(own, share, stream.spawn(f"noise of {part}"))
     return masker.mask(values)
 
 
@@ -288,12 +298,9 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
         Where there is nothing to learn.
     """
     total: Total = state.sums
-    sums, noises, place = {}, {}, 0
-    more = more_noise(state, total.n_vectors)
-    for part, size in _sizes(state.n_words).items():
-        sums[part] = total.values[place : place + size] / 2.0**BITS
-        noises[part] = noise_of_share(noise_multiplier(state.epsilon, state.delta), SHARES[part]) * more
-        place += size
+    noise, more = noise_multiplier(state.epsilon, state.delta), more_noise(state, total.n_vectors)
+    sums = parts_of(total.values / 2.0**BITS, _sizes(state.n_words))
+    noises = {part: noise_of_share(noise, SHARES[part]) * more for part in sums}
     n = max(float(sums["count"][0]), 1.0)
     if is_nonsense(n + 20 * noises["count"], sums, noises):
         raise CorpusError(NONSENSE)

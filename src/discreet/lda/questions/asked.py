@@ -8,7 +8,7 @@ r"""What is asked about a document's words, and its answers, in whole numbers by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,40 +16,11 @@ from numpy.typing import NDArray
 
 from discreet.lda.questions.responsibilities import responsibilities
 
-__all__ = ["DOC_TOPIC_PRIOR", "STEPS", "Asked", "Asks", "Kind", "answers", "dimension", "kinds", "square_of"]
+__all__ = ["DOC_TOPIC_PRIOR", "STEPS", "Asked", "Kind", "answers", "dimension", "kinds", "square_of"]
 
 Kind = Literal["words", "squares", "topics"]
 #: Of the responsibilities: part of what a question is.
 DOC_TOPIC_PRIOR, STEPS = 0.05, 20
-
-
-class Asks(Protocol):
-    """A question, whatever else it is."""
-
-    @property
-    def kind(self) -> Kind:
-        """What it is about."""
-        ...
-
-    @property
-    def place(self) -> int:
-        """Its number in the course, from 0."""
-        ...
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The public words."""
-        ...
-
-    @property
-    def table(self) -> NDArray[np.int64]:
-        """Directions or topics, a row for each word."""
-        ...
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """Of words, where topics are asked about."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +53,19 @@ def kinds(n_questions: int) -> tuple[Kind, ...]:
     return (*every[:n_questions], *("topics" for _ in range(n_questions - 2)))
 
 
-def dimension(asked: Asks) -> int:
+def dimension(asked: Asked) -> int:
     """Return the length of an answer."""
     if asked.kind == "words":
         return len(asked.table)
     return asked.table.shape[1] if asked.kind == "squares" else asked.table.size
 
 
-def answers(asked: Asks, counts: Any) -> NDArray[np.int64]:
+def answers(asked: Asked, counts: Any) -> NDArray[np.int64]:
     """Return the answers of documents, of shape (n_documents, dimension). Private.
 
     Parameters
     ----------
-    asked : Asks
+    asked : Asked
     counts : CSR matrix of shape (n_documents, n_words)
         What is not zero is present.
     """

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.lda.questions.asked import Asks, kinds
+from discreet.lda.questions.asked import Asked, kinds
 from discreet.lda.questions.squares_fit import fit_squares
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
@@ -32,7 +32,7 @@ from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, f
 __all__ = ["LEAST_STRENGTH", "State", "begin", "learn"]
 
 Floats = NDArray[np.float64]
-Q = TypeVar("Q", bound=Asks)
+Q = TypeVar("Q", bound=Asked)
 #: One over the deviation of a mean's noise, below which 1 % of perplexity was learned at most.
 LEAST_STRENGTH = 450.0
 _DIRECTIONS = 20
@@ -53,7 +53,7 @@ class State(NamedTuple, Generic[Q]):
 
     Attributes
     ----------
-    question : Asks or None
+    question : Asked or None
         Of the class that the first one was made of; None at the end.
     vocabulary : tuple of str
     vectors : array of shape (n_words, n_dimensions)

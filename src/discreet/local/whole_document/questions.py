@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.questions import asked
-from discreet.lda.questions.asked import DOC_TOPIC_PRIOR, STEPS, Kind
+from discreet.lda.questions.asked import DOC_TOPIC_PRIOR, STEPS, Asked, Kind
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.codebook import LARGEST_SCORE, MOST_CODEWORDS, MOST_SIGNS
 
@@ -40,8 +40,8 @@ _NO_QUESTION = "this is not a question of whole documents; take the text that to
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is asked of a part of the clients; all of it is public.
+class Question(Asked):
+    """What is asked of a part of the clients; all of it is public. Impossible ones are refused when they are made.
 
     Parameters
     ----------
@@ -54,12 +54,6 @@ class Question:
     weights : array of shape (n_words,), int64
         Of words ("topics").
     """
-
-    kind: Kind
-    place: int
-    vocabulary: tuple[str, ...]
-    table: NDArray[np.int64]
-    weights: NDArray[np.int64]
 
     def __post_init__(self) -> None:
         fault = self._fault()
