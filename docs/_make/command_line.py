@@ -17,7 +17,8 @@ INTRODUCTION = """\
 # The command line
 
 Written from the command itself: what `discreet COMMAND --help` says. Exit codes: 0 where it is done, 2 where input
-is bad or something is refused (one line says why, and what to do), 3 where an audit proves more than was promised.
+is bad or something is refused (one line says why, and what to do), 3 where an audit proves more than was promised,
+4 where `discreet answer` has nothing to send, because it is no document's turn: no file is written, nothing is wrong.
 """
 NEXT = "Next: [quick start](../quick-start.md) · [file formats](file-formats.md) · [the API](index.md)\n"
 

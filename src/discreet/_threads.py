@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["balanced_cuts", "count_threads", "one_blas_thread", "pieces", "share_out"]
@@ -31,9 +32,8 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, Integral):
-        kind = type(n_jobs).__name__
         raise ParameterError(
-            Parameter("n_jobs"), f" must be a whole number of threads or None, but is a {kind}."
+            Parameter("n_jobs"), f" must be a whole number of threads or None, but is {kind_of(n_jobs)}."
         )
     if n_jobs == 0:
         raise ParameterError(

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
+from discreet._articles import kind_of
 from discreet.errors import DiscreetError, Parameter, ParameterError, Part, PrivacyError
 
 __all__ = [
@@ -184,7 +185,7 @@ def shown(value: Any) -> str:
         return repr(value)
     if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
         return repr(value)
-    return f"a {type(value).__name__}" + (f" of {len(value)} characters" if isinstance(value, str) else "")
+    return f"{kind_of(value)}" + (f" of {len(value)} characters" if isinstance(value, str) else "")
 
 
 def path_shown(path: str | os.PathLike[str]) -> str:

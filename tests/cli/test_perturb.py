@@ -329,3 +329,33 @@ def test_out_replaces_no_file_that_is_needed(folder, capsys, monkeypatch, file, 
     assert run([*line, "--out", spelt.format(file)]) == 2
     assert "would replace it" in " ".join(capsys.readouterr().err.split())
     assert ((folder / file).read_bytes() if (folder / file).exists() else None) == before
+
+
+def test_what_each_document_has_lost_by_now_is_said(folder, capsys):
+    """A second report under --budget costs anew: once that was nowhere to be read."""
+
+    def notes(*names):
+        lines = [{"id": name, "text": "fever"} for name in names]
+        (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    kept = folder / "kept.json"
+    how = ("--per", "word", "--name", "id", "--memory", str(kept))
+    said = f"{kept.name} records what each document has lost in all, with this report: "
+    notes("a", "b")
+    assert perturb(folder, "--epsilon", "0.5", *how) == 0
+    assert said + "3 (2 documents)" in " ".join(capsys.readouterr().err.split())
+    notes("a", "b", "c")
+    assert perturb(folder, "--epsilon", "0.7", *how, "--budget", "8", "--quiet") == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        said + "4.2 (1 document), 7.2 (2 documents)" in told
+    )  # 6 bits of .5 and of .7; quiet hides no such loss
+    assert (
+        perturb(folder, "--epsilon", "0.7", *how, "--budget", "8") == 0
+    )  # the same bytes: nothing more is lost
+    assert said + "4.2 (1 document), 7.2 (2 documents)" in " ".join(capsys.readouterr().err.split())
+    notes("c")
+    assert perturb(folder, "--epsilon", "0.7", *how, "--quiet") == 0
+    assert "records" not in capsys.readouterr().err
+    assert perturb(folder, "--epsilon", "0.7", "--per", "word") == 0
+    assert "records" not in capsys.readouterr().err

@@ -240,15 +240,50 @@ def test_missing_files_and_whole_ones(tmp_path):
         ({"nurse": [1, np.inf]}, "finite"),
         ({"nurse": 3.0}, "map words to vectors"),
         (np.ones((2, 3)), "2 rows for 3 words"),
-        (np.ones(3), "shape"),
-        (np.array([["a", "b"]] * 3), "must be numbers"),
-        (7, "but is a int"),
+        (np.ones(3), r"an ndarray of shape \(3,\) and type float64"),
+        (np.array([["a", "b"]] * 3), r"an ndarray of shape \(3, 2\) and type text"),
+        (7, "but is an int"),
         ((["nurse"], np.ones((2, 2))), "2 rows for 1 words"),
+        (
+            [1.0, 2.0],
+            r"array of shape \(n_words, n_dimensions\) .* is a list of shape \(2,\) and type float64",
+        ),
+        ((1.0, "secret words"), "is a tuple of shape"),
+        (np.float64(2), "is a float64"),
+        (np.ones((3, 2, 2)), r"of shape \(3, 2, 2\)"),
+        (["secret", "words"], r"is a list of shape \(2,\) and type text"),
+        ([[1.0, 2.0], [3.0], [4.0]], "is a list whose rows differ in length"),
+        ((["nurse"], [[1], ["secret", 2]]), "is a list whose rows differ in length"),
+        ((3, np.ones((3, 2))), "is a tuple"),
+        ((["nurse"], None), "is a NoneType of shape"),
+        ([None, None], "is a list of shape"),
+        (b"secret", "is a bytes"),
     ],
 )
 def test_objects_that_are_none(source, expected):
     with pytest.raises(ParameterError, match=expected):
         match_vectors(source, WORDS)
+
+
+def test_a_list_of_rows_is_an_array_and_pairs_come_in_either_order():
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    expected = match_vectors(np.array(rows), WORDS)
+    for source in (rows, tuple(rows), (WORDS, rows), (rows, WORDS), (np.array(WORDS), np.array(rows))):
+        found = match_vectors(source, WORDS)
+        np.testing.assert_array_equal(found.vectors, expected.vectors)
+        assert found.digest == expected.digest
+    assert match_vectors([[1, 2], [3, 4]], WORDS[:2]).vectors.tolist() == [[1, 2], [3, 4]]
+
+
+def test_vectors_that_were_matched_before_serve_their_own_words_only():
+    found = match_vectors(np.eye(3), WORDS)
+    assert found.words == tuple(WORDS)
+    assert match_vectors(found, WORDS) is found
+    for others, same in ((["x", *WORDS[1:]], 2), (WORDS[::-1], 1), (WORDS[:2], 2), ([*WORDS, "x"], 3)):
+        with pytest.raises(
+            ParameterError, match=rf"only {same} of the {len(others)} words .* match_vectors\("
+        ):
+            match_vectors(found, others)
 
 
 def test_a_large_file_takes_memory_for_the_words_asked_for_only(tmp_path):

@@ -16,6 +16,7 @@ from tests.naive.federated import slow_answer, slow_placed
 from tests.naive.whole_document import responsibilities
 
 from discreet import FederatedLDA
+from discreet.corpus import match_vectors
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError, ReleaseError
 from discreet.evaluate import completion_perplexity, public_topics
 from discreet.federated import (
@@ -550,6 +551,15 @@ def test_what_does_not_go_together_is_refused():
         init_server("aggregate", statistic="none", **sizes)
     with pytest.raises((ParameterError, CorpusError)):
         init_server("aggregate", word_vectors=VECTORS[:-1], vocabulary=WORDS, **sizes)
+    found = match_vectors(VECTORS, WORDS)
+    for others in (WORDS[::-1], vocabulary_digest(WORDS[::-1])):
+        with pytest.raises(ParameterError, match=r"word_vectors were matched to 12 (other )?words"):
+            init_server("aggregate", word_vectors=found, vocabulary=others, **sizes)
+    for mine in (WORDS, vocabulary_digest(WORDS), ""):
+        state = init_server("aggregate", word_vectors=found, vocabulary=mine, **sizes)
+        assert state.sums.said["word_vectors_coverage"] == "12 of 12 words"
+    with pytest.raises(ParameterError, match="vocabulary has 11 words, but there are 12"):
+        init_server("aggregate", word_vectors=VECTORS[1:], vocabulary=WORDS[1:], **sizes)
     assert init_server("aggregate", word_vectors=VECTORS, **sizes).n_rounds == SUMS * MESSAGES
 
 

@@ -22,6 +22,7 @@ import pytest
 from discreet import Release
 from discreet._files import lock_beside
 from discreet.cli.app import run
+from discreet.cli.commands.answer import NOTHING_TO_SEND
 from discreet.errors import CorpusError, ParameterError, WeakForecastWarning
 from discreet.local import (
     CodebookChannel,
@@ -619,29 +620,34 @@ def test_no_question_brings_a_writer_to_lose_more(here, capsys):
     (sent,) = read_codebook_reports("o.bin")
     # Another channel, other parts of the clients, another question: all would cost anew.
     Path("q.json").write_text(published(epsilon=7.0, ends=(2**32,)).to_json())
-    assert run([*line.split(), "8", "--force"]) == 0
+    assert run([*line.split(), "8", "--force"]) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert (
         "1 document has spent its budget on earlier reports or answers; no further answer without a larger --budget"
         in told
     )
-    assert "there is nothing to send" in told
+    assert "nothing was written: another report of this document would bring its loss from 8 to 15" in told
     assert read_codebook_reports("o.bin") == [sent]
+    assert run([*line.split(), "8", "--force", "--budget", "15"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "m.json records what each document has lost in all, with this answer: 15 (1 document)" in told
     Path("q.json").write_text(published(epsilon=8.0, ends=(2**32,)).to_json())
     assert run([*line.split(), "8", "--force"]) == 0
     assert read_codebook_reports("o.bin") == [sent]
 
 
-def test_whose_turn_it_is_not_sends_nothing(here, capsys):
+def test_whose_turn_it_is_not_sends_nothing_and_scripts_can_tell(here, capsys):
     Path("notes.txt").write_text("fever and cold\n")
     Path("q.json").write_text(published(ends=(1, 2**32)).to_json())
     assert (
         run(
             "answer notes.txt --format lines --question q.json --memory m.json --out o.bin --epsilon 8".split()
         )
-        == 0
+        == NOTHING_TO_SEND
+        == 4
     )
-    assert "nothing to send" in capsys.readouterr().err
+    told = " ".join(capsys.readouterr().err.split())
+    assert "nothing was written: the document is not asked this question, so there is nothing to send" in told
     assert not Path("o.bin").exists()
     assert json.loads(Path("m.json").read_text())["numbers"]  # drawn once, and kept
 

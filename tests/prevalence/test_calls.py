@@ -44,7 +44,7 @@ CROSSED = (WARDS, ["2024-Q1", "2024-Q2", "2024-Q3"])
         (list(zip(WARD, QUARTER, strict=True)), "must be a pair.*list of pairs"),
         ((WARD, DAY), "3 labels are not among the 3 groups"),
         (pd.DataFrame({"a": WARD, "b": WARD, "c": WARD}), "must be a pair"),
-        ((WARD, 7), "must be a sequence with a label for each document, but is a int"),
+        ((WARD, 7), "must be a sequence with a label for each document, but is an int"),
     ],
 )
 def test_labels_of_a_cross_table_that_do_not_fit_cost_nothing(by, message):

@@ -204,7 +204,7 @@ def test_threads_do_not_change_the_noise(mechanism):
         (
             lambda m, r: m.release(zeros(m.bound, 3), 0, r),
             TypeError,
-            "stream must be a SecureStream, but is a int",
+            "stream must be a SecureStream, but is an int",
         ),
         (
             lambda m, r: m.release(zeros(m.bound, 3), SecureStream(), r, n_jobs="x"),

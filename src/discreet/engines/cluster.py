@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._progress import Callback
 from discreet._version import __version__
 from discreet.engines.beside import Beside, Missing, Room, forget
@@ -71,7 +72,7 @@ class DaskEngine:
         callback: Callback | None = None,
     ) -> None:
         if not all(hasattr(client, name) for name in ("submit", "nthreads", "get_versions")):
-            raise EngineError(f"client must be a distributed.Client, but is a {type(client).__name__}.")
+            raise EngineError(f"client must be a distributed.Client, but is {kind_of(client)}.")
         self.client, self.room, self.patience = client, Room(memory, scratch), patience
         self.callback = callback
         self._home: dict[str, str] = {}

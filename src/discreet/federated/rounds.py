@@ -24,7 +24,7 @@ import numpy as np
 from discreet._validate import faults_of, is_whole, refuse, rules, whole
 from discreet._word_order import column_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError, Parameter, ParameterError
 from discreet.federated.account import Account, check_width, vocabulary_digest
 from discreet.federated.question_round import ended
 from discreet.federated.secure_aggregation.messages import MESSAGES
@@ -128,10 +128,22 @@ def init_server(
 def _questions(source: Any, vocabulary: Any, n_words: int, n_topics: int) -> Any:
     from discreet.federated.question_round import start
 
-    words = column_words(n_words) if isinstance(vocabulary, str) else tuple(vocabulary)
-    found = source if isinstance(source, WordVectors) else match_vectors(source, words)
-    if len(found.vectors) != n_words:
-        raise ParameterError(f"word_vectors has {len(found.vectors)} rows, but there are {n_words} words.")
+    if not isinstance(vocabulary, str):
+        words = tuple(vocabulary)
+    elif not isinstance(source, WordVectors):
+        words = column_words(n_words)  # they stand for words that nobody gave
+    elif vocabulary in ("", vocabulary_digest(source.words)):
+        words = source.words
+    else:
+        said = f" were matched to {len(source.words):,} words that do not have the digest of "
+        raise ParameterError(
+            Parameter("word_vectors"), said, Parameter("vocabulary"), "; match them to its words."
+        )
+    if len(words) != n_words:
+        raise ParameterError(
+            Parameter("vocabulary"), f" has {len(words):,} words, but there are {n_words:,}."
+        )
+    found = match_vectors(source, words)
     return start(words, found.vectors, n_topics, found.settings())
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._articles import kind_of
 from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet._validate import collect, shown, whole
@@ -140,7 +141,7 @@ def check_topics(topic_word: ArrayLike) -> NDArray[np.float64]:
 def check_prior(name: str, prior: ArrayLike, n_topics: int) -> NDArray[np.float64]:
     """Return a prior, one positive number or one for each topic, as an array of shape (n_topics,)."""
     if not isinstance(prior, int | float | np.number | list | tuple | np.ndarray):
-        raise ParameterError(Parameter(name), f" must be numbers, but is a {type(prior).__name__}.")
+        raise ParameterError(Parameter(name), f" must be numbers, but is {kind_of(prior)}.")
     values = np.asarray(as_numbers(prior, name, ""), dtype=np.float64)
     if values.shape not in ((), (n_topics,)):
         raise ParameterError(

@@ -228,6 +228,17 @@ class ReportMemo:
         assert isinstance(found, CodebookReport)
         return found
 
+    def loss_of(self, words: Sequence[int], vocabulary: Sequence[str], *, name: str | None = None) -> float:
+        """Return what a document has lost by all of its reports and answers that are recorded here, added up.
+
+        Parameters
+        ----------
+        words, vocabulary, name
+            As for :meth:`report`; of a named document only the name counts.
+        """
+        marks = self._accounts.get(self._who(sorted({int(word) for word in words}), vocabulary, name), [])
+        return math.fsum(_Form.of(self._report(mark)).loss for mark in marks)
+
     def _whose(
         self,
         form: _Form,
@@ -255,8 +266,14 @@ class ReportMemo:
                 "they are of: one could be reported twice. Give each document its name, or keep a memory for each "
                 "collector's documents."
             )
-        who = about if name is not None else ["words", sorted(vocabulary[column] for column in columns)]
-        return columns, about, self._digest(["account", who])
+        return columns, about, self._who(columns, vocabulary, name)
+
+    def _who(self, columns: list[int], vocabulary: Sequence[str], name: str | None) -> str:
+        """Return the name of a document's account."""
+        known = ["words", sorted(vocabulary[column] for column in columns)]
+        if name is not None:
+            known = ["name", unicodedata.normalize("NFC", name)]
+        return self._digest(["account", known])
 
     def _number(self, who: str, form: _Form, stream: SecureStream) -> bytes:
         """Return the public number of a document, for one vocabulary."""

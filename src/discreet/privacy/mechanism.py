@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._threads import count_threads
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
@@ -57,7 +58,7 @@ def _check_release(
     """Refuse arguments that are not what they should be, before the reservation is drawn on."""
     if not isinstance(total, BoundedSum):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PrivacyError(
-            f"total must be a BoundedSum, whose units are bounded one by one, but is a {type(total).__name__}; "
+            f"total must be a BoundedSum, whose units are bounded one by one, but is {kind_of(total)}; "
             "make it with sum_rows(matrix, bound) or bound.sum(arrays)."
         )
     if total.bound != bound:
@@ -68,7 +69,7 @@ def _check_release(
     if not isinstance(reservation, Reservation):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PrivacyError(
             f"reservation must be what ledger.reserve(mechanism.event(), purpose) returned before the data were read, "
-            f"but is a {type(reservation).__name__}."
+            f"but is {kind_of(reservation)}."
         )
     check_stream(stream)
     count_threads(n_jobs)

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from discreet._articles import kind_of
 from discreet._validate import is_number, shown
 from discreet.errors import Parameter, PrivacyError, Proposal
 
@@ -154,7 +155,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     if unit_name is None or unit_name == "":
         return ""
     if not isinstance(unit_name, str) or not _NAME.fullmatch(unit_name):
-        given = shown(unit_name) if isinstance(unit_name, str) else f"a {type(unit_name).__name__}"
+        given = shown(unit_name) if isinstance(unit_name, str) else f"{kind_of(unit_name)}"
         raise PrivacyError(
             Parameter("unit_name"),
             f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "

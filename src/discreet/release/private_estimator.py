@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sklearn.base import BaseEstimator
 
+from discreet._articles import kind_of
 from discreet._owners import check_same_owners, check_same_rows
 from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.words.origin import carried
@@ -205,11 +206,8 @@ class PrivateEstimator(PlannedEstimator):
         if self.ledger is None:
             return faults
         if not isinstance(self.ledger, Ledger):
-            kind = type(self.ledger).__name__
-            return [
-                *faults,
-                PrivacyError(Parameter("ledger"), f" must be a Ledger or None, but is a {kind}."),
-            ]
+            said = f" must be a Ledger or None, but is {kind_of(self.ledger)}."
+            return [*faults, PrivacyError(Parameter("ledger"), said)]
         if (self.ledger.privacy_unit, self.ledger.neighboring) != (self.privacy_unit, self.neighboring):
             faults.append(
                 PrivacyError(

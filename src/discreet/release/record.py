@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._articles import kind_of
 from discreet._numbers import COUNT_ITS_WORDS
 from discreet._presenter import presenter
 from discreet._sharding import is_sharded
@@ -299,7 +300,7 @@ def _checked(name: str, value: ArrayLike, shape: tuple[int, ...] | None) -> Floa
     except Exception:  # of a foreign object: may show what it holds, and must not go on
         pass
     if array is None:
-        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.")
+        raise ReleaseError(f"{name} must be an array of numbers, but is {kind_of(value)}.")
     if shape is not None and array.shape != shape:
         raise ReleaseError(f"{name} must have shape {shape}, but has {array.shape}.")
     if not np.isfinite(array).all() or (array < 0).any():
@@ -313,7 +314,7 @@ def _checked_number(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ReleaseError(f"{name} must be a number, but is a {type(value).__name__}.")
+        raise ReleaseError(f"{name} must be a number, but is {kind_of(value)}.")
     try:
         number = float(value)
     except OverflowError:

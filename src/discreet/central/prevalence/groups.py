@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet._articles import kind_of
 from discreet._numbers import as_texts
 from discreet.central.prevalence.periods import check_frequency, is_period, periods
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
@@ -182,9 +183,7 @@ def _names(given: Any) -> tuple[str, ...]:
         or not isinstance(given, Iterable)
         or not isinstance(given, Sized)
     ):
-        raise ParameterError(
-            name, f" must be a list of names in their order, but is a {type(given).__name__}."
-        )
+        raise ParameterError(name, f" must be a list of names in their order, but is {kind_of(given)}.")
     try:
         found = [written(value) for value in given]
     except CorpusError:

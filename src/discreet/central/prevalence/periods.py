@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet._articles import kind_of
 from discreet._validate import is_whole, shown
 from discreet.errors import CorpusError, Parameter, ParameterError
 
@@ -92,7 +93,7 @@ def period_of(value: Any, freq: str) -> str:
     found = _date(value)
     if found is None:
         raise CorpusError(
-            f"a label is not a date such as 2024-01-31, but a {type(value).__name__}; with freq= every label "
+            f"a label is not a date such as 2024-01-31, but {kind_of(value)}; with freq= every label "
             "must be a date, or missing."
         )
     if freq not in found.within:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._validate import first_few
 from discreet.central.prevalence.groups import OTHER, Grouping, written
 from discreet.central.prevalence.periods import period_of
@@ -169,9 +170,7 @@ def _pair(by: Any) -> tuple[Any, Any]:
 def _listed(by: Any) -> list[Any] | None:
     """Return labels as a list; None where they come with no length, and are read when that is asked for."""
     if isinstance(by, str | bytes | Mapping) or not isinstance(by, Iterable):
-        raise CorpusError(
-            f"by must be a sequence with a label for each document, but is a {type(by).__name__}."
-        )
+        raise CorpusError(f"by must be a sequence with a label for each document, but is {kind_of(by)}.")
     if getattr(by, "ndim", 1) != 1 or hasattr(by, "columns"):
         raise CorpusError(
             "by must have one dimension: one label for each document; two are for a cross table, "

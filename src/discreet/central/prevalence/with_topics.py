@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from discreet._articles import kind_of
 from discreet._validate import collect, is_number, is_whole
 from discreet.central.prevalence.call import check_size
 from discreet.central.prevalence.estimator import TopicPrevalence
@@ -25,8 +26,11 @@ def faults_with_topics(
             ParameterError(Parameter("by"), " names groups, which only ", Proposal("prevalence"), " uses.")
         ]
     if not isinstance(prevalence, TopicPrevalence):
-        kind = type(prevalence).__name__
-        return [ParameterError(Parameter("prevalence"), f" must be a TopicPrevalence, but is a {kind}.")]
+        return [
+            ParameterError(
+                Parameter("prevalence"), f" must be a TopicPrevalence, but is {kind_of(prevalence)}."
+            )
+        ]
     faults = faults_of_estimator(prevalence)
     if not faults and prevalence.group_selection == "public" and is_whole(n_topics):
         faults += collect(lambda: check_size(_groups_of(prevalence), n_topics))

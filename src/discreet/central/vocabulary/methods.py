@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._validate import collect
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.central.vocabulary.coverage import SHARE
@@ -107,7 +108,7 @@ def faults_of_counted(X: Any, settings: Mapping[str, Any]) -> list[DiscreetError
     return [
         ParameterError(
             Parameter(name),
-            f" has no effect on a {type(X).__name__}, whose texts are counted; say it when {how}.",
+            f" has no effect on {kind_of(X)}, whose texts are counted; say it when {how}.",
         )
         for name in idle
     ]

@@ -9,7 +9,9 @@ import typer
 from discreet.cli.commands.perturb import (
     document_names,
     name_field,
+    nothing_written,
     read_documents,
+    say_recorded,
     say_spent,
     say_unreachable,
 )
@@ -17,7 +19,10 @@ from discreet.cli.options import Force, Quiet, check_output_file
 from discreet.cli.text_options import NOTHING_SAID, TextOptions, reads_texts
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 
-__all__ = ["answer"]
+__all__ = ["NOTHING_TO_SEND", "answer"]
+
+#: Exit code where this is no document's question: no file was written, and that is no fault.
+NOTHING_TO_SEND = 4
 
 
 @reads_texts("skip_empty")  # a document that is left out for what it says would tell something by its silence
@@ -54,7 +59,7 @@ def answer(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Answer a published question about each document of DOCUMENTS whose turn it is.
+    """Answer a published question about each document of DOCUMENTS whose turn it is. Exit code 4: nothing to send.
 
     Which question of a course is a document's own was decided by coins before the first one was looked at; --memory
     keeps that, and the answer. An answer is the number of one codeword, purely epsilon-private for the whole document.
@@ -88,7 +93,7 @@ def answer(
     if field is None and how.format_of(documents) == "lines" and documents.is_file() and len(names) == 1:
         names = [documents.name]
     memo, stream = ReportMemo(memory, budget=budget), SecureStream()
-    reports, spent = list[CodebookReport](), list[str | None]()
+    reports, losses, spent, refusal = list[CodebookReport](), list[float](), list[str | None](), ""
     for d, called in enumerate(names):
         if called is None:
             raise ParameterError(
@@ -97,23 +102,31 @@ def answer(
         own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
         try:
             report = memo.answer(asked.channel, asked.question, own, stream, shares=asked.shares, name=called)
-        except BudgetExceeded:  # by an earlier report: the budget has room for a first one
+        except BudgetExceeded as fault:  # by an earlier report: the budget has room for a first one
+            refusal = str(fault)
             spent.append(called)
             continue
-        reports += [] if report is None else [report]
+        if report is not None:
+            reports.append(report)
+            losses.append(memo.loss_of(own, words, name=called))
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
     say_skipped(corpus, say)
     say_unreachable(cut, words, say)
     say_spent(spent, "answer", always)
     if not reports:
+        if len(spent) == len(names):
+            raise nothing_written(len(spent), "answer", refusal)
         left = len(names) - len(spent)
-        others = "the other document is" if left == 1 else f"none of the other {left} documents is"
-        told = f"{others if spent else others.replace(' other', '')} asked this question: " if left else ""
-        say.print(f"{told}there is nothing to send", markup=False)
-        return
+        others = "the other document is not" if left == 1 else f"none of the other {left} documents is"
+        told = others if spent else others.replace(" other", "")
+        say.print(
+            f"nothing was written: {told} asked this question, so there is nothing to send", markup=False
+        )
+        raise typer.Exit(NOTHING_TO_SEND)
     write_reports(out, reports)
     say.print(f"wrote {out}: answers of {len(reports)} of {len(names)} documents", markup=False)
     say.print(asked.guarantee, markup=False)
+    say_recorded(memory, losses, asked.channel.epsilon, "answer", say, always)
     if len(names) > 1:
         always.print("Losses are per document: for whoever writes several, they add up.")

@@ -1,6 +1,7 @@
 """`discreet perturb`: randomise documents on the writer's own device."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -23,8 +24,10 @@ __all__ = [
     "document_names",
     "make_channel",
     "name_field",
+    "nothing_written",
     "perturb",
     "read_documents",
+    "say_recorded",
     "say_spent",
     "say_unreachable",
 ]
@@ -32,7 +35,6 @@ __all__ = [
 
 #: Of documents that have spent their budgets, to be named; and how long a name may be.
 _NAMED, _LONGEST_NAME = 10, 60
-_SPENT = {"report": "no further report", "answer": "no further answer"}
 
 
 class Per(StrEnum):
@@ -110,13 +112,14 @@ def perturb(
             "share one report, and show whoever collects that they are alike. Or keep a memory for each document."
         )
     counts = corpus.counts
-    reports, spent, refusal = list[Report](), list[str | None](), ""
+    reports, losses, spent, refusal = list[Report](), list[float](), list[str | None](), ""
     for d, called in enumerate(names):
         own = counts.indices[counts.indptr[d] : counts.indptr[d + 1]]
         try:
             reports.append(
                 (memo if memory else ReportMemo()).report(channel, own, known, stream, name=called)
             )
+            losses += [memo.loss_of(own, known, name=called)] if memory else []
         except BudgetExceeded as fault:
             refusal = str(fault)
             loss = channel.guarantees(len(known)).whole_report
@@ -129,15 +132,13 @@ def perturb(
     say, always = console(quiet=quiet), console()
     say_spent(spent, "report", always)
     if not reports:
-        raise BudgetExceeded(
-            f"nothing was written: no budget of {len(spent)} documents has room for this report."
-            if len(spent) > 1
-            else f"nothing was written: {refusal}"
-        )
+        raise nothing_written(len(spent), "report", refusal)
     memo.save()  # before anything may be sent
     write_reports(out, reports)
     say.print(f"wrote {out}: {len(reports)} reports of {len(known)} bits", markup=False)
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
+    if memory is not None:
+        say_recorded(memory, losses, channel.guarantees(len(known)).whole_report, "report", say, always)
     say_skipped(corpus, say)
     say_unreachable(cut, known, say)
     if len(reports) > 1:
@@ -166,10 +167,31 @@ def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None
     if not spent:
         return
     who = "document has spent its budget" if len(spent) == 1 else "documents have spent their budgets"
-    told = f"{len(spent)} {who} on earlier reports or answers; {_SPENT[what]} without a larger --budget"
+    told = f"{len(spent)} {who} on earlier reports or answers; no further {what} without a larger --budget"
     called = [_line(name) for name in spent[:_NAMED] if name is not None]
     more = f" and {len(spent) - _NAMED:,} more" if len(spent) > _NAMED else ""
     always.print(f"{told} ({', '.join(called)}{more})" if called else told, markup=False)
+
+
+def say_recorded(
+    memory: Path, losses: Sequence[float], one: float, what: str, say: "Console", always: "Console"
+) -> None:
+    """Say what the memory holds each document to have lost, whole reports of it added up, and how many lost more."""
+    from discreet.privacy.units import round_up
+
+    times = Counter(round_up(loss) for loss in sorted(losses))
+    each = [f"{loss} ({n:,} document{'s' * (n > 1)})" for loss, n in times.items()]
+    told = ", ".join(each) if len(each) <= _NAMED else f"{each[0]} to {each[-1]}"
+    # Whoever lost more than this one has promised less than the lines above say.
+    (always if max(losses) > one * (1 + 1e-9) else say).print(
+        f"{memory} records what each document has lost in all, with this {what}: {told}", markup=False
+    )
+
+
+def nothing_written(n_spent: int, what: str, refusal: str) -> BudgetExceeded:
+    """Return what is raised where no document's budget has room; ``refusal`` is what the memory said of the last."""
+    many = f"no budget of {n_spent} documents has room for this {what}."
+    return BudgetExceeded(f"nothing was written: {many if n_spent > 1 else refusal}")
 
 
 def _line(name: str) -> str:

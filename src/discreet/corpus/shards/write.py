@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.check import canonical_counts
@@ -154,7 +155,7 @@ class _Stream:
         if not hasattr(pieces, "__iter__") or isinstance(pieces, str | bytes) or hasattr(pieces, "shape"):
             raise CorpusError(
                 "expected a Corpus, or an iterable of matrices of counts or of pairs (counts, owners), "
-                f"got a {type(pieces).__name__}; frames with a column of texts are read by read_into_shards."
+                f"got {kind_of(pieces)}; frames with a column of texts are read by read_into_shards."
             )
         self._pieces = iter(pieces)
         self._words = None if vocabulary is None else load_vocabulary(vocabulary)

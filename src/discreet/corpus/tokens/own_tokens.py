@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from discreet._articles import with_article
 from discreet._validate import shown
 from discreet.errors import CorpusError, Parameter, ParameterError
 
@@ -42,8 +43,8 @@ class OwnTokens:
             failure = type(error).__name__
         if failure is not None:  # raised out here, because the other error may hold the text
             raise CorpusError(
-                f"the tokenizer {self.name} failed on a document with a {failure}, which is not shown because it may "
-                "hold text; try it on texts of your own."
+                f"the tokenizer {self.name} failed on a document with {with_article(failure)}, which is not shown "
+                "because it may hold text; try it on texts of your own."
             )
         if isinstance(tokens, str):
             raise CorpusError(

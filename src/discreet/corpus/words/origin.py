@@ -18,6 +18,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from discreet._articles import kind_of
 from discreet._word_order import carried, column_words
 from discreet.corpus.words.column_choice import ColumnChoice, joined
 from discreet.corpus.words.vocabulary import WordList, check_words, load_vocabulary
@@ -242,9 +243,7 @@ def given_words(X: Any, vocabulary: Any, words_are_public: Any, where: str) -> G
         without a list.
     """
     if not isinstance(words_are_public, bool):
-        raise PrivacyError(
-            f"words_are_public must be True or False, but is a {type(words_are_public).__name__}."
-        )
+        raise PrivacyError(f"words_are_public must be True or False, but is {kind_of(words_are_public)}.")
     words, origin = _carried_words(X)
     if vocabulary is not None:
         if isinstance(vocabulary, str | bytes):

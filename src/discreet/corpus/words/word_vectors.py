@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._files import write_whole
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
@@ -45,6 +46,8 @@ class WordVectors(NamedTuple):
         SHA-256 of the file; of the words found and their vectors where there was no file.
     n_found, n_respelt : int
         Words with a vector, and those of them that were found only in another case or spelling.
+    words : tuple of str
+        The vocabulary that the rows are of.
     """
 
     vectors: NDArray[np.float64]
@@ -52,6 +55,7 @@ class WordVectors(NamedTuple):
     digest: str
     n_found: int
     n_respelt: int
+    words: tuple[str, ...]
 
     @property
     def coverage(self) -> str:
@@ -77,11 +81,11 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
 
     Parameters
     ----------
-    source : path, mapping, KeyedVectors, frame, array, or pair of words and array
+    source : path, mapping, KeyedVectors, frame, array, pair of words and array, or WordVectors
         A file (GloVe or word2vec text, word2vec binary, fastText ``.vec``, ``.npz`` with ``words`` and ``vectors``;
         gzip too); a mapping of words to vectors; gensim's ``KeyedVectors`` or a model that holds them; a data frame
         with one column (or a pandas index) of words and numbers otherwise; an array with one row for each of
-        ``words``, in their order; or ``(words, array)``.
+        ``words``, in their order; ``(words, array)``; or what was found before for the same words.
     words : sequence of str
         The vocabulary, public or released.
 
@@ -93,6 +97,8 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
         Where an object is not what was expected.
     """
     wanted = list(words)
+    if isinstance(source, WordVectors):
+        return _made_for(source, wanted)
     if isinstance(source, str | _Path):
         path = Path(source)
         table = _Table(wanted)
@@ -187,7 +193,7 @@ class _Table:
                 f"{name} holds a vector for none of the {len(self.words):,} words; are the vectors of the texts' "
                 "language, and is vocabulary= the list of words?"
             )
-        return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt)
+        return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt, tuple(self.words))
 
     def _digest(self, vectors: NDArray[np.float64]) -> str:
         hashed = hashlib.sha256()
@@ -203,6 +209,22 @@ def _folded(word: str) -> str:
     return form.casefold().replace("_", " ")
 
 
+def _made_for(found: WordVectors, words: list[str]) -> WordVectors:
+    """Return vectors that were matched before, if it was to these words: rows of others would stand for them."""
+    if list(found.words) != words:
+        same = sum(one == other for one, other in zip(found.words, words, strict=False))
+        raise ParameterError(
+            Parameter("word_vectors"),
+            f" were matched to {len(found.words):,} other words: only {same:,} of the {len(words):,} words stand where "
+            "the vectors have them. Match them to these: match_vectors(source, words).",
+        )
+    return found
+
+
+_EXPECTED = (
+    "a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, (words, array), or an array of shape "
+    f"(n_words, n_dimensions) with 1 to {MOST_DIMENSIONS} numbers for each word"
+)
 _Rows = tuple[str, Iterable[tuple[str, NDArray[np.float32]]], int]
 
 
@@ -219,8 +241,8 @@ def _pairs(source: Any, words: list[str]) -> _Rows:
         )
     if isinstance(source, Mapping):
         return _from_mapping(source)
-    if isinstance(source, tuple | list) and len(source) == 2:
-        return _from_pair(source)
+    if isinstance(source, tuple | list):
+        return "array", *_aligned(*(_pair(source) or (source, words)))
     if isinstance(source, np.ndarray):
         return "array", *_aligned(source, words)
     return _from_frame(source)
@@ -247,11 +269,24 @@ def _from_mapping(source: Mapping[Any, Any]) -> _Rows:
     return "mapping", rows(), first[0]
 
 
-def _from_pair(source: Any) -> _Rows:
-    one, other = source
-    listed, array = (other, one) if isinstance(one, np.ndarray) and one.ndim == 2 else (one, other)
-    listed = [str(word) for word in listed]
-    return "array", *_aligned(array, listed)
+def _pair(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
+    """Return the array and the words of (words, array), or of (array, words); None for anything else."""
+    if len(source) == 2:
+        for array, listed in (source[::-1], source):
+            words = _texts(listed)
+            if words:
+                return array, words
+    return None
+
+
+def _texts(values: Any) -> list[str] | None:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        return None
+    try:
+        items: list[Any] = list(values)  # type: ignore[reportUnknownArgumentType]
+    except TypeError:  # an array without dimensions is iterable by its type alone
+        return None
+    return items if all(isinstance(item, str) for item in items) else None
 
 
 def _aligned(array: Any, words: list[str]) -> tuple[Iterable[tuple[str, NDArray[np.float32]]], int]:
@@ -274,11 +309,7 @@ def _from_frame(source: Any) -> _Rows:
     try:
         frame: Any = nw.from_native(source, eager_only=True)
     except TypeError:
-        kind = type(source).__name__
-        raise ParameterError(
-            "word_vectors must be a path, a mapping of words to vectors, gensim's KeyedVectors, a data frame, or an "
-            f"array with its words, but is a {kind}."
-        ) from None
+        raise ParameterError(f"word_vectors must be {_EXPECTED}, but is {kind_of(source)}.") from None
     # By place, not by name: pandas numbers columns that nobody named.
     columns = list(frame.iter_columns())
     numeric = [column for column in columns if column.dtype.is_numeric()]
@@ -299,11 +330,18 @@ def _from_frame(source: Any) -> _Rows:
 
 
 def _matrix(array: Any, what: str) -> NDArray[Any]:
-    matrix = np.asarray(array)
+    try:
+        matrix = np.asarray(array)
+    except (TypeError, ValueError):  # they may show what they could not convert
+        matrix = None
+    if matrix is None:
+        raise ParameterError(
+            f"{what} must be {_EXPECTED}, but is {kind_of(array)} whose rows differ in length."
+        )
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not 1 <= matrix.shape[1] <= MOST_DIMENSIONS:
         raise ParameterError(
-            f"{what} must be numbers of shape (n_words, 1 to {MOST_DIMENSIONS}), but have shape {matrix.shape} and "
-            f"type {matrix.dtype.name}."
+            f"{what} must be {_EXPECTED}, but is {kind_of(array)} of shape {matrix.shape} and type "
+            f"{'text' if matrix.dtype.kind in 'US' else matrix.dtype.name}."
         )
     return matrix
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 from dp_accounting import dp_event as dp
 
+from discreet._articles import kind_of
 from discreet._validate import shown
 from discreet.errors import ParameterError, PrivacyError
 
@@ -263,7 +264,7 @@ def leaves(event: Event, count: int = 1) -> Iterator[Leaf]:
         yield Leaf(event, count)
     else:
         raise PrivacyError(
-            f"expected one of this library's events, but got a {type(event).__name__}; see "
+            f"expected one of this library's events, but got {kind_of(event)}; see "
             "discreet.privacy.accounting.events."
         )
 
@@ -305,7 +306,7 @@ def to_json(event: Event) -> dict[str, object]:
         return {"kind": "poisson_sampled", "sampling_rate": rate, "event": to_json(event.event)}
     if type(event) not in _KINDS:
         raise PrivacyError(
-            f"expected one of this library's events, but got a {type(event).__name__}; see "
+            f"expected one of this library's events, but got {kind_of(event)}; see "
             "discreet.privacy.accounting.events."
         )
     name, fields = _KINDS[type(event)]

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._kernels import kernel
 from discreet._threads import count_threads, share_out
 from discreet.errors import ParameterError
@@ -85,7 +86,7 @@ def as_fraction(value: Any, name: str) -> Fraction:
         return Fraction(*value.as_integer_ratio())
     if isinstance(value, (int, Fraction)) and value is not True and value is not False:
         return Fraction(value)
-    raise TypeError(f"{name} must be an int, a float or a Fraction, but is a {type(value).__name__}.")
+    raise TypeError(f"{name} must be an int, a float or a Fraction, but is {kind_of(value)}.")
 
 
 def as_scale(scale: Any) -> Fraction:
@@ -228,7 +229,7 @@ def check_stream(stream: SecureStream) -> SecureStream:
     """Return what noise can be drawn from; ``TypeError`` where it is anything else, such as a seed."""
     if not isinstance(stream, SecureStream):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            f"stream must be a SecureStream, but is a {type(stream).__name__}; "
+            f"stream must be a SecureStream, but is {kind_of(stream)}; "
             "make one with SecureStream(), and spawn a child of it for each release."
         )
     return stream

@@ -41,6 +41,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet.errors import ParameterError, PrivacyError
 
 __all__ = ["SecureStream", "WordBlocks"]
@@ -109,7 +110,7 @@ class _Uncopied:
 
     def _refuse(self) -> NoReturn:
         raise PrivacyError(
-            f"a {type(self).__name__} cannot be copied or pickled, for its copy would repeat the same noise; "
+            f"{kind_of(self)} cannot be copied or pickled, for its copy would repeat the same noise; "
             'call spawn("purpose") for another stream, or make a new one in the other process.'
         )
 

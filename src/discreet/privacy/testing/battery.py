@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from discreet._articles import with_article
 from discreet._validate import is_number
 from discreet.errors import ParameterError
 from discreet.privacy.testing import checks, proof_checks
@@ -129,7 +130,7 @@ def _check_subject(subject: Subject) -> None:
     """Refuse what the checks cannot be asked of."""
     estimator, name = subject.estimator, type(subject.estimator).__name__
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
-        what = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {name}"
+        what = f"the class {estimator.__name__}" if isinstance(estimator, type) else with_article(name)
         raise TypeError(f"expected an estimator, such as PrivateLDA(epsilon=2.0), but got {what}.")
     parameters = estimator.get_params(deep=False)
     missing = [needed for needed in ("epsilon", "ledger", "random_state") if needed not in parameters]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from discreet._articles import with_article
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.privacy.testing.leaves import all_bytes, arrays_in, leaves_of
 from discreet.privacy.testing.subject import Spy, Subject, recorded_draws, recorded_keys
@@ -155,8 +156,10 @@ def check_bad_counts_are_refused(subject: Subject) -> None:
         X = good.copy()
         X[17, 3] = value
         message = _refusal(subject, X)
-        assert message is not None, f"expected a {name} count to be refused, but fit went on."
-        assert "17" in message, f"expected row 17 in the message about a {name} count, but it says: {message}"
+        assert message is not None, f"expected {with_article(name)} count to be refused, but fit went on."
+        assert "17" in message, (
+            f"expected row 17 in the message about {with_article(name)} count, but it says: {message}"
+        )
     assert _refusal(subject, good[:0]) is not None, "expected an empty corpus to be refused, but fit went on."
 
 

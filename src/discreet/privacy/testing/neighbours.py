@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from discreet._articles import with_article
 from discreet.privacy.testing import usual_thresholds
 from discreet.privacy.testing.subject import Subject
 
@@ -87,7 +88,12 @@ def odd_pairs(subject: Subject) -> Iterator[Pair]:
         others[:, 0] = 0
         own = np.zeros((of_one, X.shape[1]), X.dtype)
         own[:, 0] = 3
-        yield _pair(subject, f"a {subject.unit} with a word of its own", others.tocsr(), sp.csr_matrix(own))
+        yield _pair(
+            subject,
+            f"{with_article(subject.unit)} with a word of its own",
+            others.tocsr(),
+            sp.csr_matrix(own),
+        )
 
 
 def _odd_rows(subject: Subject, X: Any, n: int) -> Iterator[tuple[str, Any]]:

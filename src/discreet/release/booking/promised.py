@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet._articles import kind_of
 from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
 from discreet.errors import ParameterError, ReleaseError
@@ -54,8 +55,9 @@ class Promised:
     def _close(self) -> None:
         """Keep a closed copy of the ledger, and look whether any step on it had a seed."""
         if not isinstance(self.ledger, Ledger):
-            kind = type(self.ledger).__name__
-            raise ReleaseError(f"a release needs the ledger that its cost was booked on, but got a {kind}.")
+            raise ReleaseError(
+                f"a release needs the ledger that its cost was booked on, but got {kind_of(self.ledger)}."
+            )
         object.__setattr__(self, "ledger", self.ledger if self.ledger.closed else self.ledger.snapshot())
         # One seeded step is enough: a vocabulary chosen with a seed marks the topics trained on it, too.
         seeded = any(self.REPRODUCIBLE in entry.purpose for entry in self.ledger.entries)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._validate import is_whole
 from discreet.errors import ReleaseError
 from discreet.release.editing.details import DETAILS, REVIEW, TOPIC_NAME, checked_text, named_topics
@@ -247,7 +248,7 @@ def _shares(values: Floats) -> Floats:
 
 def _mapping(value: Any, what: str) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping) or not value:
-        raise ReleaseError(f"expected {what}, but got a {type(value).__name__}.")
+        raise ReleaseError(f"expected {what}, but got {kind_of(value)}.")
     return value
 
 

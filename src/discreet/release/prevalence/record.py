@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._articles import kind_of
 from discreet._presenter import presenter
 from discreet._tables import frame
 from discreet._validate import shown
@@ -354,7 +355,7 @@ def _numbers(name: str, value: Any) -> Floats:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ReleaseError(f"{name} must be an array of numbers, but is a {type(value).__name__}.") from None
+        raise ReleaseError(f"{name} must be an array of numbers, but is {kind_of(value)}.") from None
     if not (np.abs(array) <= LARGEST_SUM).all():
         raise ReleaseError(f"{name} must hold finite numbers of at most {LARGEST_SUM:g} either way.")
     array.flags.writeable = False
