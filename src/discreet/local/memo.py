@@ -37,13 +37,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from discreet._files import lock_beside, write_file
 from discreet._validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
+from discreet.local.report_kind import ReportKind
 from discreet.local.whole_document.questions import Question, question_of, thresholds
 from discreet.local.whole_document.wire import MAGIC, CodebookReport
 from discreet.local.wire import Report, vocabulary_digest
@@ -56,36 +57,6 @@ from discreet.privacy.units import check_epsilon
 __all__ = ["ReportMemo"]
 
 _SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS = (f"discreet.reports/{version}" for version in (3, 2, 1))
-
-
-class _Form(NamedTuple):
-    """What a report is about, but for its document."""
-
-    channel: BitChannel | CodebookChannel
-    vocabulary: bytes
-    #: Words of the vocabulary; of whole documents, the digest of the question.
-    about: int | bytes
-
-    @classmethod
-    def of(cls, report: Report | CodebookReport) -> "_Form":
-        about = report.question if isinstance(report, CodebookReport) else len(report.bits)
-        return cls(report.channel, report.vocabulary, about)
-
-    @property
-    def loss(self) -> float:
-        if isinstance(self.channel, CodebookChannel):
-            return self.channel.epsilon
-        assert isinstance(self.about, int)
-        return self.channel.guarantees(self.about).whole_report
-
-    @property
-    def tag(self) -> list[Any]:
-        channel = self.channel
-        if isinstance(channel, BitChannel):
-            return [channel.p_threshold, channel.q_threshold, channel.limit, self.vocabulary.hex()]
-        assert isinstance(self.about, bytes)
-        return [channel.n_codewords, channel.n_chosen, channel.member_weight, channel.other_weight,
-                channel.two_sided, self.about.hex(), self.vocabulary.hex()]  # fmt: skip
 
 
 class ReportMemo:
@@ -108,7 +79,7 @@ class ReportMemo:
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
         self._accounts = dict[str, list[str]]()
         # Of reports that no account has: those of a file from before there were any.
-        self._forms = set[_Form]()
+        self._forms = set[ReportKind]()
         self._vocabularies = set[bytes]()
         # Of clients that answer about whole documents.
         self._numbers = dict[str, str]()
@@ -155,7 +126,7 @@ class ReportMemo:
             nobody could draw their coins again. Also for a document without a name, about another vocabulary than a
             report that is kept.
         """
-        form = _Form(channel, vocabulary_digest(vocabulary), len(vocabulary))
+        form = ReportKind(channel, vocabulary_digest(vocabulary), len(vocabulary))
 
         def make(columns: list[int]) -> Report:
             seen = replace(channel, reproducible=stream.reproducible)
@@ -210,7 +181,7 @@ class ReportMemo:
                 "an answer needs the name of its document: else it shows which ones are alike."
             )
         vocabulary = question.vocabulary
-        form = _Form(channel, vocabulary_digest(vocabulary), question.digest)
+        form = ReportKind(channel, vocabulary_digest(vocabulary), question.digest)
         whose = self._whose(form, words, vocabulary, stream, name)
         number = self._number(whose[2], form, stream)
         if question_of(number, thresholds(shares)) != question.place:
@@ -237,11 +208,11 @@ class ReportMemo:
             As for :meth:`report`; of a named document only the name counts.
         """
         marks = self._accounts.get(self._who(sorted({int(word) for word in words}), vocabulary, name), [])
-        return math.fsum(_Form.of(self._report(mark)).loss for mark in marks)
+        return math.fsum(ReportKind.of(self._report(mark)).loss for mark in marks)
 
     def _whose(
         self,
-        form: _Form,
+        form: ReportKind,
         words: Sequence[int],
         vocabulary: Sequence[str],
         stream: SecureStream,
@@ -275,7 +246,7 @@ class ReportMemo:
             known = ["name", unicodedata.normalize("NFC", name)]
         return self._digest(["account", known])
 
-    def _number(self, who: str, form: _Form, stream: SecureStream) -> bytes:
+    def _number(self, who: str, form: ReportKind, stream: SecureStream) -> bytes:
         """Return the public number of a document, for one vocabulary."""
         at = self._digest(["number", who, form.vocabulary.hex()])
         if at not in self._numbers:
@@ -290,7 +261,7 @@ class ReportMemo:
 
     def _first(
         self,
-        form: _Form,
+        form: ReportKind,
         whose: tuple[list[int], list[Any], str],
         make: Callable[[list[int]], Report | CodebookReport],
     ) -> Report | CodebookReport:
@@ -313,10 +284,10 @@ class ReportMemo:
     def _digest(self, tag: list[Any]) -> str:
         return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
 
-    def _mark(self, form: "_Form", about: list[Any]) -> str:
+    def _mark(self, form: ReportKind, about: list[Any]) -> str:
         return self._digest([*form.tag, about])
 
-    def _account(self, form: "_Form", about: list[Any], who: str) -> list[str]:
+    def _account(self, form: ReportKind, about: list[Any], who: str) -> list[str]:
         """Return the marks of the reports that a document has, to be added to."""
         marks = self._accounts.setdefault(who, [])
         for other in self._forms:
@@ -326,9 +297,9 @@ class ReportMemo:
                 marks.append(mark)
         return marks
 
-    def _refuse_more(self, form: "_Form", marks: list[str]) -> None:
+    def _refuse_more(self, form: ReportKind, marks: list[str]) -> None:
         """Raise where a report more would exceed the document's budget."""
-        earlier = [_Form.of(self._report(mark)).loss for mark in marks]
+        earlier = [ReportKind.of(self._report(mark)).loss for mark in marks]
         spent = math.fsum(earlier)
         budget = self.budget or (spent if earlier else form.loss)
         if math.fsum([*earlier, form.loss]) > budget:
@@ -381,7 +352,7 @@ class ReportMemo:
                 raise refused
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
-            forms = {mark: _Form.of(self._report(mark)) for mark in self._kept}
+            forms = {mark: ReportKind.of(self._report(mark)) for mark in self._kept}
             self._vocabularies = {form.vocabulary for form in forms.values()}
             accounts = {} if content["schema"] == _WITHOUT_ACCOUNTS else content["accounts"]
             numbers = content["numbers"] if content["schema"] == _SCHEMA else {}
