@@ -13,6 +13,7 @@ from tests.naive.central_checks import block_corpus
 
 from discreet.central import full_batch
 from discreet.central.rounds.embedded_moment import moment_sum
+from discreet.central.rounds.frequencies import read_unigram
 from discreet.central.rounds.schedule import COUNT_SHARE, plan
 from discreet.central.rounds.units import group_units
 from discreet.central.start.from_vectors import (
@@ -226,7 +227,7 @@ def test_the_moment_is_the_naive_twins_from_released_numbers(world):
     counts = world[0][:250]
     _, gate = run((counts, *world[1:]), world[2])
     passed = {purpose: (total, noisy) for purpose, total, _, noisy in gate.passed}
-    unigram = full_batch.read_unigram(passed["unigram"][1])
+    unigram = read_unigram(passed["unigram"][1])
     space = directions(
         centred(world[2], unigram),
         unigram,

@@ -12,6 +12,7 @@ from tests.naive.central_checks import csr, independent, noise_has_scale, random
 from discreet import Ledger
 from discreet.central import full_batch
 from discreet.central.rounds.em_round import SCALED
+from discreet.central.rounds.frequencies import read_unigram
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
 from discreet.evaluate import completion_perplexity
@@ -90,7 +91,7 @@ def test_sums_are_the_naive_twins_from_released_numbers(owned):
     np.testing.assert_allclose(
         total, naive.add_up((naive.unigram_vector(u, 40) for u in units), 40), atol=300
     )
-    unigram = full_batch.read_unigram(noisy)
+    unigram = read_unigram(noisy)
     chosen = np.sort(np.argsort(-unigram, kind="stable")[: schedule.start_words])
     weights = (unigram[chosen] / unigram[chosen].mean()) ** -0.25
     total, noisy = passed["co-occurrence"]
@@ -140,12 +141,12 @@ def test_a_hopelessly_noisy_round_still_gives_topics():
     for values in (np.full((40, K), -100.0), np.zeros((40, K))):
         after = full_batch.read_round(state, Noisy(values, 50.0), np.ones(40), 0.5)
         np.testing.assert_allclose(after.word_topic.sum(0), 1)
-    assert np.isfinite(full_batch.read_unigram(Noisy(np.full(40, -5.0), 1.0))).all()
+    assert np.isfinite(read_unigram(Noisy(np.full(40, -5.0), 1.0))).all()
 
 
 def test_post_processing_takes_no_private_argument():
     """Functions that read releases are not handed units; so they cannot look at one."""
-    for function in (full_batch.read_unigram, full_batch.starting_topics):
+    for function in (read_unigram, full_batch.starting_topics):
         assert "units" not in inspect.signature(function).parameters
 
 

@@ -10,7 +10,8 @@ reserved precision:
    go together;
 3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
    (left out where vectors are believed and documents are few);
-4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics.
+4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics;
+   its sum over topics is averaged with the unigram.
 
 Guarantee
 ---------
@@ -33,8 +34,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.rounds.em_round import Contribution, Theta, initial_theta, round_sum
+from discreet.central.rounds.em_round import SCALED, Contribution, Theta, initial_theta, round_sum
 from discreet.central.rounds.embedded_moment import moment_sum
+from discreet.central.rounds.frequencies import Frequencies, read_unigram
 from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
@@ -42,7 +44,7 @@ from discreet.central.rounds.units import Units
 from discreet.central.start.factorize import factorize
 from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
 from discreet.central.start.structure import Structure, structure
-from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
+from discreet.lda.denoise import posterior_mean
 from discreet.lda.questions.asked import square_of
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
@@ -76,6 +78,7 @@ class State(NamedTuple):
     word_topic : array of shape (n_words, n_topics)
         Topics, columns sum to 1.
     unigram : array of shape (n_words,)
+        Share of each word, as far as releases tell.
     joint : array of shape (n_words, n_topics)
         Running mean of the noisy joint distribution of words and topics.
     variance : array of shape (n_words,)
@@ -95,6 +98,8 @@ class State(NamedTuple):
         What the rounds are to do: as planned, or as planned for vectors that are believed.
     vectors_used : str
         Where public word vectors are used; empty without any.
+    frequencies : Frequencies, optional
+        What ``unigram`` is read from; None without noise.
     """
 
     word_topic: Floats
@@ -110,6 +115,7 @@ class State(NamedTuple):
     structure: Structure | None = None
     schedule: Schedule | None = None
     vectors_used: str = ""
+    frequencies: Frequencies | None = None
 
 
 class Info(NamedTuple):
@@ -199,6 +205,7 @@ def init(
         structure=shown,
         schedule=schedule,
         vectors_used=vectors_used,
+        frequencies=Frequencies.of_unigram(noisy) if noisy.noise else None,
     )
 
 
@@ -248,19 +255,12 @@ def step(
         schedule.contribution,
     )
     noisy = gate.release(total, schedule.round_shares[state.round], f"round {state.round}")
+    if state.frequencies is not None and schedule.contribution.exponent == SCALED.exponent:
+        frequencies = state.frequencies.with_round(noisy, weights)
+        state = state._replace(frequencies=frequencies, unigram=frequencies.read())
     after = read_round(state, noisy, weights, schedule.forgetting)
     change = float(np.abs(after.word_topic - state.word_topic).sum() / 2 / after.word_topic.shape[1])
     return after, Info(noisy.noise, change)
-
-
-def read_unigram(noisy: Noisy) -> Floats:
-    """Read a distribution over words from the noisy unigram."""
-    base = np.full(noisy.values.shape, max(float(noisy.values.mean()), 1e-9))
-    level = noisy.values
-    if noisy.noise:
-        level = posterior_mean(noisy.values, base, np.full_like(base, noisy.noise), UNIGRAM_LIFTS)
-    level = np.maximum(level, 1e-9)
-    return level / level.sum()
 
 
 def start_prior(
