@@ -174,11 +174,11 @@ def test_reading_takes_no_private_argument():
 # ---- in the whole algorithm
 
 
-def run(world, vectors, epsilon=4.0, n_units=None):
+def run(world, vectors, epsilon=4.0, n_units=None, **how):
     counts = world[0]
     units, gate = group_units(counts, None), make_gate(epsilon, 0)
     n = full_batch.count_units(units, gate)
-    schedule = plan(n_units or n, gdp_mu(epsilon, 1e-5), counts.shape[1], with_vectors=True)
+    schedule = plan(n_units or n, gdp_mu(epsilon, 1e-5), counts.shape[1], with_vectors=True, **how)
     state = full_batch.init(units, K, 0.1, schedule, gate, vectors)
     for _ in state.schedule.round_shares:
         state, _ = full_batch.step(state, units, 0.1, state.schedule, gate)
@@ -269,3 +269,53 @@ def test_shares_add_up_whether_vectors_are_believed_or_not(n_units, mu, n_words,
         assert (min(way.moment_shares) > 0) == (schedule.believed is not None)
     assert (schedule.doubted is None) == (schedule.believed is None)
     assert schedule.start_share > 0
+
+
+@pytest.mark.parametrize("n_units", [900, 3000, 50_000])
+@pytest.mark.parametrize("kind", ["right", "wrong"])
+@pytest.mark.parametrize("init", ["pairs", "vectors", "score"])
+def test_a_start_that_was_asked_for(world, init, kind, n_units):
+    vectors = np.random.default_rng(0).normal(size=world[2].shape) if kind == "wrong" else world[2]
+    state, gate = run(world, vectors, n_units=n_units, init=init)
+    moment = [] if init == "pairs" else ["second moment"]
+    paired = ["co-occurrence"] * (init != "vectors" or n_units > 2500)
+    score = ["score of starts"] * (init == "score")
+    rounds = [f"round {t}" for t in range(len(state.schedule.round_shares))]
+    assert [purpose for purpose, *_ in gate.passed] == ["count", "unigram", *moment, *paired, *score, *rounds]
+    assert sum(share for _, _, share, _ in gate.passed) == pytest.approx(1)
+    told = {
+        "pairs": ("in every round; the start is without them, as was asked for",),
+        "vectors": ("for the start and in every round, as was asked for",),
+        "score": (
+            "for the start and in every round, as a noisy score of the texts was higher with them",
+            "in every round; the start is without them, as a noisy score of the texts was no higher with them",
+            "not at all: a noisy look at the texts spoke against them",
+        ),
+    }
+    assert state.vectors_used in told[init]
+    assert (state.prior is None) == state.vectors_used.startswith("not at all")
+
+
+def test_vectors_that_do_not_differ_are_not_looked_at_whatever_was_asked_for(world):
+    for init in ("vectors", "score"):
+        state, gate = run(world, np.ones(world[2].shape), n_units=3000, init=init)
+        assert {purpose for purpose, *_ in gate.passed if not purpose.startswith("round")} == {
+            "count", "unigram", "co-occurrence",
+        }  # fmt: skip
+        assert state.vectors_used == ""
+
+
+@pytest.mark.parametrize("init", ["pairs", "vectors", "score"])
+def test_without_noise_a_start_can_be_asked_for_too(world, init):
+    units, gate = group_units(world[0], None), make_gate(np.inf, 0)
+    n = full_batch.count_units(units, gate)
+    schedule = plan(n, np.inf, 180, 3, with_vectors=True, init=init)
+    state = full_batch.init(units, K, 0.1, schedule, gate, world[2], n)
+    start = state.word_topic
+    for _ in state.schedule.round_shares:
+        state, _ = full_batch.step(state, units, 0.1, state.schedule, gate)
+    purposes = [purpose for purpose, *_ in gate.passed]
+    assert ("second moment" in purposes) == (init != "pairs")
+    assert ("score of starts" in purposes) == (init == "score")
+    assert np.isfinite(start).all()
+    assert np.mean([np.minimum(start.T, topic).sum(1).max() for topic in world[1]]) > 0.5

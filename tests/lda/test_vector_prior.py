@@ -228,3 +228,23 @@ def test_the_ledger_is_the_same_and_the_release_names_the_vectors():
     assert "at n mu = 5" in used.configuration["word_vectors_alone"]
     assert "compare the two" in card
     assert "vectors" not in plain.card()
+
+
+@pytest.mark.parametrize("init", ["pairs", "vectors", "score"])
+def test_the_card_says_which_start_was_taken_and_by_which_rule(init):
+    counts, _, truth = corpus()
+    words = [f"word{i}" for i in range(counts.shape[1])]
+    model = PrivateLDA(
+        4, delta=1e-5, word_vectors=right_vectors(truth), init=init, random_state=0, allow_unlearnable=True
+    )
+    release = model.fit(counts, vocabulary=words, words_are_public=True).release_
+    rule = {
+        "pairs": "as was asked for",
+        "vectors": "as was asked for",
+        "score": "as a noisy score of the texts",
+    }
+    said = release.configuration["word_vectors_used"]
+    assert release.configuration["init"] == init
+    assert rule[init] in said
+    assert f"They were used {said}." in release.card().replace("\n", " ")
+    assert len(release.ledger.entries) == 1

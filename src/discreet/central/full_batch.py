@@ -10,6 +10,7 @@ reserved precision:
    go together;
 3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
    (left out where vectors are believed and documents are few);
+   (where a score is asked for, which start describes the documents better: :mod:`.rounds.likelihood_score`);
 4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics;
    its sum over topics is averaged with the unigram.
 
@@ -41,8 +42,9 @@ from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
-from discreet.central.start.factorize import factorize
+from discreet.central.start.choose_start import Start, best_of, where_used
 from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
+from discreet.central.start.of_pairs import on_all_words, starting_topics
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.questions.asked import square_of
@@ -56,7 +58,6 @@ Floats = NDArray[np.float64]
 _START_WEIGHT_POWER = -0.25
 _ROUND_WEIGHT_POWER = -0.25
 _LARGEST_WEIGHT = 30.0
-_START_UNIGRAM = 0.1
 #: At least so many words are in a start from vectors.
 _SMOOTH_WORDS = 600
 _ROUND_UNIGRAM = 0.01
@@ -160,29 +161,14 @@ def init(
     if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
         expected = expected_moment(vectors, prior.directions, unigram, n_topics)
         seen = _look_at(units, gate, schedule, prior.directions, expected)
-        if seen.promising:
+        if schedule.init == "vectors":
+            seen = seen._replace(believed=True, promising=True)
+        if seen.promising and schedule.init != "score":
             schedule = schedule.believed if seen.believed else schedule.doubted
-        prior = None if seen.refuted else prior
-    vectors_used = seen.used if seen else "in every round" if prior else ""
-    order = np.argsort(-unigram, kind="stable")
-    chosen = np.sort(order[: schedule.start_words])
-    weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
-    shown = None
-    if seen is not None and seen.believed:
-        pairs = None
-        if schedule.start_share > 0:
-            total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
-            pairs = gate.release(total, schedule.start_share, "co-occurrence")
-        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
-        weights = (unigram[columns] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
-        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
-        word_topic = _on_all_words(factors, unigram, columns, weights)
-    else:
-        total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
-        triangle = gate.release(total, schedule.start_share, "co-occurrence")
-        together = square(triangle.values, len(chosen))
-        word_topic = starting_topics(together, triangle.noise, unigram, chosen, weights, n_topics)
-        shown = structure(together, weights, n_units, triangle.noise)
+    start = _start(units, n_topics, doc_topic_prior, schedule, gate, unigram, seen, n_units)
+    if seen is not None and seen.refuted and not start.from_vectors:
+        prior = None
+    schedule = start.schedule
     n_words = len(unigram)
     mass = float(noisy.values.sum())
     norm = usual_norm(unigram, mass, n_units)
@@ -192,7 +178,7 @@ def init(
     elif schedule.usual_norms:
         schedule = schedule.for_short_units()
     return State(
-        word_topic=word_topic,
+        word_topic=start.word_topic,
         unigram=unigram,
         joint=np.zeros((n_words, n_topics)),
         variance=np.zeros(n_words),
@@ -202,11 +188,45 @@ def init(
         round=0,
         prior=prior,
         unigram_mass=mass,
-        structure=shown,
+        structure=start.structure,
         schedule=schedule,
-        vectors_used=vectors_used,
+        vectors_used=where_used(schedule.init, seen, start.from_vectors) if prior or seen else "",
         frequencies=Frequencies.of_unigram(noisy) if noisy.noise else None,
     )
+
+
+def _start(
+    units: Units | ShardedUnits,
+    n_topics: int,
+    doc_topic_prior: float,
+    schedule: Schedule,
+    gate: SharedGaussian,
+    unigram: Floats,
+    seen: Seen | None,
+    n_units: float,
+) -> Start:
+    """Make the start from pairs of words or from what was seen of the vectors, or the one for which a score is."""
+    believed = seen is not None and seen.believed
+    scored = seen is not None and schedule.init == "score"
+    share = schedule.doubted.start_share if scored and schedule.doubted else schedule.start_share
+    order = np.argsort(-unigram, kind="stable")
+    chosen = np.sort(order[: schedule.start_words])
+    weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+    pairs, shown, starts = None, None, list[Start]()
+    if share > 0 or not believed:
+        total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
+        pairs = gate.release(total, share, "co-occurrence")
+    if pairs is not None and (scored or not believed):
+        together = square(pairs.values, len(chosen))
+        topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
+        shown = structure(together, weights, n_units, pairs.noise)
+        starts.append(Start(topics, schedule, False, shown))
+    if seen is not None and (scored or believed):
+        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
+        weights = (unigram[columns] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
+        starts.append(Start(on_all_words(factors, unigram, columns, weights), schedule, True, shown))
+    return best_of(starts, units, doc_topic_prior, gate) if scored else starts[0]
 
 
 def _look_at(
@@ -226,7 +246,7 @@ def _look_at(
     total = moment_sum(units, features(along), gate.n_jobs)
     noisy = gate.release(total, schedule.moment_shares[0], "second moment")
     seen = look(square_of(noisy.values), noisy.noise, along, expected)
-    if not seen.promising:
+    if not seen.promising or not schedule.moment_shares[1]:
         return seen
     closer = gate.release(total, schedule.moment_shares[1], "second moment, closer")
     first, second = noisy.noise**-2, closer.noise**-2
@@ -271,31 +291,6 @@ def start_prior(
         return None
     found = directions(centred(vectors, unigram), unigram, n_directions)
     return VectorPrior.start(found, n_topics) if found.shape[1] else None
-
-
-def starting_topics(
-    matrix: Floats,
-    noise: float,
-    unigram: Floats,
-    chosen: NDArray[np.int64],
-    weights: Floats,
-    n_topics: int,
-) -> Floats:
-    """Factorise the co-occurrence into topics of shape (n_words, n_topics); columns sum to 1."""
-    shared = unigram[chosen] * weights
-    shared /= np.linalg.norm(shared)
-    factors = factorize(matrix, shared, n_topics, noise=noise)
-    return _on_all_words(factors, unigram, chosen, weights)
-
-
-def _on_all_words(factors: Floats, unigram: Floats, chosen: NDArray[np.int64], weights: Floats) -> Floats:
-    """Make topics of the factors of the chosen words; the others are as frequent as in all texts."""
-    factors = factors / weights[:, None]
-    factors /= np.maximum(factors.sum(0), 1e-12)
-    topics = np.repeat(unigram[:, None], factors.shape[1], axis=1)
-    topics[chosen] = factors * unigram[chosen].sum()
-    topics = (1 - _START_UNIGRAM) * topics + _START_UNIGRAM * unigram[:, None]
-    return topics / topics.sum(0)
 
 
 def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -> State:

@@ -45,7 +45,7 @@ from discreet.engines import Beside
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["SCALED", "Contribution", "initial_theta", "round_sum"]
+__all__ = ["SCALED", "Contribution", "fit_theta", "initial_theta", "round_sum"]
 
 #: Of documents in memory; or beside their shards.
 Theta = NDArray[np.float32] | Beside
@@ -171,7 +171,7 @@ def _most_entries(units: Units) -> int:
 
 
 @kernel()
-def _fit_theta(
+def fit_theta(
     state: Any,
     n: int,
     by_word: NDArray[np.float32],
@@ -278,7 +278,7 @@ def _round(
                     by_topic[k, i] = row[k]
             state = theta[document]
             own = counts[begin : begin + n]
-            _fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
+            fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
             for i in range(n):
                 word = words[begin + i]
                 slot = slot_of[word]

@@ -17,7 +17,10 @@ With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 50
 * s < 9,000: a first look at the moment has a share of .01, and where that is promising a closer one has
   .04 min(1, 2500 / s) more; start and rounds give them alike. Where the moment then speaks for the vectors, the start
   has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where b > .5, or 7 where h > .5;
-* from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
+* from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7;
+* where a start from the vectors is asked for, there is one look with the shares of both, at any s, and then what is
+  done where it speaks for them; where a score is to choose, pairs have .1 at least and the score .003, and rounds are
+  as many as the chosen start has.
 
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
 then gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more
@@ -39,7 +42,7 @@ import numpy as np
 
 from discreet.central.rounds.em_round import SCALED, Contribution
 
-__all__ = ["COUNT_SHARE", "Schedule", "plan"]
+__all__ = ["COUNT_SHARE", "SCORE_SHARE", "Schedule", "plan"]
 
 COUNT_SHARE = 0.002
 _NON_PRIVATE_ROUNDS = 40
@@ -55,6 +58,8 @@ _ONE_NORM, _BOUND_POWER = 0.3, 0.7
 _ROUNDS, _GROWTH = 8, 1.25
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
 _LOOK, _CLOSER_LOOK, _CLOSE_ENOUGH = 0.01, 0.04, 2500.0
+#: Where a score chooses between the starts: of the pairs at least, and of the score.
+_PAIRS_BESIDE, SCORE_SHARE = 0.1, 0.003
 
 
 class Schedule(NamedTuple):
@@ -76,6 +81,8 @@ class Schedule(NamedTuple):
     #: The schedules to go on with after the closer look: where it speaks for the vectors, and where it does not.
     believed: "Schedule | None" = None
     doubted: "Schedule | None" = None
+    #: Where the start was asked to come from: "pairs", "vectors", or what a "score" says; "auto" is the looks' choice.
+    init: str = "auto"
 
     def for_short_units(self) -> "Schedule":
         """Return what to do where plentiful units are short: they stay scaled, in the rounds that scaled ones get."""
@@ -93,6 +100,7 @@ def plan(
     *,
     with_vectors: bool = False,
     n_topics: int | None = None,
+    init: str = "auto",
 ) -> Schedule:
     """Choose sizes and shares.
 
@@ -109,12 +117,21 @@ def plan(
         Public word vectors are given.
     n_topics : int, optional
         Tells whether units are plentiful; without it they are not.
+    init : {"auto", "pairs", "vectors", "score"}, default "auto"
+        Where the start comes from, given vectors: what the looks say, or what was asked for.
     """
+    asked = with_vectors and init in ("vectors", "score")
     if math.isinf(mu):
         rounds = n_rounds or _NON_PRIVATE_ROUNDS
         start_words = min(n_words, _NON_PRIVATE_START)
         shares = (0.0,) * rounds
-        return Schedule(0.0, 0.0, start_words, shares, 0.0, contribution=_NON_PRIVATE_CONTRIBUTION)
+        chosen = Schedule(
+            0.0, 0.0, start_words, shares, 0.0, contribution=_NON_PRIVATE_CONTRIBUTION, init=init
+        )
+        if not asked:
+            return chosen
+        chosen = chosen._replace(start_share=1.0)  # of no noise: pairs are told beside the vectors
+        return chosen._replace(believed=chosen, doubted=chosen)
     signal = max(n_units * mu, 1.0)
     unigram = float(np.clip(0.05 * n_words / signal, 0.03, 0.25))
     start = 0.4 if signal < 40_000 else 0.25
@@ -132,7 +149,11 @@ def plan(
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
     closer = _CLOSER_LOOK * min(1.0, _CLOSE_ENOUGH / signal)
-    looks = (_LOOK, closer) if with_vectors and signal < _PAIRS_SUFFICE else (0.0, 0.0)
+    looks = (0.0, 0.0)
+    if asked:
+        looks = (_LOOK + closer, 0.0)
+    elif with_vectors and init == "auto" and signal < _PAIRS_SUFFICE:
+        looks = (_LOOK, closer)
     # What was looked at where vectors turn out to know nothing is missing everywhere alike.
     left = 1 - looks[0] / rest
     shares = _spread((rest - start) * left, n_rounds or rounds, growth)
@@ -146,6 +167,7 @@ def plan(
         usual_norms=usual_norms,
         rounds_if_scaled=rounds_if_scaled,
         moment_shares=looks,
+        init=init,
     )
     if not looks[0]:
         return chosen
@@ -157,11 +179,17 @@ def plan(
     pairs = 0.15 * (1 - lacking + plenty)
     pairs = pairs if pairs > 0.01 else 0.0
     few = 4 if lacking > 0.5 else 7 if plenty > 0.5 else 5
-    shares = _spread(rest - sum(looks) - pairs, n_rounds or (rounds if growth else few), growth)
+    left = rest - sum(looks) - pairs
+    if init == "score":
+        pairs = max(pairs, _PAIRS_BESIDE)
+        left = rest - sum(looks) - pairs - SCORE_SHARE
+        usual = _spread(left, n_rounds or rounds, growth)
+        doubted = chosen._replace(start_share=pairs, round_shares=usual)
+    shares = _spread(left, n_rounds or (rounds if growth else few), growth)
     if growth:
         chosen = chosen._replace(rounds_if_scaled=few)
     believed = chosen._replace(start_share=pairs, round_shares=shares)
-    return chosen._replace(believed=believed, doubted=doubted)
+    return chosen._replace(believed=believed, doubted=believed if init == "vectors" else doubted)
 
 
 def _spread(rest: float, n_rounds: int, growth: float = 0.0) -> tuple[float, ...]:
