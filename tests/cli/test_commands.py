@@ -129,7 +129,7 @@ def test_report_is_one_file(model, tmp_path, capsys):
 
 
 def test_budget_explains(capsys):
-    assert run("budget --epsilon 1 --delta 1e-6 --documents 2000 --word-vectors".split()) == 0
+    assert run("budget --epsilon 1 --delta 1e-6 --documents 2000 --with-word-vectors".split()) == 0
     assert "topics of the vectors alone" in capsys.readouterr().out
     assert run("budget --epsilon 1 --delta 1e-6 --documents 20000 --topics 20 --words 2000".split()) == 0
     words = capsys.readouterr().out

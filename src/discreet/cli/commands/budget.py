@@ -3,11 +3,14 @@
 import dataclasses
 import json
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delta, Epsilon, VocabularyShare
+from discreet.cli.options import Delta, Epsilon, VocabularyShare, WordVectorFile
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
@@ -33,15 +36,36 @@ def budget(
         bool, typer.Option("--vocabulary-is-public", help="No epsilon is needed to choose words.")
     ] = False,
     vocabulary_share: VocabularyShare = 0.25,
-    word_vectors: Annotated[
-        bool, typer.Option("--word-vectors", help="Also say what training adds to public word vectors.")
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public list of words, one per line: says how many have a vector, and stands for --words where the "
+            "vocabulary is public."
+        ),
+    ] = None,
+    word_vectors: WordVectorFile = None,
+    with_word_vectors: Annotated[
+        bool,
+        typer.Option(
+            "--with-word-vectors",
+            help="The same where the file is not at hand: what training adds to such vectors.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
+    from discreet.corpus import load_vocabulary
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
 
+    listed = None if vocabulary is None else load_vocabulary(vocabulary)
+    if listed is not None and vocabulary_is_public:
+        if words not in (None, len(listed)):
+            raise ParameterError(
+                f"--words {words} is not the {len(listed)} of --vocabulary; leave out one of them."
+            )
+        words = len(listed)
+    found = None if word_vectors is None else _found(word_vectors, listed)
     unit, unit_name = ("author", unit_name or "person") if unit == "person" else (unit, unit_name)
     method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
@@ -53,15 +77,38 @@ def budget(
         n_topics=topics,
         n_words=words,
         words_a_document=words_a_document,
-        word_vectors=word_vectors,
+        word_vectors=with_word_vectors or found is not None,
         **bookings,
     )
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(explanation), indent=1))
+        told = dataclasses.asdict(explanation) | ({} if found is None else {"word_vectors": found})
+        typer.echo(json.dumps(told, indent=1))
     else:
         typer.echo(explanation.in_words())
+        if found is not None:
+            typer.echo(_held(found))
         if method is not None:
             typer.echo(_needed(method, plural(explanation.guarantee.called)))
+
+
+def _found(path: Path, listed: Sequence[str] | None) -> dict[str, str | int]:
+    """Read vectors as `fit` does, and return how many of the words have one."""
+    from discreet.corpus import match_vectors
+    from discreet.corpus.words.word_vectors import check_vector_file
+
+    if listed is None:
+        check_vector_file(path)
+        return {"word_vectors": path.name}
+    return match_vectors(path, listed).settings()
+
+
+def _held(found: Mapping[str, str | int]) -> str:
+    name, coverage = found["word_vectors"], found.get("word_vectors_coverage")
+    if coverage is None:
+        return (
+            f"{name} is whole; with --vocabulary FILE it is said how many of its words have a vector there."
+        )
+    return f"{name} has a vector of {found['word_vectors_dimensions']} numbers for {coverage} of the list."
 
 
 def _needed(method: "WeightedGaussian", units: str) -> str:

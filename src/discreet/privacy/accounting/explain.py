@@ -293,7 +293,9 @@ def explain_budget(
         group_noise={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
         forecast=forecast,
         public_vectors=(
-            beside_public_vectors(n_documents, mu) if word_vectors and n_documents is not None else None
+            beside_public_vectors(n_documents, mu, forecast)
+            if word_vectors and n_documents is not None
+            else None
         ),
     )
 

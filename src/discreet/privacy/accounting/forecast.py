@@ -123,8 +123,8 @@ class Learnability:
         """Whether it is neither good nor usable."""
         return self.verdict not in ("good", "usable")
 
-    def with_words_a_unit(self, words: float) -> "Learnability":
-        """Return the forecast for units of about so many different words."""
+    def with_words_a_unit(self, words: float | None) -> "Learnability":
+        """Return the forecast for units of about so many different words; None is the usual number."""
         longer = learnability(
             self.n_words, self.n_topics, self.n_units, self.mu, algorithm=self.algorithm, words_a_unit=words
         )
@@ -278,7 +278,7 @@ def share_of_text(share: float, noise: float | None) -> str:
     return f"about {100 * min(max(share, 0.0), 1.0):.0f} %{within}"
 
 
-def beside_public_vectors(n_units: float, mu: float) -> str:
+def beside_public_vectors(n_units: float, mu: float, forecast: Learnability | None = None) -> str:
     """Say whether private training adds to what public word vectors tell by themselves.
 
     Topics of the vectors alone need nothing private but how frequent words are, and can spend the whole budget on
@@ -290,8 +290,21 @@ def beside_public_vectors(n_units: float, mu: float) -> str:
         Public bound on, or noisy number of, documents or authors.
     mu : float
         Gaussian-DP parameter of the training.
+    forecast : Learnability, optional
+        Of training with vectors: then it is also said what is to be expected without them.
     """
-    signal = max(n_units, 1.0) * mu
+    said = _beside(max(n_units, 1.0) * mu)
+    if forecast is None or not math.isfinite(mu):
+        return said
+    without = replace(forecast, algorithm="PrivateLDA").with_words_a_unit(forecast.words_a_unit)
+    gaps = [_plain(100 * gap) or "less than 0.01" for gap in (forecast.expected_gap, without.expected_gap)]
+    return (
+        f"{said} Training is expected to lie {gaps[0]} % above a model without privacy with vectors, and {gaps[1]} % "
+        "without."
+    )
+
+
+def _beside(signal: float) -> str:
     said = f"Public word vectors: at n mu = {signal:,.0f}, " if math.isfinite(signal) else "Without noise, "
     if signal < VECTORS_ALONE:
         return (
