@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._articles import kind_of
+from discreet._first_words import first_words
 from discreet._numbers import COUNT_ITS_WORDS
 from discreet._presenter import presenter
 from discreet._sharding import is_sharded
 from discreet._tables import frame
-from discreet._validate import shown
 from discreet._word_order import in_order
 from discreet.errors import ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
@@ -146,18 +146,7 @@ class Release(Promised):
         ReleaseError
             Where ``n`` or ``by`` is not one of these, or "lift" is asked of a release without ``word_weight``.
         """
-        if n < 1:
-            raise ReleaseError(f"the number of words must be at least 1, but is {n}.")
-        if by not in ("probability", "lift"):
-            raise ReleaseError(f'by must be "probability" or "lift", but is {shown(by)}.')
-        rank = self.topic_word
-        if by == "lift":
-            if self.word_weight is None:
-                raise ReleaseError('this release has no word_weight to compare with; take by="probability".')
-            shares = np.maximum(self.word_weight, np.min(self.word_weight[self.word_weight > 0]))
-            rank = self.topic_word**1.5 / np.sqrt(shares)
-        order = np.argsort(-rank, axis=1, kind="stable")[:, :n]
-        return [[self.vocabulary[word] for word in row] for row in order.tolist()]
+        return first_words(self.topic_word, self.vocabulary, self.word_weight, n, by, ReleaseError)
 
     def transform(self, counts: Any, *, n_jobs: int | None = None, engine: Engine | None = None) -> Floats:
         """Return the topic shares of documents; exact, so as private as the documents.

@@ -34,6 +34,7 @@ from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.gibbs.over_shards import chain_over_shards
 from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
 from discreet.lda.shards import read_shards_for, refuse_engine, stack
+from discreet.lda.top_words import TopWords
 
 __all__ = ["MOST_EXACT_TOPICS", "MOST_FAST_TOKENS", "GibbsLDA"]
 
@@ -44,7 +45,7 @@ MOST_FAST_TOKENS = 10_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
 
 
-class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
 
     Parameters
@@ -63,7 +64,9 @@ class GibbsLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tokens, else "random".
     n_sweeps : int, optional
         Sweeps over the documents in ``fit``, and over the batch in each ``partial_fit``. None: 100 after a fast start,
-        else 200.
+        however many tokens there are (above ten million that was not measured: ask for as many as you have time for),
+        else 200. ``callback``, and the bar of ``show_progress``, tell how many there will be, and ``n_sweeps_`` how
+        many there were.
     sampler : {"auto", "live", "frozen", "mh"}, default "auto"
         "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
         sweep; above 200 topics from lists of the topics that a word has, from random topics after 40 sweeps of "mh".

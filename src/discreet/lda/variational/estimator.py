@@ -36,6 +36,7 @@ from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_for
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.shards import read_shards_for, refuse_engine
+from discreet.lda.top_words import TopWords
 from discreet.lda.variational.passes import (
     pick,
     shares,
@@ -53,7 +54,7 @@ _LEAST_SINGLE_TOL = 1e-4
 _INITS = ("auto", "fast", "random")
 
 
-class VariationalLDA(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class VariationalLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
 
     Parameters

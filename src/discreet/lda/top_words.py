@@ -1,0 +1,60 @@
+"""Lists of words for models that hold no vocabulary of their own: names of columns, as scikit-learn has them."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discreet._first_words import first_words
+from discreet._word_order import column_words
+from discreet.errors import Parameter, ParameterError
+
+__all__ = ["TopWords"]
+
+
+class TopWords:
+    """Give an estimator with ``topic_word_``, ``components_`` and columns with or without names ``top_words``."""
+
+    topic_word_: Any
+    components_: Any
+    _words: tuple[str, ...] | None
+
+    def top_words(
+        self,
+        n: int = 10,
+        *,
+        by: Literal["probability", "lift"] = "probability",
+        input_features: Sequence[str] | None = None,
+    ) -> list[list[str]]:
+        """Return the first n words of each topic; ties in order of the columns.
+
+        Parameters
+        ----------
+        n : int, default 10
+        by : {"probability", "lift"}, default "probability"
+            "probability": the most probable words. "lift": the order of p(w|k) (p(w|k) / p(w))^(1/2), which moves words
+            up that are rare elsewhere. Lists of long texts read better so, those of short messages worse.
+        input_features : sequence of str, optional
+            The words of the columns. None: those of the Corpus or frame that was fitted, else ``word_0`` and so on.
+
+        Raises
+        ------
+        ParameterError
+            Where ``n`` or ``by`` is not one of these, or ``input_features`` are not the words of the columns.
+        """
+        check_is_fitted(self)
+        topics, weights = self.topic_word_, self.components_.sum(axis=0)
+        known: tuple[str, ...] | None = getattr(self, "_words", None)
+        words = known or column_words(len(weights))
+        if input_features is not None:
+            words = tuple(np.asarray(input_features, dtype=object).tolist())
+            if len(words) != len(weights):
+                said = f" must have one word for each of {len(weights)} columns, but has {len(words)}."
+                raise ParameterError(Parameter("input_features"), said)
+            if known is not None and words != known:
+                raise ParameterError(
+                    Parameter("input_features"),
+                    " are not the words of the columns that were fitted; leave them out, or give those.",
+                )
+        return first_words(topics, words, weights, n, by, ParameterError)
