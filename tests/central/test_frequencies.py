@@ -41,6 +41,21 @@ def test_frequencies_are_the_mean_by_precision_of_all_releases():
     np.testing.assert_allclose(state.unigram, unigram, rtol=1e-9)
 
 
+def test_a_second_unigram_counts_by_its_precision():
+    rng = np.random.default_rng(1)
+    first, second = (Noisy(rng.normal(mass, 1, 30), noise) for mass, noise in ((20, 3.0), (22, 1.5)))
+    mean = Frequencies.of_unigram(first).with_unigram(second)
+    told = [
+        [(value / sum(values), (noise / sum(values)) ** 2) for value in values]
+        for values, noise in (first, second)
+    ]
+    shares, variances = slow_mean(told)
+    np.testing.assert_allclose(mean.shares, shares)
+    np.testing.assert_allclose(mean.precision, 1 / variances)
+    read = posterior_mean(shares, np.full(30, shares.mean()), np.sqrt(variances), UNIGRAM_LIFTS)
+    np.testing.assert_allclose(mean.read(), read / read.sum())
+
+
 def test_rounds_make_them_truer_and_say_how_much():
     rng = np.random.default_rng(0)
     before, after, gaps = [], [], []

@@ -185,7 +185,7 @@ def run(world, vectors, epsilon=4.0, n_units=None, **how):
     return state, gate
 
 
-@pytest.mark.parametrize("n_units", [900, 3000, 50_000])
+@pytest.mark.parametrize("n_units", [300, 900, 3000, 50_000])
 @pytest.mark.parametrize("kind", ["right", "wrong", "doubted"])
 def test_what_is_released_and_with_which_shares(world, kind, n_units, monkeypatch):
     vectors = np.random.default_rng(0).normal(size=world[2].shape) if kind == "wrong" else world[2]
@@ -197,10 +197,11 @@ def test_what_is_released_and_with_which_shares(world, kind, n_units, monkeypatc
     state, gate = run(world, vectors, n_units=n_units)
     looks = ["second moment", "second moment, closer"][: 1 if kind == "wrong" else 2]
     moment = looks if n_units < 9000 else []
+    closer = ["unigram, closer"] * (kind == "right" and n_units == 300)
     paired = ["co-occurrence"] * (kind != "right" or n_units > 2500)
     rounds = [f"round {t}" for t in range(len(state.schedule.round_shares))]
     purposes = [purpose for purpose, *_ in gate.passed]
-    assert purposes == ["count", "unigram", *moment, *paired, *rounds]
+    assert purposes == ["count", "unigram", *moment, *closer, *paired, *rounds]
     left = gate.gate.reservation.precision_left * gate.gate.noise_multiplier**2
     assert 0 <= left < 1e-6
     assert sum(share for _, _, share, _ in gate.passed) == pytest.approx(1)
@@ -260,6 +261,8 @@ def test_shares_add_up_whether_vectors_are_believed_or_not(n_units, mu, n_words,
             continue
         looks = way.moment_shares[:n_looks]
         shares = [COUNT_SHARE, way.unigram_share, *looks, way.start_share, *way.round_shares]
+        shares.append(way.closer_unigram_share)
+        assert way is schedule.believed or not way.closer_unigram_share
         assert sum(shares) == pytest.approx(1, abs=1e-12)
         assert min(shares) >= 0
         assert min(way.round_shares) > 0

@@ -104,25 +104,33 @@ def test_without_privacy_rounds_are_many_and_shares_are_zero():
 
 
 @pytest.mark.parametrize(
-    ("signal", "looks", "start", "n_rounds"),
+    ("signal", "looks", "closer_unigram", "start", "n_rounds"),
     [
-        (1000, (0.01, 0.04), 0.0, 4),
-        (4000, (0.01, 0.025), 0.09, 5),
-        (8000, (0.01, 0.0125), 0.2625, 7),
-        (10_000, (0, 0), 0.3, 7),
-        (30_000, (0, 0), 0.4, 5),
+        (300, (0.01, 0.04), 0.0, 0.0, 4),
+        (500, (0.01, 0.04), 0.05, 0.0, 4),
+        (1000, (0.01, 0.04), 0.1, 0.0, 4),
+        (4000, (0.01, 0.025), 0.02, 0.09, 5),
+        (6000, (0.01, 0.0625 / 3.75), 0.0, 0.1875, 5),
+        (8000, (0.01, 0.0125), 0.0, 0.2625, 7),
+        (10_000, (0, 0), 0.0, 0.3, 7),
+        (30_000, (0, 0), 0.0, 0.4, 5),
     ],
 )
-def test_the_plan_with_vectors_is_the_table(signal, looks, start, n_rounds):
+def test_the_plan_with_vectors_is_the_table(signal, looks, closer_unigram, start, n_rounds):
     planned = plan(signal, 1.0, 2000, with_vectors=True)
     plain = plan(signal, 1.0, 2000)
-    assert planned.moment_shares == looks
+    assert planned.moment_shares == pytest.approx(looks)
+    assert planned.closer_unigram_share == plain.closer_unigram_share == 0
     if looks[0]:
         for way, taken in ((planned, looks[0]), (planned.doubted, sum(looks))):
             left = 1 - taken / (1 - COUNT_SHARE - plain.unigram_share)
             assert way.start_share == pytest.approx(plain.start_share * left)
             assert way.round_shares == pytest.approx([share * left for share in plain.round_shares])
+            assert way.closer_unigram_share == 0
         planned = planned.believed
+        spent = (planned.unigram_share, closer_unigram, start, *planned.round_shares)
+        assert COUNT_SHARE + sum(looks) + sum(spent) == pytest.approx(1)
+    assert planned.closer_unigram_share == pytest.approx(closer_unigram)
     assert planned.start_share == pytest.approx(start)
     assert len(planned.round_shares) == n_rounds
     assert planned.unigram_share == plain.unigram_share
@@ -148,6 +156,8 @@ def test_a_start_that_was_asked_for_has_its_shares_and_all_add_up_to_one(n_units
         score = SCORE_SHARE if init == "score" else 0.0
         for then in branches:
             shares = [COUNT_SHARE, then.unigram_share, *planned.moment_shares, then.start_share, score]
+            shares.append(then.closer_unigram_share)
+            assert init != "score" or not then.closer_unigram_share
             assert sum(shares) + sum(then.round_shares) == pytest.approx(1, abs=1e-12)
             assert min(then.round_shares) > 0
         if init == "vectors":

@@ -4,7 +4,7 @@ Releases, each a sum over units of a vector of L2 norm at most 1 plus Gaussian n
 reserved precision:
 
 0. the number of units n;
-1. the unigram: denoised to the distribution p over words;
+1. the unigram: denoised to the distribution p over words; again where vectors are believed and units are few;
 2. where public word vectors are given and n is small, the second moment of the documents in their space, roughly, and
    again with less noise where that is promising: whether the vectors know these texts, and which of their directions
    go together;
@@ -154,8 +154,10 @@ def init(
     State
         Its ``schedule`` is the one to go on with.
     """
-    noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
+    total = unigram_sum(units, gate.n_jobs)
+    noisy = gate.release(total, schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
+    frequencies = Frequencies.of_unigram(noisy) if noisy.noise else None
     prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
     seen = None
     if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
@@ -165,6 +167,10 @@ def init(
             seen = seen._replace(believed=True, promising=True)
         if seen.promising and schedule.init != "score":
             schedule = schedule.believed if seen.believed else schedule.doubted
+    if frequencies is not None and schedule.closer_unigram_share:
+        closer = gate.release(total, schedule.closer_unigram_share, "unigram, closer")
+        frequencies = frequencies.with_unigram(closer)
+        unigram = frequencies.read()
     start = _start(units, n_topics, doc_topic_prior, schedule, gate, unigram, seen, n_units)
     if seen is not None and seen.refuted and not start.from_vectors:
         prior = None
@@ -191,7 +197,7 @@ def init(
         structure=start.structure,
         schedule=schedule,
         vectors_used=where_used(schedule.init, seen, start.from_vectors) if prior or seen else "",
-        frequencies=Frequencies.of_unigram(noisy) if noisy.noise else None,
+        frequencies=frequencies,
     )
 
 

@@ -41,6 +41,11 @@ class Frequencies(NamedTuple):
         mass = max(float(noisy.values.sum()), 1e-9)
         return cls(noisy.values / mass, np.full(noisy.values.shape, (mass / noisy.noise) ** 2))
 
+    def with_unigram(self, noisy: Noisy) -> "Frequencies":
+        """Return the mean by precision with what another release of the unigram says."""
+        other = Frequencies.of_unigram(noisy)
+        return self._with(other.shares, other.precision)
+
     def with_round(self, noisy: Noisy, weights: Floats) -> "Frequencies":
         """Return the mean by precision with what a round says.
 
@@ -54,8 +59,11 @@ class Frequencies(NamedTuple):
         rows = noisy.values.sum(1) / weights
         mass = max(float(rows.sum()), 1e-9)
         told = (weights * mass / noisy.noise) ** 2 / noisy.values.shape[1]
+        return self._with(rows / mass, told)
+
+    def _with(self, shares: Floats, told: Floats) -> "Frequencies":
         precision = self.precision + told
-        return Frequencies((self.precision * self.shares + told * rows / mass) / precision, precision)
+        return Frequencies((self.precision * self.shares + told * shares) / precision, precision)
 
     def read(self) -> Floats:
         """Return a distribution over words."""

@@ -15,8 +15,10 @@ directions             clip(sqrt(s), 20, 60), of public word vectors where there
 With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 5000) / 4000, 0, 1):
 
 * s < 9,000: a first look at the moment has a share of .01, and where that is promising a closer one has
-  .04 min(1, 2500 / s) more; start and rounds give them alike. Where the moment then speaks for the vectors, the start
-  has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where b > .5, or 7 where h > .5;
+  .04 min(1, 2500 / s) more; start and rounds give them alike. Where the moment then speaks for the vectors, the
+  unigram is released again, with what its share lacks to clip(.1 V / s, .03, .25), if that is above .005 and no
+  score chooses the start; the start has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where
+  b > .5, or 7 where h > .5;
 * from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7;
 * where a start from the vectors is asked for, there is one look with the shares of both, at any s, and then what is
   done where it speaks for them; where a score is to choose, pairs have .1 at least and the score .003, and rounds are
@@ -56,6 +58,8 @@ _COUNTS, _MORE_ROUNDS = 0.6, 0.1
 #: At the first x the bound is one usual norm; it grows with this power of 1 / x.
 _ONE_NORM, _BOUND_POWER = 0.3, 0.7
 _ROUNDS, _GROWTH = 8, 1.25
+#: Share of the unigram by words over s, and where vectors are believed; what is lacking is made up from so much on.
+_UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
 _LOOK, _CLOSER_LOOK, _CLOSE_ENOUGH = 0.01, 0.04, 2500.0
 #: Where a score chooses between the starts: of the pairs at least, and of the score.
@@ -78,6 +82,8 @@ class Schedule(NamedTuple):
     rounds_if_scaled: int = 0
     #: Of the first look at the documents in the space of vectors, and of a closer one where that is promising.
     moment_shares: tuple[float, float] = (0.0, 0.0)
+    #: Of a second release of the unigram, where vectors are believed.
+    closer_unigram_share: float = 0.0
     #: The schedules to go on with after the closer look: where it speaks for the vectors, and where it does not.
     believed: "Schedule | None" = None
     doubted: "Schedule | None" = None
@@ -133,7 +139,7 @@ def plan(
         chosen = chosen._replace(start_share=1.0)  # of no noise: pairs are told beside the vectors
         return chosen._replace(believed=chosen, doubted=chosen)
     signal = max(n_units * mu, 1.0)
-    unigram = float(np.clip(0.05 * n_words / signal, 0.03, 0.25))
+    unigram, closer_unigram = (float(np.clip(c * n_words / signal, 0.03, 0.25)) for c in _UNIGRAM)
     start = 0.4 if signal < 40_000 else 0.25
     words = int(np.clip(4.5 * math.sqrt(signal), min(100, n_words), min(n_words, 1000)))
     directions = int(np.clip(math.sqrt(signal), 20, 60))
@@ -179,7 +185,10 @@ def plan(
     pairs = 0.15 * (1 - lacking + plenty)
     pairs = pairs if pairs > 0.01 else 0.0
     few = 4 if lacking > 0.5 else 7 if plenty > 0.5 else 5
-    left = rest - sum(looks) - pairs
+    # A score between starts compares what one unigram led to.
+    more = closer_unigram - unigram if init != "score" else 0.0
+    more = more if more > _LEAST_MORE else 0.0
+    left = rest - sum(looks) - more - pairs
     if init == "score":
         pairs = max(pairs, _PAIRS_BESIDE)
         left = rest - sum(looks) - pairs - SCORE_SHARE
@@ -188,7 +197,7 @@ def plan(
     shares = _spread(left, n_rounds or (rounds if growth else few), growth)
     if growth:
         chosen = chosen._replace(rounds_if_scaled=few)
-    believed = chosen._replace(start_share=pairs, round_shares=shares)
+    believed = chosen._replace(start_share=pairs, round_shares=shares, closer_unigram_share=more)
     return chosen._replace(believed=believed, doubted=believed if init == "vectors" else doubted)
 
 
