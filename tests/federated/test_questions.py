@@ -141,6 +141,17 @@ def test_topics_are_learned_and_the_promise_is_booked_before_the_counts_are_read
     assert said["questions"] == "words, squares, topics, topics"
     assert said["word_vectors_dimensions"] == K
     assert said["strength"] > 450
+    strength = (
+        f"{said['strength']:,}: one over the standard deviation of the noise in a mean over all documents"
+    )
+    worth = (
+        f"about {release.n_units_noisy:,.0f} whole documents are worth s = {said['strength']:,.0f}; below 450"
+    )
+    assert said["forecast"].startswith(f"Learnability: {worth} there would be nothing to learn")
+    assert "no law was fitted to answers about whole documents" in said["forecast"]
+    assert f"| strength | {strength} |" in release.card()
+    assert said["forecast"] in release.card()
+    assert strength in release.to_html()
     np.testing.assert_allclose(release.word_weight.sum(), 1)
     shares = [part.multiply(1 / np.maximum(np.sqrt(part.sum(1)), 1)).sum(0) for part in parts]
     wanted = np.asarray(sum(shares))[0]

@@ -18,6 +18,7 @@ from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy import CodebookChannel, SecureStream
 from discreet.report.cards.card import card
+from discreet.report.noisy_topics import weak_verdict
 from discreet.report.page import report as page
 
 # Models of few clients; a test of its own asks for the warning.
@@ -289,7 +290,11 @@ def test_a_fit_that_was_forced_says_so(learned):
     assert "that they were trained on. `discreet evaluate" in " ".join(
         card(model.release_).split("\n")
     )  # no gap
-    assert "forecast" not in learned.release_.configuration
+    enough = learned.release_.configuration["forecast"]
+    assert "below 450 there would be nothing to learn" in enough
+    assert "not foretold: no law was fitted" in enough
+    assert weak_verdict(learned.release_) is None
+    assert weak_verdict(model.release_) == "weak"
     alone = a_model(shares=(1.0,)).fit(documents(6000))
     assert "forecast" not in alone.release_.configuration
 

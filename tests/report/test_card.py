@@ -136,6 +136,10 @@ def test_a_card_is_read_as_it_is_in_an_editor():
     """Escapes stand only where some reader of Markdown would act: numbers, dates and names are left alone."""
     said = "2024-2025, 0.1.0; n_topics (x = 0.65): 15 words! R&D + 3 #2"
     assert plain(said) == said.replace("#", "\\#")
+    for option in ("--vocabulary-is-public of discreet fit", "-k", "=2 or more", "+/- 3"):
+        assert plain(option) == option
+    for line in ("- one", "+ one", "---", "=", "- - -", "-", "===", "+"):
+        assert plain(line) == f"\\{line}"
     made = release().with_details(period="2024-2025", owner="St. Mary's", contact="q@hospital.example")
     for row in ("| period | 2024-2025 |", "| owner | St. Mary's |", "| contact | q@hospital.example |"):
         assert row in made.card()

@@ -47,7 +47,7 @@ from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
 from discreet.federated.state import SHARES_OF_SUMS, Learned, State
 from discreet.federated.sum_round import Summed
 from discreet.lda.questions.asked import Asked, answers, dimension, kinds, square_of
-from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, learn
+from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, forecast_of, learn
 from discreet.lda.questions.next_question import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
@@ -306,6 +306,7 @@ def fit(state: State) -> tuple[NDArray[np.float64], dict[str, Any]]:
     settings = {
         "questions": ", ".join(_KINDS[: found.n_sums]),
         "strength": round(found.strength, 1),
+        "forecast": forecast_of(found.n, found.strength, about="about "),
         **found.said,
     }
     return state.topic_word, {**told, "settings": settings}

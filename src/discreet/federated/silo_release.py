@@ -67,6 +67,10 @@ def make_release(
         settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
     if "learnable" in result:
         settings["learnable"] = int(result["learnable"])
+        settings["forecast"] = (
+            f"Learnability: {settings['learnable']} of {state.n_topics} topics are told apart through the noise of "
+            "what was released. How good they are is not foretold: no law was fitted to sums of pairs or to reports."
+        )
     settings |= result.get("settings", {})
     return Release(
         state.topic_word,

@@ -38,6 +38,11 @@ _FORMULA = frozenset("=+-@\u2212")
 _HALF = 0.5
 #: Settings that hold the exact number of randomised reports, of a collector and of silos.
 _REPORTS = ("n_reports", "documents_reported")
+#: What figures among the settings mean whose names do not say it.
+_MEANINGS = {
+    "strength": "one over the standard deviation of the noise in a mean over all documents",
+    "learnable": "topics that what was released tells apart through its noise",
+}
 
 
 def shown(word: str) -> str:
@@ -143,8 +148,11 @@ def for_spreadsheet(text: str) -> str:
 
 
 def settings_told(release: Promised) -> dict[str, Any]:
-    """Return the public settings; the unit beside what one is called, where that is not the name of its kind."""
+    """Return the public settings as people read them: figures with what they mean, the unit with what one is called."""
     told, promise = dict(release.configuration), release.promise
+    for name, meaning in _MEANINGS.items():
+        if isinstance(told.get(name), int | float):
+            told[name] = f"{told[name]:,}: {meaning}"
     if promise.unit_name and told.get("privacy_unit") == promise.privacy_unit:
         told["privacy_unit"] = f"{promise.privacy_unit}: one {promise.called}"
     return told

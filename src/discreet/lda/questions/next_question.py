@@ -29,7 +29,7 @@ from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.public_topics import topics_of_vectors
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
 
-__all__ = ["LEAST_STRENGTH", "State", "begin", "learn"]
+__all__ = ["LEAST_STRENGTH", "State", "begin", "forecast_of", "learn"]
 
 Floats = NDArray[np.float64]
 Q = TypeVar("Q", bound=Asked)
@@ -79,6 +79,30 @@ class State(NamedTuple, Generic[Q]):
     joint: Floats | None = None
     precision: Floats | None = None
     variance: Floats | None = None
+
+
+def forecast_of(n_documents: float, strength: float, *, about: str = "") -> str:
+    """Say what answers about so many documents can teach, as far as it is known beforehand.
+
+    Parameters
+    ----------
+    n_documents : float
+        How many answer, or a noisy number.
+    strength : float
+        One over the standard deviation of the noise in a mean of their answers.
+    about : str
+        Stands before the number.
+    """
+    worth = f"{about}{n_documents:,.0f} whole documents are worth s = {strength:,.0f}"
+    if strength < LEAST_STRENGTH:
+        return (
+            f"Learnability: weak; {worth}, and below {LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent "
+            "words are."
+        )
+    return (
+        f"Learnability: {worth}; below {LEAST_STRENGTH:,.0f} there would be nothing to learn but how frequent words "
+        "are. How good the topics are is not foretold: no law was fitted to answers about whole documents."
+    )
 
 
 def begin(vocabulary: Sequence[str], vectors: Floats, n_topics: int, ask: Callable[..., Q]) -> State[Q]:

@@ -35,7 +35,7 @@ from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.counter_stream import new_seed
 from discreet.lda.questions.asked import kinds
-from discreet.lda.questions.next_question import LEAST_STRENGTH
+from discreet.lda.questions.next_question import LEAST_STRENGTH, forecast_of
 from discreet.local.promise import ledger_of_reports
 from discreet.local.whole_document.course import Answers, State, begin, step
 from discreet.local.whole_document.published import PublishedQuestion
@@ -219,12 +219,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     def _forecast(self, n_documents: int, about: str = "") -> str | None:
         """Say that so many clients are too few; None where they are enough, or asked for words alone."""
         strength = math.sqrt(n_documents) / self.channel().deviation
-        if not self._is_weak(strength):
-            return None
-        return (
-            f"Learnability: weak; {about}{n_documents:,} whole documents are worth s = {strength:,.0f}, and below "
-            f"{LEAST_STRENGTH:,.0f} there is nothing to learn but how frequent words are."
-        )
+        return forecast_of(n_documents, strength, about=about) if self._is_weak(strength) else None
 
     def begin(self, vocabulary: Sequence[str]) -> Question:
         """Forget what was learned, and return the first question.
@@ -352,6 +347,7 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
     def _close(self) -> None:
         state, channel = self._state, self.channel()
         n = sum(self._n_reports)
+        strength = math.sqrt(n) / channel.deviation
         settings = public_settings(
             type(self).__name__,
             "local, whole documents",
@@ -360,9 +356,9 @@ class WholeDocumentLDA(PlannedEstimator, ReleasedTopics):
             questions=", ".join(kinds(len(self.shares))),
             reports_on_each=", ".join(str(count) for count in self._n_reports),
             epsilon_whole_document_replaced=channel.epsilon,
-            strength=round(math.sqrt(n) / channel.deviation, 1),
+            strength=round(strength, 1),
             word_weight_noise=float(f"{self._noise_of_words():.4g}"),
-            forecast=self._forecast(n),
+            forecast=forecast_of(n, strength) if len(self.shares) > 1 else None,
             **WordOrigin.public("the question, which all writers have").settings(),
             **self._vectors.settings(),
         )

@@ -20,7 +20,7 @@ _MARKUP = re.compile(
     r"|&(?=\#?\w+;)"  # &amp;
     r"|:(?=//|[a-z][\w+-]*:)|(?<=[wW]{3})\."  # links, :smile:
     r"|(?<!\S)\#"
-    r"|^[-+=](?=[\s+=-]|$)"  # lists, lines under headings
+    r"|^[-+](?=\s)|^[-+=](?=[\s+=-]*$)"  # lists, lines under headings; --option is neither
 )
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
