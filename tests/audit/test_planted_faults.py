@@ -133,8 +133,8 @@ def broken(report):
 def with_noise_over(divisor, *, known=False):
     """Divide the noise; ``known`` to the algorithm, as a wrong calibration would be, or not."""
 
-    def release(self, total, share, purpose):
-        noisy = HONEST(self, total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = HONEST(self, total, share, purpose, **lattice)
         exact = total / 2**BITS
         values = exact + (noisy.values - exact) / divisor
         return noisy._replace(values=values, noise=noisy.noise / (divisor if known else 1))
@@ -226,8 +226,8 @@ def test_a_score_of_starts_that_is_not_clipped_is_flagged(monkeypatch):
 def test_the_same_noise_twice_is_flagged(monkeypatch):
     first = {}
 
-    def release(self, total, share, purpose):
-        noisy = HONEST(self, total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = HONEST(self, total, share, purpose, **lattice)
         exact = total / 2**BITS
         if purpose == "round 0":
             first["noise"] = noisy.values - exact
@@ -238,8 +238,8 @@ def test_the_same_noise_twice_is_flagged(monkeypatch):
 
 
 def test_exact_word_totals_in_a_whole_fit_are_flagged(monkeypatch):
-    def release(self, total, share, purpose):
-        noisy = HONEST(self, total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = HONEST(self, total, share, purpose, **lattice)
         return noisy._replace(values=total / 2**BITS) if purpose == "unigram" else noisy
 
     assert broken(shown("exact word totals", audit(monkeypatch, 100, release)))

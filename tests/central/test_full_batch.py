@@ -29,8 +29,8 @@ class Recorder:
     def __init__(self, gate):
         self.gate, self.n_jobs, self.passed = gate, gate.n_jobs, []
 
-    def release(self, total, share, purpose):
-        noisy = self.gate.release(total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = self.gate.release(total, share, purpose, **lattice)
         self.passed.append((purpose, total.copy(), share, noisy))
         return noisy
 

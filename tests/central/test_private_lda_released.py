@@ -22,8 +22,8 @@ from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 def pin_the_noisy_count(monkeypatch, value):
     honest = SharedGaussian.release
 
-    def release(self, total, share, purpose):
-        noisy = honest(self, total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = honest(self, total, share, purpose, **lattice)
         return Noisy(np.array([value]), noisy.noise) if purpose == "count" else noisy
 
     monkeypatch.setattr(SharedGaussian, "release", release)

@@ -1,5 +1,8 @@
 """The statistic of a round: equal to the naive twin, bounded, also with thetas that were carried."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,12 +16,21 @@ from tests.naive.central_checks import (
 )
 
 from discreet.central.rounds.em_round import SCALED, Contribution, initial_theta, round_sum
+from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
+from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.shared_gaussian import BITS
 
 K, PRIOR = 3, 0.1
 #: Scaled; clipped hard, so that nearly all units are; in between; and hardly ever.
-CONTRIBUTIONS = [SCALED, Contribution(1.0, 0.5), Contribution(0.75, 4.0), Contribution(1.0, 1000.0)]
+EXACT = Contribution(1.0, 1000.0, matched=True, bits=MAX_BITS)
+CONTRIBUTIONS = [
+    SCALED,
+    Contribution(1.0, 0.5),
+    Contribution(0.75, 4.0),
+    EXACT,
+    SCALED._replace(matched=True),
+]
 CLIPPED = Contribution(1.0, 3.0)
 
 
@@ -58,7 +70,7 @@ def clipped_round(counts, owners=None):
 
 def put(vector, contribution):
     """A unit's statistic on the lattice: scaled to norm 1, or in units of the bound and clipped."""
-    return naive.place(vector / (contribution.bound or 1), normalise=not contribution.bound)
+    return naive.place(vector / (contribution.bound or 1), not contribution.bound, contribution.bits)
 
 
 def naive_rounds(counts, owners, n_rounds=2, contribution=SCALED):
@@ -69,9 +81,8 @@ def naive_rounds(counts, owners, n_rounds=2, contribution=SCALED):
     for t in range(n_rounds):
         total = np.zeros((v, K), np.int64)
         for u, unit in enumerate(units):
-            vector, thetas[u] = naive.round_vector(
-                unit, thetas[u], topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], contribution.exponent
-            )
+            how = (PRIOR, (15, 5)[t > 0], contribution.exponent, contribution.matched)
+            vector, thetas[u] = naive.round_vector(unit, thetas[u], topics(v, t), weights(v), *how)
             total += put(vector, contribution)
         sums.append(total)
     return np.stack(sums)
@@ -85,8 +96,9 @@ def test_equal_to_the_naive_twin(owned, contribution):
     fast = rounds(counts, owners, contribution=contribution)
     slow = naive_rounds(counts, owners, contribution=contribution)
     # Theta is kept in single precision.
-    np.testing.assert_allclose(fast / 2**BITS, slow / 2**BITS, atol=2e-4)
-    assert np.abs(slow).sum() * max(contribution.bound, 1) > 20 * 2**BITS
+    step = 2**-contribution.bits
+    np.testing.assert_allclose(fast * step, slow * step, atol=2e-4)
+    assert np.abs(slow).sum() * max(contribution.bound, 1) * step > 20
 
 
 def test_theta_is_the_documents_own_and_warm():
@@ -136,7 +148,7 @@ def test_one_unit_moves_a_larger_sum_by_at_most_one():
         def total(counts, owners=None, contribution=contribution):
             return last_round(counts, owners, contribution)
 
-        assert moves_by_at_most_one(total, counts, np.arange(30) // 4)
+        assert moves_by_at_most_one(total, counts, np.arange(30) // 4, contribution.bits)
 
 
 def test_same_bytes_for_any_threads_and_order():
@@ -160,6 +172,66 @@ def test_a_round_is_no_worse_for_empty_and_giant_documents():
         found = last_round(counts[row], contribution=Contribution(1.0, bound)).astype(float) / 2**BITS
         vector, _ = naive.round_vector(*_alone(counts[row]))
         assert np.linalg.norm(found) == pytest.approx(norm or np.linalg.norm(vector) / bound, rel=2e-2)
+
+
+def test_a_large_bound_takes_nothing_off_short_documents():
+    """Without noise every token counts as one, in whichever topics; on a coarse lattice some of it is lost."""
+    counts = random_counts(200, 20, 3)
+
+    def tokens(contribution):
+        total = last_round(counts, contribution=contribution) / 2.0**contribution.bits * contribution.bound
+        return (total / weights(20)[:, None]).sum()
+
+    without_noise = plan(200.0, math.inf, 20).contribution
+    assert tokens(without_noise) == pytest.approx(counts.sum(), rel=1e-4)
+    assert tokens(without_noise._replace(bits=BITS)) < 0.998 * counts.sum()
+
+
+def posterior_by_enumeration(words, topics, prior):
+    """Expected responsibilities of a text's tokens, over every assignment of topics to all of them."""
+    n_topics, weights, sums = topics.shape[1], [], []
+    for assigned in itertools.product(range(n_topics), repeat=len(words)):
+        counts = np.bincount(assigned, minlength=n_topics)
+        rising = np.prod([math.gamma(prior + n) / math.gamma(prior) for n in counts])
+        weights.append(rising * np.prod([topics[w, k] for w, k in zip(words, assigned, strict=True)]))
+        sums.append(np.eye(n_topics)[list(assigned)])
+    return np.tensordot(np.array(weights) / np.sum(weights), np.array(sums), axes=1)
+
+
+def test_matched_moments_are_nearer_to_the_posterior_than_full_tokens():
+    rng = np.random.default_rng(8)
+    errors = {True: 0.0, False: 0.0}
+    for _ in range(40):
+        words = rng.permutation(12)[:6]
+        by_word = rng.dirichlet(np.full(12, 0.5), K).T
+        true = posterior_by_enumeration(words, by_word, PRIOR)
+        row = np.zeros((1, 12), int)
+        row[0, words] = 1
+        units = group_units(csr(row), None)
+        for matched in errors:
+            theta = initial_theta(units, K, PRIOR)
+            how = EXACT._replace(matched=matched)
+            total = round_sum(units, theta, by_word, np.ones(12), PRIOR, 50, None, how)
+            found = total[words] / 2.0**how.bits * how.bound
+            errors[matched] += np.abs(found - true).mean() / 40
+    assert errors[True] < 0.6 * errors[False]
+    assert errors[True] < 0.1
+
+
+@pytest.mark.parametrize("n_topics", [1, 2, 30])
+def test_matched_moments_take_texts_of_any_length(n_topics):
+    counts = csr(
+        [[0] * 4, [10_000_000, 0, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1], [2**31 - 1] * 4, [1, 10**6, 3, 0]]
+    )
+    units = group_units(counts, None)
+    theta = initial_theta(units, n_topics, PRIOR)
+    for t in range(4):
+        by_word = np.random.default_rng(t).dirichlet(np.full(4, 0.02), n_topics).T + 1e-6
+        bound = EXACT._replace(bound=1e10)
+        total = round_sum(units, theta, by_word, np.ones(4), PRIOR, 5, None, bound) / 2.0**MAX_BITS * 1e10
+        assert np.isfinite(theta).all()
+        assert (theta >= np.float32(PRIOR)).all()
+        np.testing.assert_allclose(total.sum(1), np.asarray(counts.sum(0))[0], rtol=1e-3)
 
 
 def _alone(row):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.central.rounds.em_round import SCALED, Contribution
 from discreet.central.rounds.schedule import COUNT_SHARE, SCORE_SHARE, plan
+from discreet.privacy.bound import MAX_BITS
 
 
 def table(n_units, mu, n_words):
@@ -99,7 +100,7 @@ def test_without_privacy_rounds_are_many_and_shares_are_zero():
     schedule = plan(123.0, math.inf, 2000)
     assert schedule.round_shares == (0.0,) * 40
     assert schedule.start_words == 500
-    assert schedule.contribution == Contribution(1.0, 1000.0)
+    assert schedule.contribution == Contribution(1.0, 1000.0, matched=True, bits=MAX_BITS)
     assert plan(123.0, math.inf, 20, 4).start_words == 20
 
 

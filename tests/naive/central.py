@@ -22,10 +22,10 @@ def by_unit(counts, owners=None):
     return [groups[owner] for owner in sorted(groups)]
 
 
-def place(vector, normalise=True):
+def place(vector, normalise=True, bits=BITS):
     """One unit's vector on the lattice; an array of Python integers' values."""
     flat = [float(value) for value in np.ravel(vector)]
-    return np.array(place_l2(flat, BITS, normalise), dtype=np.int64).reshape(np.shape(vector))
+    return np.array(place_l2(flat, bits, normalise), dtype=np.int64).reshape(np.shape(vector))
 
 
 def add_up(vectors, shape, *, put=place):
@@ -84,11 +84,39 @@ def em_theta(document, theta, topics, prior, n_steps):
     return theta
 
 
+def matched(document, theta, topics, prior, n_steps):
+    """Expectation propagation: theta, and what each word's tokens gave to it, by the moments of the mixture."""
+    theta = np.array(theta, dtype=float)
+    sites = {word: responsibilities(theta, topics[word], prior, own_left_out=False) for word in document}
+    theta = prior + sum(count * sites[word] for word, count in document.items())
+    for _ in range(n_steps):
+        change = 0.0
+        for word, count in document.items():
+            rest = np.maximum(theta - sites[word], prior)
+            share = rest * topics[word] / (rest @ topics[word])
+            means, squares = np.zeros(len(theta)), np.zeros(len(theta))
+            for k, weight in enumerate(share):
+                known = rest.copy()
+                known[k] += 1
+                size = known.sum()
+                means += weight * known / size
+                squares += weight * known * (known + 1) / (size * (size + 1))
+            # A Dirichlet of size s and these means has squares m (s m + 1) / (s + 1), summed up.
+            size = (means - squares).sum() / (squares - means**2).sum()
+            step = np.maximum(size * means - rest - sites[word], (prior - theta) / count)
+            sites[word] = sites[word] + step
+            theta = theta + count * step
+            change += np.abs(count * step).sum()
+        if change < 0.01 * theta.sum():
+            break
+    return theta, sites
+
+
 def start_theta(document, n_topics, prior):
     return np.full(n_topics, len(document) / n_topics + prior)
 
 
-def round_vector(unit, thetas, topics, weights, prior, n_steps, exponent=0.5):
+def round_vector(unit, thetas, topics, weights, prior, n_steps, exponent=0.5, by_moments=False):
     """A unit's statistic, of no norm yet, and its documents' new thetas."""
     vector = np.zeros(topics.shape)
     new = []
@@ -96,10 +124,17 @@ def round_vector(unit, thetas, topics, weights, prior, n_steps, exponent=0.5):
         if not document:
             new.append(np.array(old, dtype=float))
             continue
-        theta = em_theta(document, old, topics, prior, n_steps)
+        if by_moments:
+            theta, sites = matched(document, old, topics, prior, n_steps)
+        else:
+            theta, sites = em_theta(document, old, topics, prior, n_steps), None
         new.append(theta)
         for word, count in document.items():
-            share = responsibilities(theta, topics[word], prior, own_left_out=True)
+            if sites is None:
+                share = responsibilities(theta, topics[word], prior, own_left_out=True)
+            else:
+                rest = np.maximum(theta - sites[word], prior) * topics[word]
+                share = rest / rest.sum()
             vector[word] += weights[word] * count**exponent * share
     return vector, new
 

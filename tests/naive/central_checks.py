@@ -9,8 +9,6 @@ from scipy import stats
 
 from discreet.privacy.shared_gaussian import BITS
 
-FULL = 4**BITS
-
 
 def csr(rows, n_words=None):
     matrix = sp.csr_matrix(np.atleast_2d(np.asarray(rows, dtype=np.int32)))
@@ -23,21 +21,21 @@ def square_norm(integers):
     return sum(value * value for value in np.ravel(integers).tolist())
 
 
-def units_fit_the_lattice(total, counts, owners=None):
-    """Whether each unit alone has an exact integer norm of at most 2**BITS."""
+def units_fit_the_lattice(total, counts, owners=None, bits=BITS):
+    """Whether each unit alone has an exact integer norm of at most 2**bits."""
     return all(
-        square_norm(total(counts[rows], None if owners is None else owners[rows])) <= FULL
+        square_norm(total(counts[rows], None if owners is None else owners[rows])) <= 4**bits
         for rows in rows_of_units(counts, owners)
     )
 
 
-def moves_by_at_most_one(total, counts, owners=None):
-    """Whether removing any one unit moves ``total(counts, owners)`` by at most 2**BITS in L2, exactly."""
+def moves_by_at_most_one(total, counts, owners=None, bits=BITS):
+    """Whether removing any one unit moves ``total(counts, owners)`` by at most 2**bits in L2, exactly."""
     everything = total(counts, owners)
     for rows in rows_of_units(counts, owners):
         rest = np.setdiff1d(np.arange(counts.shape[0]), rows)
         less = total(counts[rest], None if owners is None else owners[rest])
-        if less.shape != everything.shape or square_norm(everything - less) > FULL:
+        if less.shape != everything.shape or square_norm(everything - less) > 4**bits:
             return False
     return True
 

@@ -60,9 +60,11 @@ _ROUND_WEIGHT_POWER = -0.25
 _LARGEST_WEIGHT = 30.0
 #: At least so many words are in a start from vectors.
 _SMOOTH_WORDS = 600
-_ROUND_UNIGRAM = 0.01
+#: Of the unigram in each topic, for words of which a round tells nothing: with noise, and without.
+_ROUND_UNIGRAM, _EXACT_UNIGRAM = 0.01, 0.002
 _SMALLEST_TOPIC = 0.2
-_STEPS_FIRST, _STEPS_LATER = 20, 8
+#: Steps of a document; expectation propagation is as near its end after fewer.
+_STEPS_FIRST, _STEPS_LATER, _STEPS_MATCHED = 20, 8, 2
 #: Units of fewer different words hardly repeat any, and are all about as long.
 _SHORT = 10.0
 #: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times that, and at most; and what
@@ -270,17 +272,19 @@ def step(
 ) -> tuple[State, Info]:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = _weights_of_rounds(state.unigram)
+    later = _STEPS_MATCHED if schedule.contribution.matched else _STEPS_LATER
     total = round_sum(
         units,
         state.theta,
         state.word_topic,
         weights,
         doc_topic_prior,
-        _STEPS_LATER if state.round else _STEPS_FIRST,
+        later if state.round else _STEPS_FIRST,
         gate.n_jobs,
         schedule.contribution,
     )
-    noisy = gate.release(total, schedule.round_shares[state.round], f"round {state.round}")
+    share, purpose = schedule.round_shares[state.round], f"round {state.round}"
+    noisy = gate.release(total, share, purpose, bits=schedule.contribution.bits)
     if state.frequencies is not None and schedule.contribution.exponent == SCALED.exponent:
         frequencies = state.frequencies.with_round(noisy, weights)
         state = state._replace(frequencies=frequencies, unigram=frequencies.read())
@@ -327,7 +331,8 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
-    topics = (1 - _ROUND_UNIGRAM) * read / read.sum(0) + _ROUND_UNIGRAM * state.unigram[:, None]
+    unknown = _ROUND_UNIGRAM if private else _EXACT_UNIGRAM
+    topics = (1 - unknown) * read / read.sum(0) + unknown * state.unigram[:, None]
     return state._replace(
         word_topic=topics / topics.sum(0),
         joint=joint,

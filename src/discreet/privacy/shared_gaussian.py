@@ -9,7 +9,7 @@ multiplier is rounded up, so shares that add up to 1 never ask for more than was
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -64,25 +64,29 @@ class SharedGaussian:
         """The bound that kernels must hold each unit to: L2 norm 1 on a lattice of 2**-BITS."""
         return Bound("l2", bits=BITS, privacy_unit=self.privacy_unit)
 
-    def release(self, total: BoundedSum | NDArray[np.int64], share: float, purpose: str) -> Noisy:
-        """Noise an integer sum over units, each of which was held to ``bound``.
+    def release(
+        self, total: BoundedSum | NDArray[np.int64], share: float, purpose: str, bits: int = BITS
+    ) -> Noisy:
+        """Noise an integer sum over units, each of which was held to ``bound``, on a lattice of 2**-bits.
 
         Parameters
         ----------
         total : BoundedSum, or array of any shape, int64
             The private sum: ``sum_rows(rows, shared.bound)``. Whoever hands over an array states that each unit was
-            placed by ``place_l2`` with the bits of ``bound``, once, before the sum.
+            placed by ``place_l2`` with these bits, once, before the sum.
         share : float
             Share of the reserved precision.
         purpose : str
             Part of the noise's key.
+        bits : int, optional
+            Where units were placed on a finer lattice than ``bound`` has. The noise is as many units either way.
 
         Raises
         ------
         PrivacyError
             Where less is left of the reservation than the share.
         """
-        bound = self.bound
+        bound = replace(self.bound, bits=bits)
         mechanism = GaussianMechanism(bound, self._noise_for(share))
         bounded = total if isinstance(total, BoundedSum) else BoundedSum(total, bound)
         noisy = mechanism.release(bounded, self.stream.spawn(purpose), self.reservation, n_jobs=self.n_jobs)

@@ -10,6 +10,8 @@ fixed. A token is told its topic by the *other* tokens of its document: its own 
 (The first step of a round takes :math:`r = r^{\mathrm{own}}`: theta does not hold shares under these topics yet.)
 Without that a word of a short document mostly confirms the topic it already has.
 
+Without noise, r and theta are those of expectation propagation (:mod:`discreet.central.rounds.matched_moments`).
+
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
 at the last theta and omega public weights of the words. Where noise is loud a is 1/2, and the statistic is scaled to
 L2 norm 1: every unit is heard as loudly as the noise allows, long ones less than they say. Or it is divided by a
@@ -38,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.central.rounds.matched_moments import match_moments
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.thread_sums import sum_over_pieces
 from discreet.central.rounds.units import Units
@@ -61,10 +64,17 @@ class Contribution(NamedTuple):
         Power of a word's count.
     bound : float
         L2 norm to which a longer statistic is clipped; 0 scales every one to the same norm, short ones up.
+    matched : bool
+        Theta by expectation propagation.
+    bits : int
+        The lattice has steps of 2**-bits, in units of the bound. Placing rounds toward zero: where the bound is far
+        above what a word weighs, steps must be finer, or small responsibilities are lost.
     """
 
     exponent: float = 0.5
     bound: float = 0.0
+    matched: bool = False
+    bits: int = BITS
 
     def in_words(self) -> str:
         """Say what a unit gives to each round, for the settings of a release."""
@@ -125,7 +135,7 @@ def round_sum(
     Returns
     -------
     array of shape (n_words, n_topics), int64
-        In lattice steps of 2**-BITS, in units of the bound where there is one.
+        In lattice steps of 2**-``contribution.bits``, in units of the bound where there is one.
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
@@ -154,7 +164,8 @@ def round_sum(
             n_steps,
             float(contribution.exponent),
             not contribution.bound,
-            BITS,
+            contribution.matched,
+            contribution.bits,
             longest,
             out,
         )
@@ -251,6 +262,7 @@ def _round(
     n_steps: int,
     exponent: float,
     normalise: bool,
+    matched: bool,
     bits: int,
     room: int,
     out: NDArray[np.int64],
@@ -261,6 +273,7 @@ def _round(
     inverse = np.empty(room, np.float32)
     others = np.empty(room, np.float32)
     gains = np.empty(k_topics, np.float32)
+    sites = np.empty((room if matched else 0, k_topics), np.float32)
     slot_of = np.full(n_words, -1, np.int64)
     seen = np.empty(room, np.int64)
     values = np.empty(room * k_topics, np.float64)
@@ -278,7 +291,10 @@ def _round(
                     by_topic[k, i] = row[k]
             state = theta[document]
             own = counts[begin : begin + n]
-            fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
+            if matched:
+                match_moments(state, n, by_word, own, prior, n_steps, sites, others, gains)
+            else:
+                fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
             for i in range(n):
                 word = words[begin + i]
                 slot = slot_of[word]
@@ -294,7 +310,8 @@ def _round(
                 scale = weights[word] * power / np.float64(others[i])
                 for k in range(k_topics):
                     probability = by_word[i, k]
-                    rest = max(state[k] - state[k] * probability * inverse[i], prior)
+                    share = sites[i, k] if matched else state[k] * probability * inverse[i]
+                    rest = max(state[k] - share, prior)
                     values[slot * k_topics + k] += scale * np.float64(rest * probability)
         place_l2(values, n_seen * k_topics, bits, normalise, placed)
         for slot in range(n_seen):

@@ -30,8 +30,8 @@ than the one before. The usual norm is that of L words, each once, at the public
 different words a unit has by the released unigram. Where L is below 10 units stay scaled, in the
 rounds that scaled units have: they say no word often, and are all about as long.
 
-Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is, and
-40 rounds.
+Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is,
+responsibilities by expectation propagation, and 40 rounds.
 
 Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on
 news, mail and reviews; they are public constants, so choosing them cost nothing.
@@ -43,6 +43,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.central.rounds.em_round import SCALED, Contribution
+from discreet.privacy.bound import MAX_BITS
 
 __all__ = ["COUNT_SHARE", "SCORE_SHARE", "Schedule", "plan"]
 
@@ -50,7 +51,7 @@ COUNT_SHARE = 0.002
 _NON_PRIVATE_ROUNDS = 40
 _NON_PRIVATE_START = 500
 #: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
-_NON_PRIVATE_CONTRIBUTION = Contribution(exponent=1.0, bound=1000.0)
+_NON_PRIVATE_CONTRIBUTION = Contribution(1.0, bound=1000.0, matched=True, bits=MAX_BITS)
 #: From the first signal on, pairs of words tell the start by themselves; from the second, vectors change nothing here.
 _PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
 #: Below the first x units give counts, below the second in more rounds.
