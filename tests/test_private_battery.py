@@ -96,6 +96,38 @@ class AskedSilo(OneSilo):
         return FederatedLDA.fit(self, [X], y, vocabulary=words, words_are_public=True)
 
 
+class ScoredStart(PrivateLDA):
+    """With vectors of up to a thousand words that know the planted topics; a released score chooses the start."""
+
+    def __init__(
+        self,
+        *,
+        epsilon=4.0,
+        delta=1e-6,
+        privacy_unit="document",
+        random_state=None,
+        n_jobs=None,
+        ledger=None,
+    ):
+        super().__init__(
+            2,
+            epsilon=epsilon,
+            delta=delta,
+            privacy_unit=privacy_unit,
+            init="score",
+            random_state=random_state,
+            n_jobs=n_jobs,
+            ledger=ledger,
+        )
+        vectors = np.random.default_rng(0).normal(size=(1000, 4))
+        vectors[::2, 0] += 5
+        self.word_vectors = {f"w{word}": vector for word, vector in enumerate(vectors)}
+
+    def fit(self, X, y=None, *, owners=None):
+        words = [f"w{word}" for word in range(np.shape(X)[1])]
+        return super().fit(X, y, owners=owners, vocabulary=words, words_are_public=True)
+
+
 def texts(n_documents):
     """The planted counts written out as texts; the last is one that shares all its words."""
     rows = planted_counts(n_documents - 1).toarray()
@@ -117,6 +149,8 @@ CASES = {
     "PrivateLDA": (PrivateLDA(2, epsilon=4.0), {}, {}),
     "PrivateLDA, authors": (PrivateLDA(2, epsilon=4.0, privacy_unit="author"), {}, {}),
     "PrivateLDA, two rounds": (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}, {}),
+    "PrivateLDA, a start by a score": (ScoredStart(), {}, {}),
+    "PrivateLDA, a start by a score, authors": (ScoredStart(privacy_unit="author"), {}, {}),
     "PrivateSVILDA": (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), {}, {AT_INFINITY: SAMPLED}),
     "PrivateSVILDA.park2016": (PrivateSVILDA.park2016(2), {}, {AT_INFINITY: SAMPLED}),
     "PrivateMomentLDA": (PrivateMomentLDA(2, epsilon=4.0, allow_unlearnable=True), {}, {}),
