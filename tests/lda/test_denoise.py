@@ -23,6 +23,47 @@ def test_equal_to_the_direct_formula(lifts):
     np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)
 
 
+def columns(n, seed):
+    """Columns whose lifts follow different laws: nearly none above 1, and many far above it."""
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(0.2, 2.0, (n, 2))
+    lift = np.c_[rng.lognormal(0, 0.1, n), np.where(rng.random(n) < 0.7, 0.0, rng.lognormal(1, 1, n))]
+    noise = rng.uniform(0.35, 1.0, (n, 2))
+    return base * lift, base * lift + noise * rng.standard_normal((n, 2)), base, noise
+
+
+def test_columns_are_read_as_the_direct_formula_reads_them():
+    _, noisy, base, noise = columns(50, 0)
+    noisy = np.c_[noisy, 5 * noisy[:, 0]]
+    base, noise = base[:, [0, 1, 1]], noise[:, [0, 1, 1]]
+    fast = posterior_mean(noisy, base, noise, by_column=True)
+    slow = naive.posterior_mean_by_column(noisy, base, noise, LIFTS)
+    np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-5)
+    assert np.abs(fast - posterior_mean(noisy, base, noise)).max() > 0.1
+
+
+def test_laws_of_their_own_bring_columns_closer_to_the_truth_that_differ():
+    ratios = []
+    for seed in range(5):
+        truth, noisy, base, noise = columns(4000, seed)
+        own, common = (posterior_mean(noisy, base, noise, by_column=by) for by in (True, False))
+        ratios.append(((own - truth) ** 2).mean(0) / ((common - truth) ** 2).mean(0))
+    low, high = np.mean(ratios, axis=0)
+    assert 0.05 < low < 0.7
+    assert 0.5 < high < 0.98
+    # Where columns are alike nothing is lost.
+    truth, noisy, base, noise = (part.reshape(-1, 2) for part in sample(8000, 3))
+    own, common = (posterior_mean(noisy, base, noise, by_column=by) for by in (True, False))
+    assert 0.95 < ((own - truth) ** 2).mean() / ((common - truth) ** 2).mean() < 1.01
+
+
+def test_a_column_without_a_base_is_zero():
+    base = np.c_[np.ones(6), np.zeros(6)]
+    read = posterior_mean(np.full((6, 2), 3.0), base, np.ones((6, 2)), by_column=True)
+    assert (read[:, 1] == 0).all()
+    assert (read[:, 0] > 0).all()
+
+
 def test_shapes_broadcast_and_large_inputs_are_cut_in_parts():
     _, noisy, base, noise = sample(45_000, 1)
     flat = posterior_mean(noisy, base, noise)

@@ -166,8 +166,19 @@ def dpsvi_vector(unit, parameters, prior, n_steps=50, tolerance=1e-3):
     return vector
 
 
-def posterior_mean(noisy, base, noise, lifts, *, width=0.12, iterations=25):
+def posterior_mean_by_column(noisy, base, noise, lifts):
+    """Each column with a law of its own, which starts from that of all cells."""
+    _, law = posterior_mean_and_law(noisy.ravel(), base.ravel(), noise.ravel(), lifts)
+    columns = zip(noisy.T, base.T, noise.T, strict=True)
+    return np.array([posterior_mean_and_law(*column, lifts, start=law)[0] for column in columns]).T
+
+
+def posterior_mean(noisy, base, noise, lifts):
     """The denoiser, cell by cell: the mixture's weights by expectation-maximisation, then the mean."""
+    return posterior_mean_and_law(noisy, base, noise, lifts)[0]
+
+
+def posterior_mean_and_law(noisy, base, noise, lifts, *, start=None, width=0.12, iterations=25):
     n = len(noisy)
     density = np.zeros((n, len(lifts)))
     for i in range(n):
@@ -175,8 +186,8 @@ def posterior_mean(noisy, base, noise, lifts, *, width=0.12, iterations=25):
             variance = noise[i] ** 2 + (base[i] * width * lift) ** 2
             gap = noisy[i] - base[i] * lift
             density[i, j] = math.exp(-gap * gap / (2 * variance)) / math.sqrt(variance)
-    weights = np.exp(-(np.log(np.maximum(lifts, 0.05)) ** 2) / 4)
-    weights /= weights.sum()
+    weights = np.exp(-(np.log(np.maximum(lifts, 0.05)) ** 2) / 4) if start is None else start
+    weights = weights / weights.sum()
     for _ in range(iterations):
         responsibilities = density * weights
         responsibilities /= responsibilities.sum(1, keepdims=True)
@@ -188,7 +199,7 @@ def posterior_mean(noisy, base, noise, lifts, *, width=0.12, iterations=25):
         for j, lift in enumerate(lifts):
             centre, spread = base[i] * lift, (base[i] * width * lift) ** 2
             answer[i] += chance[j] * (centre + spread / (spread + noise[i] ** 2) * (noisy[i] - centre))
-    return np.maximum(answer, 0)
+    return np.maximum(answer, 0), weights
 
 
 def group(counts, owners):

@@ -326,7 +326,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
         prior = follow(prior, joint, variance, state.unigram, topic_weight)
         base = expected_topics(prior.directions, prior.coordinates, state.unigram) * topic_weight
     if private:
-        read = posterior_mean(joint, base, np.sqrt(variance)[:, None])
+        read = posterior_mean(joint, base, np.sqrt(variance)[:, None], by_column=True)
     else:
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.

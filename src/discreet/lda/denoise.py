@@ -6,6 +6,9 @@ mixture of narrow normals on a geometric grid (and an atom at 0), whose weights 
 expectation-maximisation on the marginal likelihood: a nonparametric maximum-likelihood prior. The answer is
 :math:`b_i \, E[\rho_i \mid S_i]`.
 
+The topics of a round differ in size and in how far their words depart from the base. So each column of cells may have a
+law of its own: as many further steps from the law of all cells, which holds it where a column says little.
+
 This sees released values only, so it costs nothing.
 
 References
@@ -38,6 +41,8 @@ def posterior_mean(
     base: NDArray[np.float64],
     noise: NDArray[np.float64],
     lifts: NDArray[np.float64] = LIFTS,
+    *,
+    by_column: bool = False,
 ) -> NDArray[np.float64]:
     """Estimate what stands under noise of known size.
 
@@ -51,6 +56,8 @@ def posterior_mean(
         Standard deviation of the noise in each cell.
     lifts : array of shape (n_lifts,)
         Grid of the prior; may hold 0.
+    by_column : bool, default False
+        Fit a law to each column of ``noisy``, starting from that of all cells.
 
     Returns
     -------
@@ -60,32 +67,55 @@ def posterior_mean(
     values = noisy.ravel()
     bases = np.broadcast_to(base, noisy.shape).ravel()
     deviations = np.broadcast_to(noise, noisy.shape).ravel()
-    widths = _RELATIVE_WIDTH * lifts
-    answer = np.zeros(values.size)
     cells = np.flatnonzero(bases > 0)
+    weights = np.exp(-0.5 * np.log(np.maximum(lifts, 0.05)) ** 2 / _START_SPREAD)
+    weights = _law((values, bases, deviations), cells, lifts, weights / weights.sum())
+    answer = np.zeros(values.size)
+    columns = cells % noisy.shape[-1] if by_column else np.zeros_like(cells)
+    for column in range(int(columns.max(initial=-1)) + 1):
+        part = cells[columns == column]
+        law = _law((values, bases, deviations), part, lifts, weights) if by_column else weights
+        for start in range(0, part.size, _CHUNK):
+            few = part[start : start + _CHUNK]
+            answer[few] = _means(values[few], bases[few], deviations[few], lifts, law)
+    return answer.reshape(noisy.shape)
+
+
+def _law(
+    noisy: tuple[NDArray[np.float64], ...],
+    cells: NDArray[np.int64],
+    lifts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Fit the weights of the lifts to these cells of (values, bases, deviations), from ``weights`` on."""
     if cells.size == 0:
-        return answer.reshape(noisy.shape)
+        return weights
     # An even stride through the cells: as good as a random subset here, and the same every time.
     fitted = cells[:: max(1, -(-cells.size // _FITTED_CELLS))]
-    likelihood = _likelihood(values[fitted], bases[fitted], deviations[fitted], lifts, widths)
-    weights = np.exp(-0.5 * np.log(np.maximum(lifts, 0.05)) ** 2 / _START_SPREAD)
-    weights /= weights.sum()
+    values, bases, deviations = (part[fitted] for part in noisy)
+    likelihood = _likelihood(values, bases, deviations, lifts)
     for _ in range(_ITERATIONS):
         posterior = likelihood * weights
         posterior /= posterior.sum(1, keepdims=True)
         weights = posterior.mean(0) + 1e-9
         weights /= weights.sum()
-    for start in range(0, cells.size, _CHUNK):
-        part = cells[start : start + _CHUNK]
-        value, b, s = values[part], bases[part], deviations[part]
-        posterior = _likelihood(value, b, s, lifts, widths) * weights
-        posterior /= posterior.sum(1, keepdims=True)
-        within = (b[:, None] * widths) ** 2
-        gain = within / (within + s[:, None] ** 2 + 1e-300)
-        centres = b[:, None] * lifts
-        means = centres + gain * (value[:, None] - centres)
-        answer[part] = np.maximum((posterior * means).sum(1), 0.0)
-    return answer.reshape(noisy.shape)
+    return weights
+
+
+def _means(
+    values: NDArray[np.float64],
+    bases: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    lifts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    posterior = _likelihood(values, bases, deviations, lifts) * weights
+    posterior /= posterior.sum(1, keepdims=True)
+    within = (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2
+    gain = within / (within + deviations[:, None] ** 2 + 1e-300)
+    centres = bases[:, None] * lifts
+    means = centres + gain * (values[:, None] - centres)
+    return np.maximum((posterior * means).sum(1), 0.0)
 
 
 def _likelihood(
@@ -93,10 +123,9 @@ def _likelihood(
     bases: NDArray[np.float64],
     deviations: NDArray[np.float64],
     lifts: NDArray[np.float64],
-    widths: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Likelihood of each cell under each lift, up to a factor of the cell's own: (n_cells, n_lifts)."""
-    variance = deviations[:, None] ** 2 + (bases[:, None] * widths) ** 2 + 1e-300
+    variance = deviations[:, None] ** 2 + (bases[:, None] * (_RELATIVE_WIDTH * lifts)) ** 2 + 1e-300
     gap = values[:, None] - bases[:, None] * lifts
     log = -0.5 * (gap * gap / variance + np.log(variance))
     log -= log.max(1, keepdims=True)
