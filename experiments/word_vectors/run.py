@@ -137,7 +137,7 @@ def measure(path, corpora, seeds, algorithms, again):
         print(corpus, "done", flush=True)
 
 
-def wrong(path, corpora, seeds, again):
+def wrong(path, corpora, epsilons, seeds, again):
     for corpus in corpora:
         split = load(corpus, 2000)
         right = match_vectors(VECTORS, split.vocabulary).vectors
@@ -154,7 +154,7 @@ def wrong(path, corpora, seeds, again):
             "half shuffled": mixed,
         }
         lines = Lines(path, split, corpus, again=again)
-        for epsilon in (1.0, 4.0):
+        for epsilon in epsilons:
             for seed in range(seeds):
                 for kind, vectors in kinds.items():
                     if lines.wanted(epsilon, kind, seed):
@@ -246,6 +246,7 @@ def main():
     parser.add_argument("file", type=Path)
     parser.add_argument("--corpora", nargs="+")
     parser.add_argument("--algorithms", nargs="+", choices=list(dict.fromkeys(PRIVATE + LIMITS)))
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0, 4.0], help="of wrong vectors")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--again", action="store_true", help="measure lines that stand, too")
     given = parser.parse_args()
@@ -253,7 +254,7 @@ def main():
         algorithms = given.algorithms or PRIVATE + LIMITS
         measure(given.file, given.corpora or CHOSEN_ON + CONFIRMED, given.seeds, algorithms, given.again)
     elif given.task == "wrong":
-        wrong(given.file, given.corpora or WRONG_ON, given.seeds, given.again)
+        wrong(given.file, given.corpora or WRONG_ON, given.epsilons, given.seeds, given.again)
     else:
         (tables if given.task == "tables" else picture)(given.file)
 
