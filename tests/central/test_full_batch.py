@@ -162,7 +162,8 @@ def test_reading_a_round_does_not_look_at_theta():
 
 
 @pytest.mark.parametrize(
-    ("difficulty", "step"), [(0.0, 0.0), (1e-9, 0.0), (0.1, 0.05), (1.0, 0.1), (10.0, 0.15), (math.inf, 0.15)]
+    ("difficulty", "step"),
+    [(0.0, 0.0), (1e-9, 0.0), (0.1, 0.05), (1.0, 0.1), (2.0, 0.1451545), (10.0, 0.2), (math.inf, 0.2)],
 )
 def test_topics_are_read_a_step_further_from_the_unigram(difficulty, step):
     state = run(COUNTS, None, 4.0)[0]

@@ -67,9 +67,9 @@ _SMALLEST_TOPIC = 0.2
 _STEPS_FIRST, _STEPS_LATER, _STEPS_MATCHED = 20, 8, 2
 #: Units of fewer different words hardly repeat any, and are all about as long.
 _SHORT = 10.0
-#: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times that, and at most; and what
-#: is left of it in each word at least. Found by experiment on news, mail and messages, at difficulties from .4 to 80.
-_STEP_BEYOND, _TENFOLD, _LONGEST_STEP = 0.1, 0.05, 0.15
+#: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times more below and above it, and
+#: at most; and what is left of it. Found by experiment on news, mail and messages, at difficulties from .4 to 80.
+_STEP_BEYOND, _TENFOLD, _LONGEST_STEP = 0.1, (0.05, 0.15), 0.2
 _LEAST_LEFT = 0.01
 
 
@@ -371,9 +371,9 @@ def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
     A text says the words of its topics again and again, more than those of all texts. A round's statistic takes roots
     of counts and hardly sees it, so topics describe new texts better a step further from the unigram p:
 
-    .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k, \qquad m = .1 + .05 \log_{10} x \in [0, .15],
+    .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k, \qquad m = .1 + b \log_{10} x \in [0, .2],
 
-    where x is the difficulty, V K over n mu. Without noise counts are counted, and m is 0.
+    where x is the difficulty, V K over n mu, and b is .05 below x = 1, .15 above. Without noise m is 0.
 
     Parameters
     ----------
@@ -390,9 +390,8 @@ def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
         Standard deviation of the privacy noise in each probability, before denoising.
     """
     noise = np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
-    step = 0.0
-    if difficulty > 0:
-        step = float(np.clip(_STEP_BEYOND + _TENFOLD * math.log10(difficulty), 0.0, _LONGEST_STEP))
+    tenfold = math.log10(difficulty) if difficulty > 0 else -math.inf
+    step = float(np.clip(_STEP_BEYOND + _TENFOLD[tenfold > 0] * tenfold, 0.0, _LONGEST_STEP))
     if step == 0:
         return state.word_topic, noise
     base = state.unigram[:, None]
