@@ -218,10 +218,16 @@ def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
     n = full_batch.count_units(units, gate)
     schedule = plan(n, mu, 40, n_topics=K)
     state = full_batch.init(units, K, PRIOR, schedule, gate, n_units=n)
+    unigram = full_batch.read_unigram(gate.passed[1][-1])
+    heavy = rows * (unigram / unigram.mean()) ** -0.5
+    norms = np.sqrt(((heavy**2).sum(1) ** 2 - (heavy**4).sum(1)) / 2)
+    total = gate.passed[2][1] / 2**BITS
+    np.testing.assert_allclose(total, ((heavy.T / norms) @ heavy)[np.triu_indices(40, 1)], atol=0.03)
     if not counted:
         assert state.schedule.contribution == SCALED
         assert len(schedule.round_shares) == 8
-        assert state.schedule.round_shares == pytest.approx(plan(n, mu, 40).round_shares)
+        usual = np.array(plan(n, mu, 40).round_shares)
+        assert state.schedule.round_shares == pytest.approx(sum(schedule.round_shares) * usual / usual.sum())
         return
     weights = np.array([min((p * 40) ** -0.25, 30) for p in state.unigram])
     words = (state.unigram_mass / n) ** 2
@@ -230,6 +236,6 @@ def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
     x = 40 * K / (n * mu)
     assert x < 0.6
     assert state.schedule.contribution.exponent == 1
-    assert state.schedule.contribution.bound == pytest.approx((0.3 / x) ** 0.7 * norm, rel=5e-3)
+    assert state.schedule.contribution.bound == pytest.approx(2 * (0.3 / x) ** 0.7 * norm, rel=5e-3)
     # A document of that many words, each twice, is about two usual norms long.
     assert 1.7 < np.linalg.norm(2 * weights[rows[0] > 0]) / norm < 2.3

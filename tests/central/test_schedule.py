@@ -35,6 +35,7 @@ def test_plan_is_the_table_and_shares_add_up_to_one(n_units, mu, n_words):
     assert schedule.round_shares == pytest.approx(rounds)
     assert schedule.forgetting == forgetting
     assert schedule.contribution == SCALED
+    assert schedule.pairs_power == -0.25
     total = COUNT_SHARE + schedule.unigram_share + schedule.start_share + sum(schedule.round_shares)
     assert total == pytest.approx(1, abs=1e-12)
     assert min(schedule.unigram_share, schedule.start_share, *schedule.round_shares) > 0
@@ -58,29 +59,36 @@ def test_where_units_are_plentiful_they_are_to_give_counts(n_units, mu, n_words,
     if x >= 0.6:
         assert planned == scarce
         return
-    assert planned.usual_norms == pytest.approx((0.3 / x) ** 0.7)
-    shares = scarce.round_shares
+    assert planned.usual_norms == pytest.approx(2 * (0.3 / x) ** 0.7)
+    assert (planned.start_share, planned.pairs_power) == (0.15, -0.5)
+    assert planned.start_words == min(scarce.start_words, 700)
+    more = (sum(scarce.round_shares) + scarce.start_share - 0.15) / sum(scarce.round_shares)
+    rounds = [more * share for share in scarce.round_shares]
+    shares = rounds
     if x < 0.1:
         shares = [sum(shares) * 1.25**i / sum(1.25**j for j in range(8)) for i in range(8)]
     assert planned.round_shares == pytest.approx(shares)
     scaled = planned.for_short_units()
-    assert scaled.round_shares == pytest.approx(scarce.round_shares)
-    assert scaled._replace(round_shares=scarce.round_shares) == scarce
+    assert scaled.round_shares == pytest.approx(rounds)
+    left = ("round_shares", "start_share", "start_words", "pairs_power")
+    assert scaled._replace(**{name: getattr(scarce, name) for name in left}) == scarce
 
 
 def test_the_bound_grows_with_what_can_be_heard():
     signals = (60_000, 70_000, 4e4 / 0.3, 1e6, 1e7)
     bounds = [plan(signal, 1.0, 2000, n_topics=20).usual_norms for signal in signals]
     assert bounds[0] == 0
-    assert 0.6 < bounds[1] < 0.7
-    assert bounds[2] == pytest.approx(1.0)
+    assert 1.2 < bounds[1] < 1.4
+    assert bounds[2] == pytest.approx(2.0)
     assert bounds == sorted(bounds)
 
 
 def test_rounds_that_were_chosen_are_shared_out_as_ever_where_units_are_plentiful():
     planned = plan(1e7, 1.0, 2000, 4000, n_topics=20)
     assert planned.usual_norms > 1
-    assert planned.round_shares == plan(1e7, 1.0, 2000, 4000).round_shares
+    scarce = plan(1e7, 1.0, 2000, 4000)
+    more = (sum(scarce.round_shares) + scarce.start_share - 0.15) / sum(scarce.round_shares)
+    assert planned.round_shares == pytest.approx([more * share for share in scarce.round_shares])
 
 
 @pytest.mark.parametrize(("signal", "n_rounds"), [(400, 4), (1000, 4), (4000, 8), (8000, 8)])
@@ -93,7 +101,8 @@ def test_plentiful_units_give_counts_also_where_vectors_are_believed(signal, n_r
     ) + planned.believed.start_share == pytest.approx(1, abs=1e-12)
     scaled, scarce = planned.believed.for_short_units(), plan(signal, 1.0, 100, with_vectors=True).believed
     assert scaled.round_shares == pytest.approx(scarce.round_shares)
-    assert scaled._replace(round_shares=scarce.round_shares) == scarce
+    left = {"round_shares": scarce.round_shares, "pairs_power": scarce.pairs_power}
+    assert scaled._replace(**left) == scarce
 
 
 def test_without_privacy_rounds_are_many_and_shares_are_zero():

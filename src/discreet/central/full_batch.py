@@ -55,7 +55,6 @@ from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
 __all__ = ["Info", "State", "count_units", "init", "read_out", "step", "words_a_unit"]
 
 Floats = NDArray[np.float64]
-_START_WEIGHT_POWER = -0.25
 _ROUND_WEIGHT_POWER = -0.25
 _LARGEST_WEIGHT = 30.0
 #: At least so many words are in a start from vectors.
@@ -219,7 +218,7 @@ def _start(
     share = schedule.doubted.start_share if scored and schedule.doubted else schedule.start_share
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
-    weights = (unigram[chosen] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+    weights = (unigram[chosen] / unigram[chosen].mean()) ** schedule.pairs_power
     pairs, shown, starts = None, None, list[Start]()
     if share > 0 or not believed:
         total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
@@ -231,7 +230,7 @@ def _start(
         starts.append(Start(topics, schedule, False, shown))
     if seen is not None and (scored or believed):
         columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
-        weights = (unigram[columns] / unigram[chosen].mean()) ** _START_WEIGHT_POWER
+        weights = (unigram[columns] / unigram[chosen].mean()) ** schedule.pairs_power
         factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
         starts.append(Start(on_all_words(factors, unigram, columns, weights), schedule, True, shown))
     return best_of(starts, units, doc_topic_prior, gate) if scored else starts[0]

@@ -6,6 +6,7 @@ With :math:`s = n\mu` the signal (noisy number of units times the Gaussian-DP pa
 share of the count     .002
 share of the unigram   clip(.05 V / s, .03, .25)
 share of the start     .4, or .25 where s > 40,000
+weights of its words   p^(-1/4), p the unigram
 words of the start     M = clip(4.5 sqrt(s), 100, min(V, 1000))
 rounds                 5, or 3 where s < 1,500; shares of the rest 1 : ... : 2 : 3
 forgetting             .5, or .7 where s < 3,000
@@ -25,10 +26,12 @@ With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 50
   as many as the chosen start has.
 
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
-then gives counts, clipped at :math:`(.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter more
-than the one before. The usual norm is that of L words, each once, at the public weights of the rounds; L is how many
-different words a unit has by the released unigram. Where L is below 10 units stay scaled, in the
-rounds that scaled units have: they say no word often, and are all about as long.
+then gives counts, clipped at :math:`2 (.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter
+more than the one before. The start has a share of .15, M is 700 at most, and words weigh :math:`p^{-1/2}` in it:
+where there is so little noise, rarer words tell topics apart, and more of the budget goes to rounds. The usual norm
+is that of L words, each once, at the public weights of the rounds; L is how many different words a unit has by the
+released unigram. Where L is below 10 units stay scaled, in the rounds that scaled units have: they say no word often,
+and are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is,
 responsibilities by expectation propagation, and 40 rounds.
@@ -56,9 +59,12 @@ _NON_PRIVATE_CONTRIBUTION = Contribution(1.0, bound=1000.0, matched=True, bits=M
 _PAIRS_SUFFICE, _PLENTY = 9000.0, 20_000.0
 #: Below the first x units give counts, below the second in more rounds.
 _COUNTS, _MORE_ROUNDS = 0.6, 0.1
-#: At the first x the bound is one usual norm; it grows with this power of 1 / x.
-_ONE_NORM, _BOUND_POWER = 0.3, 0.7
+#: At that x the bound is so many usual norms; it grows with this power of 1 / x.
+_TWO_NORMS, _NORMS, _BOUND_POWER = 0.3, 2.0, 0.7
 _ROUNDS, _GROWTH = 8, 1.25
+#: The power of the unigram that words weigh in the start; the same, its share and most words where units are plentiful.
+_PAIRS_POWER = -0.25
+_PLENTIFUL_POWER, _PLENTIFUL_START, _PLENTIFUL_WORDS = -0.5, 0.15, 700
 #: Share of the unigram by words over s, and where vectors are believed; what is lacking is made up from so much on.
 _UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
@@ -76,6 +82,8 @@ class Schedule(NamedTuple):
     round_shares: tuple[float, ...]
     forgetting: float
     n_directions: int = 60
+    #: Of the unigram: what words weigh in the co-occurrence.
+    pairs_power: float = _PAIRS_POWER
     contribution: Contribution = SCALED
     #: Bound of the counts that plentiful units give in place of ``contribution``, in usual norms; 0 where they do not.
     usual_norms: float = 0.0
@@ -147,10 +155,11 @@ def plan(
     rounds = 3 if signal < 1500 else 5
     if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
         start, rounds = 0.3, 7
-    usual_norms, growth, rounds_if_scaled = 0.0, 0.0, 0
+    usual_norms, growth, rounds_if_scaled, power = 0.0, 0.0, 0, _PAIRS_POWER
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
-        usual_norms = (_ONE_NORM / x) ** _BOUND_POWER
+        usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
+        start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
         if x < _MORE_ROUNDS and n_rounds is None:
             rounds_if_scaled, rounds, growth = rounds, _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
@@ -171,6 +180,7 @@ def plan(
         shares,
         forgetting,
         directions,
+        pairs_power=power,
         usual_norms=usual_norms,
         rounds_if_scaled=rounds_if_scaled,
         moment_shares=looks,

@@ -6,7 +6,7 @@ that, and look at what is left, R. Two numbers tell about it:
 
 *strength*
     the largest eigenvalue of :math:`D^{-1/2} R D^{-1/2}`, D the sums of rows of what was fitted, each raised by their
-    mean so that rare words do not drown in noise: 0 of texts without topics, below 1. Dividing by D keeps stop words
+    mean so that rare words do not drown in noise: 0 of texts without topics. Dividing by D keeps stop words
     from hiding the topics of the others. It holds noise as well as structure: where it is small, there is little of
     either.
 *above noise*
