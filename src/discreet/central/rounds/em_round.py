@@ -274,6 +274,7 @@ def _round(
     others = np.empty(room, np.float32)
     gains = np.empty(k_topics, np.float32)
     sites = np.empty((room if matched else 0, k_topics), np.float32)
+    spare = np.empty((5, k_topics), np.float32)
     slot_of = np.full(n_words, -1, np.int64)
     seen = np.empty(room, np.int64)
     values = np.empty(room * k_topics, np.float64)
@@ -288,11 +289,13 @@ def _round(
                 row = topics[words[begin + i]]
                 for k in range(k_topics):
                     by_word[i, k] = row[k]
-                    by_topic[k, i] = row[k]
+                if not matched:
+                    for k in range(k_topics):
+                        by_topic[k, i] = row[k]
             state = theta[document]
             own = counts[begin : begin + n]
             if matched:
-                match_moments(state, n, by_word, own, prior, n_steps, sites, others, gains)
+                match_moments(state, n, by_word, own, prior, n_steps, sites, others, spare)
             else:
                 fit_theta(state, n, by_word, by_topic, own, prior, n_steps, inverse, others, gains)
             for i in range(n):
@@ -308,10 +311,13 @@ def _round(
                 count = np.float64(counts[begin + i])
                 power = np.sqrt(count) if exponent == 0.5 else count**exponent
                 scale = weights[word] * power / np.float64(others[i])
+                if matched:
+                    for k in range(k_topics):
+                        values[slot * k_topics + k] += scale * np.float64(sites[i, k])
+                    continue
                 for k in range(k_topics):
                     probability = by_word[i, k]
-                    share = sites[i, k] if matched else state[k] * probability * inverse[i]
-                    rest = max(state[k] - share, prior)
+                    rest = max(state[k] - state[k] * probability * inverse[i], prior)
                     values[slot * k_topics + k] += scale * np.float64(rest * probability)
         place_l2(values, n_seen * k_topics, bits, normalise, placed)
         for slot in range(n_seen):

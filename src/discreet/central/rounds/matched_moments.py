@@ -42,58 +42,71 @@ def match_moments(
     n_steps: int,
     sites: NDArray[np.float32],
     others: NDArray[np.float32],
-    shares: NDArray[np.float32],
+    room: NDArray[np.float32],
 ) -> None:
-    """Propagate expectations for one document; ``others`` is then what its words' responsibilities are divided by.
+    """Propagate expectations for one document; its words' responsibilities are then ``sites`` over ``others``.
 
-    Sites begin as the shares under the last theta. Each of a word's tokens has the word's site.
+    Sites begin as the shares under the last theta. Each of a word's tokens has the word's site. ``room`` has five rows
+    of n_topics.
     """
     k_topics = state.shape[0]
-    zero, one, tiny = np.float32(0.0), np.float32(1.0), np.float32(1e-20)
+    one, tiny = np.float32(1.0), np.float32(1e-20)
+    rest, shares, open_, spread, moved = room[0], room[1], room[2], room[3], room[4]
     for i in range(n):
-        total = tiny
         for k in range(k_topics):
             sites[i, k] = state[k] * by_word[i, k]
-            total += sites[i, k]
+        scale = one / (_sum(sites[i], k_topics) + tiny)
         for k in range(k_topics):
-            sites[i, k] /= total
+            sites[i, k] *= scale
     for k in range(k_topics):
         state[k] = prior
     for i in range(n):
         for k in range(k_topics):
             state[k] += counts[i] * sites[i, k]
     for _ in range(n_steps):
-        change = zero
-        for i in range(n):
-            size, total = zero, tiny
-            for k in range(k_topics):
-                rest = max(state[k] - sites[i, k], prior)
-                shares[k] = rest * by_word[i, k]
-                size += rest
-                total += shares[k]
-            size += one
-            open_, spread = zero, zero
-            for k in range(k_topics):
-                rest = max(state[k] - sites[i, k], prior)
-                share = shares[k] / total
-                shares[k] = share
-                open_ += share * (one - share)
-                spread += (rest + share) * (size - (rest + share))
-            below = spread + size * open_
-            sure = (spread - open_) / below if below > zero else one
-            for k in range(k_topics):
-                rest = max(state[k] - sites[i, k], prior)
-                step = sure * (rest + shares[k]) - rest - sites[i, k]
-                step = max(step, (prior - state[k]) / counts[i])
-                sites[i, k] += step
-                state[k] = max(state[k] + counts[i] * step, prior)
-                change += abs(counts[i] * step)
-        total = zero
         for k in range(k_topics):
-            total += state[k]
-        if change < _TOLERANCE * total:
+            moved[k] = np.float32(0.0)
+        for i in range(n):
+            count, site, likely = counts[i], sites[i], by_word[i]
+            for k in range(k_topics):
+                rest[k] = max(state[k] - site[k], prior)
+                shares[k] = rest[k] * likely[k]
+            size = _sum(rest, k_topics) + one
+            scale = one / (_sum(shares, k_topics) + tiny)
+            for k in range(k_topics):
+                share = shares[k] * scale
+                new = rest[k] + share
+                shares[k] = new
+                open_[k] = share * (one - share)
+                spread[k] = new * (size - new)
+            doubt, width = _sum(open_, k_topics), _sum(spread, k_topics)
+            below = width + size * doubt
+            sure = (width - doubt) / below if below > tiny else one
+            least = one / count
+            for k in range(k_topics):
+                step = sure * shares[k] - rest[k] - site[k]
+                step = max(step, (prior - state[k]) * least)
+                site[k] += step
+                state[k] = max(state[k] + count * step, prior)
+                moved[k] += abs(count * step)
+        if _sum(moved, k_topics) < _TOLERANCE * _sum(state, k_topics):
             break
     for i in range(n):
-        others[i] = tiny
         for k in range(k_topics):
-            others[i] += max(state[k] - sites[i, k], prior) * by_word[i, k]
+            sites[i, k] = max(state[k] - sites[i, k], prior) * by_word[i, k]
+        others[i] = _sum(sites[i], k_topics) + tiny
+
+
+@kernel()
+def _sum(values: Any, n: int) -> Any:
+    """Add up in four lanes, always the same ones: as fast as vector code may be that does not reorder sums."""
+    a, b, c, d = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        a += values[k]
+        b += values[k + 1]
+        c += values[k + 2]
+        d += values[k + 3]
+    for k in range(whole, n):
+        a += values[k]
+    return (a + b) + (c + d)
