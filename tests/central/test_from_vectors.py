@@ -185,7 +185,7 @@ def run(world, vectors, epsilon=4.0, n_units=None, **how):
     return state, gate
 
 
-@pytest.mark.parametrize("n_units", [300, 900, 3000, 50_000])
+@pytest.mark.parametrize("n_units", [400, 900, 3000, 50_000])
 @pytest.mark.parametrize("kind", ["right", "wrong", "doubted"])
 def test_what_is_released_and_with_which_shares(world, kind, n_units, monkeypatch):
     vectors = np.random.default_rng(0).normal(size=world[2].shape) if kind == "wrong" else world[2]
@@ -197,7 +197,7 @@ def test_what_is_released_and_with_which_shares(world, kind, n_units, monkeypatc
     state, gate = run(world, vectors, n_units=n_units)
     looks = ["second moment", "second moment, closer"][: 1 if kind == "wrong" else 2]
     moment = looks if n_units < 9000 else []
-    closer = ["unigram, closer"] * (kind == "right" and n_units == 300)
+    closer = ["unigram, closer"] * (kind == "right" and n_units == 400)
     paired = ["co-occurrence"] * (kind != "right" or n_units > 2500)
     rounds = [f"round {t}" for t in range(len(state.schedule.round_shares))]
     purposes = [purpose for purpose, *_ in gate.passed]
