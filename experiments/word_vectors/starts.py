@@ -58,8 +58,8 @@ class Told:
     def __init__(self, gate, vectors):
         self.gate, self.n_jobs, self.vectors, self.scores = gate, gate.n_jobs, vectors, []
 
-    def release(self, total, share, purpose):
-        noisy = self.gate.release(total, share, purpose)
+    def release(self, total, share, purpose, **lattice):
+        noisy = self.gate.release(total, share, purpose, **lattice)
         self.scores = [float(total[0]) / 2**BITS, float(noisy.values[0])]
         return noisy._replace(values=np.array([1.0 if self.vectors else -1.0]))
 

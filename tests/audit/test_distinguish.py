@@ -145,8 +145,8 @@ def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
     honest = shared_gaussian.SharedGaussian.release
     released = {}
 
-    def watched(self, total, share, purpose):
-        noisy = honest(self, total, share, purpose)
+    def watched(self, total, share, purpose, **lattice):
+        noisy = honest(self, total, share, purpose, **lattice)
         exact = total * self.bound.step
         released[purpose] = noisy._replace(values=exact + (noisy.values - exact) / divisor)
         return released[purpose]

@@ -69,12 +69,12 @@ def score(monkeypatch, sides, which, seed, release):
             start.append(STARTING_TOPICS(*released))
         return start[0]
 
-    def record(self, total, share, purpose):
+    def record(self, total, share, purpose, **lattice):
         exact[which].append(total / 2**BITS)
-        noisy.append(release(self, total, share, purpose))
+        noisy.append(release(self, total, share, purpose, **lattice))
         return noisy[-1]
 
-    def replay(self, total, share, purpose):
+    def replay(self, total, share, purpose, **lattice):
         exact[1 - which].append(total / 2**BITS)
         return noisy[len(exact[1 - which]) - 1]
 
