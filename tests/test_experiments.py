@@ -437,7 +437,7 @@ def floor_plenty(bench):
 @makes("forecast/measured.csv", corpus="pheme", n_words="500", algorithm="PrivateLDA", epsilon="1.0")
 def forecast_measured(bench):
     bench.without_rows()
-    bench.script().measure(bench.copy, ["pheme"], ())
+    bench.script().measure(bench.copy, ["pheme"], ("PrivateLDA",), ((500, 10),))
 
 
 @makes("forecast/errors.csv", corpus="pheme")

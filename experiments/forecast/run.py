@@ -2,11 +2,13 @@
 
     python experiments/forecast/run.py measure measured.csv    # an hour on one thread for all; --corpora
     python experiments/forecast/run.py errors measured.csv     # writes errors.csv beside it, prints a table
-    python experiments/forecast/run.py fit measured.csv        # the constants of the laws, from the first group alone
+    python experiments/forecast/run.py fit measured.csv        # the laws, from the first group alone; their spreads
 
-Constants were fitted to the corpora of FITTED, with 20 topics of 2,000 words; the rows of PrivateLDA there are those of
-../word_vectors/results.csv. ``measure`` adds other algorithms, numbers of topics and of words. delta = 1e-5, the most
-frequent words as a public vocabulary. All exact: for research, not for release.
+Constants were fitted to the corpora of FITTED. Rows of PrivateLDA with 20 topics of 2,000 words are those of
+../word_vectors/results.csv; ``measure`` adds other algorithms, other numbers of topics and of words, and made-up
+messages of a few topics that share hardly a word, with vectors that know those topics and with such that do not.
+delta = 1e-5, the most frequent words as a public vocabulary, documents with at least 6 of them (3 where there are fewer
+than 500). All exact: for research, not for release.
 """
 
 import argparse
@@ -17,18 +19,19 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import least_squares
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from real_corpora import load
+from real_corpora import DATA, Split, load
 
 from discreet import GibbsLDA, PrivateLDA, PrivateSVILDA
 from discreet.central import PrivateMomentLDA
 from discreet.central.rounds.statistics import unigram_sum
 from discreet.central.rounds.units import group_units
-from discreet.corpus import check_counts
-from discreet.evaluate import completion_perplexity
+from discreet.corpus import check_counts, match_vectors
+from discreet.evaluate import completion_perplexity, public_topics
 from discreet.privacy import learnability
 from discreet.privacy.accounting.forecast import LAWS
 from discreet.privacy.accounting.gdp import gdp_mu
@@ -42,45 +45,83 @@ DELTA, PRIOR = 1e-5, 0.1
 FIELDS = ("corpus", "documents", "n_words", "n_topics", "algorithm", "epsilon", "perplexity")
 SIZE = ("corpus", "algorithm", "n_words", "n_topics", "epsilon")
 ERRORS = (*SIZE, "group", "x", "words_a_document", "gap", "forecast", "error")
-ALGORITHMS = ("PrivateSVILDA", "PrivateMomentLDA")
-#: (words, topics) beside (2000, 20), for PrivateLDA.
-SIZES = ((500, 10), (5000, 20))
+#: Few sharp topics of short messages: whether the vectors know them.
+MADE_UP = ("made-up", "made-up, other vectors")
+USUAL = (2000, 20)
+#: (words, topics) beside the usual, for PrivateLDA.
+SMALL = ((100, 5), (200, 5), (200, 10), (500, 5), (500, 10))
+SMALL_OF_OTHERS = ((200, 5), (500, 10))
+LARGE, LARGE_ON = (5000, 20), ("kos", "nyt", "pheme", "tweetrumors")
+MADE_UP_SIZES = ((120, 6), (300, 6))
+PLAIN, WITH = "PrivateLDA", "PrivateLDA with word vectors"
+ALGORITHMS = ("PrivateSVILDA", "PrivateMomentLDA", PLAIN, WITH)
+VECTORS_FILE = DATA / "word-vectors" / "glove100.npz"
 
 
-def model(algorithm, n_topics, epsilon):
+def model(algorithm, n_topics, epsilon, vectors=None):
     how = {"doc_topic_prior": PRIOR, "random_state": 0, "n_jobs": 1}
     if algorithm == "GibbsLDA":
         return GibbsLDA(n_topics, **how)
     how |= {"epsilon": epsilon, "delta": DELTA}
     if algorithm == "PrivateSVILDA":
         return PrivateSVILDA(n_topics, **how)
-    kind = PrivateMomentLDA if algorithm == "PrivateMomentLDA" else PrivateLDA
-    return kind(n_topics, **how, allow_unlearnable=True)
+    if algorithm == "PrivateMomentLDA":
+        return PrivateMomentLDA(n_topics, **how, allow_unlearnable=True)
+    return PrivateLDA(n_topics, **how, allow_unlearnable=True, word_vectors=vectors)
 
 
-def jobs(algorithms):
-    """Yield (words, topics, algorithm, epsilon)."""
-    for algorithm in algorithms:
-        for epsilon in (1.0, 4.0):
-            yield 2000, 20, algorithm, epsilon
-    for size in SIZES:
-        yield *size, "GibbsLDA", math.inf
-        for epsilon in (1.0, 4.0):
-            yield *size, "PrivateLDA", epsilon
+def jobs(corpus, algorithms, sizes=None):
+    """Yield (words, topics, algorithm, epsilon), those of some sizes alone if they are given."""
+    made_up = corpus in MADE_UP
+    others = [name for name in algorithms if name not in (PLAIN, WITH) and not made_up]
+    wanted = [(*size, name) for size in (USUAL, *SMALL_OF_OTHERS) for name in others]
+    for size in MADE_UP_SIZES if made_up else SMALL + (LARGE,) * (corpus in LARGE_ON):
+        plain = [name for name in (PLAIN, WITH) if name in algorithms and (size != LARGE or name == PLAIN)]
+        wanted += [(*size, name) for name in (["GibbsLDA"] if plain else []) + plain]
+    for *size, name in wanted:
+        if sizes is None or tuple(size) in sizes:
+            for epsilon in (math.inf,) if name == "GibbsLDA" else (1.0, 4.0):
+                yield *size, name, epsilon
 
 
-def measure(path, corpora, algorithms):
+def split_of(corpus, n_words, n_topics):
+    if corpus in MADE_UP:
+        return messages(n_words, n_topics, corpus == MADE_UP[0])
+    return load(corpus, n_words, shortest=6 if n_words >= 500 else 3)
+
+
+def messages(n_words, n_topics, known):
+    """Messages of 4 to 12 words, each of one topic but for a tenth, whose topics the vectors know, or do not."""
+    rng = np.random.default_rng(0)
+    words = load("20newsgroups", n_words).vocabulary
+    vectors = match_vectors(VECTORS_FILE, words).vectors
+    topics = public_topics(vectors, words, n_topics, np.full(n_words, 1 / n_words))
+    owner = topics.argmax(0) if known else rng.integers(n_topics, size=n_words)
+    share = rng.dirichlet(np.ones(n_words)) + 0.2 / n_words
+    topics = np.where(owner == np.arange(n_topics)[:, None], share, 0.02 * share)
+    topics /= topics.sum(1, keepdims=True)
+    counts = np.zeros((6000, n_words), np.int32)
+    for row in range(len(counts)):
+        mixture = np.full(n_topics, 0.1 / n_topics)
+        mixture[rng.integers(n_topics)] += 0.9
+        counts[row] = rng.multinomial(rng.integers(4, 13), mixture @ topics)
+    counts = sp.csr_matrix(counts)
+    return Split(counts[:5000], counts[5000:], words)
+
+
+def measure(path, corpora, algorithms, sizes=None):
     done = {key(row) for row in rows_in(path)}
     for corpus in corpora:
         splits = {}
-        for n_words, n_topics, algorithm, epsilon in jobs(algorithms):
+        for n_words, n_topics, algorithm, epsilon in jobs(corpus, algorithms, sizes):
             if (corpus, n_words, n_topics, algorithm, epsilon) in done:
                 continue
-            split = splits[n_words] = splits.get(n_words) or load(corpus, n_words)
+            split = splits[n_words] = splits.get(n_words) or split_of(corpus, n_words, n_topics)
+            vectors = match_vectors(VECTORS_FILE, split.vocabulary).vectors if algorithm == WITH else None
             how = (
                 {} if algorithm == "GibbsLDA" else {"vocabulary": split.vocabulary, "words_are_public": True}
             )
-            fitted = model(algorithm, n_topics, epsilon).fit(split.train, **how)
+            fitted = model(algorithm, n_topics, epsilon, vectors).fit(split.train, **how)
             found = completion_perplexity(fitted.components_, split.test, doc_topic_prior=PRIOR, n_jobs=1)
             row = (corpus, split.train.shape[0], n_words, n_topics, algorithm, epsilon, f"{found:.2f}")
             append(path, FIELDS, row)
@@ -108,15 +149,11 @@ def key(row):
     return row["corpus"], *sizes, row["algorithm"], float(row["epsilon"])
 
 
-def lengths(corpora):
+def length(corpus, n_words, n_topics):
     """Typical different words of a document, as PrivateLDA reads them off the unigram, without its noise."""
-    found = {}
-    for corpus in corpora:
-        for n_words in {2000, *(size for size, _ in SIZES)}:
-            train = load(corpus, n_words).train
-            total = unigram_sum(group_units(check_counts(train), None), 1).sum() / 2**BITS
-            found[corpus, n_words] = (total / train.shape[0]) ** 2
-    return found
+    train = split_of(corpus, n_words, n_topics).train
+    total = unigram_sum(group_units(check_counts(train), None), 1).sum() / 2**BITS
+    return (total / train.shape[0]) ** 2
 
 
 def ratios(path):
@@ -124,13 +161,15 @@ def ratios(path):
     cells = defaultdict(list)
     documents = {}
     for row in rows_in(VECTORS) + rows_in(path):
-        name = "PrivateLDA with word vectors" if row["algorithm"] == "with vectors" else row["algorithm"]
+        name = WITH if row["algorithm"] == "with vectors" else row["algorithm"]
         cells[key({**row, "algorithm": name})].append(float(row["perplexity"]))
         documents[row["corpus"], int(row.get("n_words", 2000))] = int(row["documents"])
-    long = lengths({corpus for corpus, _ in documents})
+    long = {}
     for (corpus, n_words, n_topics, algorithm, epsilon), found in sorted(cells.items()):
         without = cells.get((corpus, n_words, n_topics, "GibbsLDA", math.inf))
         if algorithm in LAWS and math.isfinite(epsilon) and without:
+            if (corpus, n_words) not in long:
+                long[corpus, n_words] = length(corpus, n_words, n_topics)
             sizes = n_words * n_topics
             x = sizes / (documents[corpus, n_words] * gdp_mu(epsilon, DELTA))
             ratio = np.mean(found) / np.mean(without)
@@ -146,7 +185,7 @@ def errors(path):
         n_units = n_words * n_topics / (x * mu)
         told = learnability(n_words, n_topics, n_units, mu, algorithm=algorithm, words_a_unit=words)
         error = (1 + told.expected_gap) / ratio - 1
-        group = "fitted" if corpus in FITTED and (n_words, n_topics) == (2000, 20) else "not fitted"
+        group = "fitted" if corpus in FITTED else "made up" if corpus in MADE_UP else "not fitted"
         row = (
             corpus,
             algorithm,
@@ -154,8 +193,8 @@ def errors(path):
             n_topics,
             epsilon,
             group,
-            f"{x:.2f}",
-            f"{words:.1f}",
+            f"{x:.4g}",
+            f"{words:.2f}",
             f"{ratio - 1:.3f}",
         )
         append(out, ERRORS, (*row, f"{told.expected_gap:.3f}", f"{error:.3f}"))
@@ -169,21 +208,26 @@ def errors(path):
 
 
 def fit(path):
-    """Print each law's constants: robust least squares of the logarithm of perplexity, on FITTED alone."""
-    points = defaultdict(list)
-    for corpus, algorithm, n_words, n_topics, _, x, words, ratio in ratios(path):
-        if corpus in FITTED and (n_words, n_topics) == (2000, 20):
-            points[algorithm].append((math.log(x), math.log(30 / words), math.log(ratio)))
+    """Print each law: robust least squares of the logarithm of perplexity on FITTED alone, and its spread elsewhere."""
+    points, others = defaultdict(list), defaultdict(list)
+    for corpus, algorithm, *_, x, words, ratio in ratios(path):
+        group = points if corpus in FITTED else others
+        group[algorithm].append((math.log(x), math.log(30 / words), math.log(ratio)))
     for algorithm, found in points.items():
-        x, short, logs = np.array(found).T
         tied = algorithm.startswith("PrivateLDA")
 
-        def miss(p, x=x, short=short, logs=logs, tied=tied):
+        def misses(p, points, tied=tied):
+            x, short, logs = np.array(points).T
             return np.log1p(np.exp(p[0] + p[1] * x + (p[1] / 2 if tied else p[2]) * short)) - logs
 
-        best = least_squares(miss, [-2, 0.4] if tied else [-2, 0.4, 0.2], loss="soft_l1", f_scale=0.1).x
+        start = [-2, 0.4] if tied else [-2, 0.4, 0.2]
+        best = least_squares(misses, start, args=(found,), loss="soft_l1", f_scale=0.1).x
         shortness = best[1] / 2 if tied else best[2]
-        print(f'"{algorithm}": Law({np.exp(best[0]):.3f}, {best[1]:.3f}, {shortness:.3f}),')
+        spread = np.quantile(np.abs(np.expm1(misses(best, others[algorithm]))), 0.9)
+        constants = (
+            f"{np.exp(best[0]):.3f}, {best[1]:.3f}, {shortness:.3f}, {math.ceil(100 * spread + 1) / 100:.2f}"
+        )
+        print(f'"{algorithm}": Law({constants}),')
 
 
 def main():
@@ -192,7 +236,7 @@ def main():
     )
     parser.add_argument("task", choices=["measure", "errors", "fit"])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--corpora", nargs="+", default=FITTED + OTHERS)
+    parser.add_argument("--corpora", nargs="+", default=FITTED + OTHERS + MADE_UP)
     parser.add_argument("--algorithms", nargs="+", default=ALGORITHMS)
     given = parser.parse_args()
     if given.task == "measure":

@@ -115,7 +115,7 @@ def test_budget_tells_of_these_vectors_and_these_words(place, capsys):
     assert "glove.txt has a vector of 3 numbers for 23 of 24 words of the list." in told
     assert re.search(r"at n mu = 2,\d{3}, training was better than topics of the vectors alone", told)
     assert "perplexity on these 24 words" in told
-    gap = float(re.search(r"to lie about ([\d.]+) % above", told)[1])
+    gap = float(re.search(r"to lie about ([\d.]+) % \([\d.]+ to [\d.]+ %\) above", told)[1])
     both = re.search(
         r"lie ([\d.]+) % above a model without privacy with vectors, and ([\d.]+) % without", told
     )
@@ -156,3 +156,8 @@ def test_budget_refuses_files_as_fit_does(place, capsys):
             discreet("budget", "--documents", 900, *words, "--topics", 2, "--word-vectors", place / name) == 2
         )
         assert capsys.readouterr().err == refused
+    capsys.readouterr()
+    assert (
+        discreet("budget", "--documents", 900, "--word-vectors", place / "broken.txt") == 2
+    )  # read without words, too
+    assert "line 401" in capsys.readouterr().err

@@ -153,3 +153,50 @@ def test_forecasts_are_those_whose_errors_were_measured():
         assert gap == pytest.approx(float(row["forecast"]), rel=5e-3, abs=2e-3)
         error = (1 + gap) / (1 + float(row["gap"])) - 1
         assert error == pytest.approx(float(row["error"]), abs=5e-3)
+
+
+@pytest.mark.parametrize("algorithm", LAWS)
+def test_nine_in_ten_forecasts_of_other_texts_lie_within_the_range_that_is_told(algorithm):
+    found = [row for row in rows() if row["algorithm"] == algorithm and row["group"] != "fitted"]
+    spread = LAWS[algorithm].spread
+    errors = np.abs([float(row["error"]) for row in found])
+    assert np.mean(errors <= spread + 5e-4) >= 0.9
+    assert np.quantile(errors, 0.9) > 0.7 * spread  # nor wider than need be
+    inside = 0
+    for row in found:
+        mu = gdp_mu(float(row["epsilon"]), 1e-5)
+        sizes = int(row["n_words"]), int(row["n_topics"])
+        how = {"algorithm": algorithm, "words_a_unit": float(row["words_a_document"])}
+        told = learnability(*sizes, math.prod(sizes) / (float(row["x"]) * mu), mu, **how)
+        low, high = told.expected_range
+        assert 0 <= low <= told.expected_gap <= high
+        inside += low - 2e-3 <= max(float(row["gap"]), 0) <= high + 2e-3
+    assert inside >= 0.9 * len(found)
+
+
+def test_a_range_is_told_and_what_was_not_measured_is_called_a_guess():
+    told = learnability(123, 6, 12000, MU)
+    low, high = (100 * bound for bound in told.expected_range)
+    assert f" % ({low:.2g} to {high:.2g} %) above that of a model" in told.in_words()
+    assert "Few topics that share hardly a word lose less." in told.in_words()
+    assert "share hardly" not in words(2000, 20, 9000, MU)
+    assert "guess" not in words(2000, 20, 9000, MU) + told.in_words()
+    for sizes in ((2000, 50), (2000, 4), (80, 6), (9000, 20)):
+        said = words(*sizes, 10**6, MU)
+        assert "That is a guess: measured were 5 to 20 topics of 100 to 5,000 words." in said
+    free = learnability(80, 3, 100, math.inf)
+    assert free.expected_range == (0, 0)
+    assert "guess" not in free.in_words()
+
+
+def test_short_sharp_messages_are_told_too_much_within_bounds_and_it_is_said():
+    """Six topics of 123 words were told 15 % without a range, where 2 were found."""
+    found = [row for row in rows() if row["group"] == "made up"]
+    assert len(found) == 16
+    for row in found:
+        assert float(row["gap"]) < 0.05
+        assert 0 < float(row["error"]) <= 0.15
+        if row["n_words"] == "120":
+            assert float(row["forecast"]) < 0.13
+    assert "lose less" in words(120, 6, 5000, MU)
+    assert "lose less" not in words(500, 12, 5000, MU)
