@@ -434,7 +434,14 @@ def floor_plenty(bench):
 # ---- forecasts
 
 
-@makes("forecast/measured.csv", corpus="pheme", n_words="500", algorithm="PrivateLDA", epsilon="1.0")
+@makes(
+    "forecast/measured.csv",
+    corpus="pheme",
+    n_words="500",
+    n_topics="10",
+    algorithm="PrivateLDA",
+    epsilon="1.0",
+)
 def forecast_measured(bench):
     bench.without_rows()
     bench.script().measure(bench.copy, ["pheme"], ("PrivateLDA",), ((500, 10),))
