@@ -226,7 +226,7 @@ def _with_topics(state: State[Q], mean: Floats, deviation: float) -> State[Q]:
     shares /= shares.sum()
     prior = follow(prior, joint, variance, state.unigram, shares)
     base = expected_topics(prior.directions, prior.coordinates, state.unigram) * shares
-    read = posterior_mean(joint, base, np.sqrt(variance)[:, None], by_column=True)
+    read = posterior_mean(joint, base, np.sqrt(variance)[:, None])
     topics = (1 - _MIX) * read / read.sum(0) + _MIX * state.unigram[:, None]
     return state._replace(
         topics=topics, weight=shares, prior=prior, joint=joint, precision=precision, variance=variance
