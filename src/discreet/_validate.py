@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, Parameter, ParameterError, Part, Priv
 __all__ = [
     "ANYTHING",
     "CALLBACK",
+    "DOC_TOPIC_PRIOR",
     "ENGINE",
     "FLAG",
     "RANDOM",
@@ -138,6 +139,8 @@ ENGINE = optional(
         lambda value: all(callable(getattr(value, name, None)) for name in ("map_sum", "map")),
     )
 )
+#: Of topics in a document: rounds compute in single precision, and square the prior's sum over topics.
+DOC_TOPIC_PRIOR = number(least=1e-12, most=1e12)
 FLAG = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 #: Of randomness that promises nothing, as scikit-learn takes it.
 RANDOM = Rule(

@@ -1,14 +1,16 @@
 """One rule for documents counted with the words of a model in another order: they are put in its order, by name."""
 
+from collections.abc import Iterable, Mapping, MappingView, Set
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from discreet._numbers import as_numbers
 from discreet._sparse import inside_its_shape
 from discreet.errors import CorpusError
 
-__all__ = ["carried", "column_order", "column_words", "in_order", "known_words", "names_of"]
+__all__ = ["carried", "column_order", "column_words", "in_order", "known_words", "listed_texts", "names_of"]
 
 _COUNT_ANEW = (
     "count with its words: Corpus.from_texts(texts, vocabulary=release.vocabulary), or read_corpus(path, ...) with "
@@ -41,6 +43,22 @@ def column_words(n_words: int) -> tuple[str, ...]:
 def known_words(words: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return words, or None where they only stand in for words nobody gave."""
     return None if words == column_words(len(words)) else words
+
+
+def listed_texts(values: Any) -> list[str] | None:
+    """Return texts in the order in which they are given; None for anything else, and for what gives them no order.
+
+    A text is not taken for its letters, nor a mapping, one of its views or a set for a list.
+    """
+    if isinstance(values, str | bytes | Mapping | MappingView | Set) or not isinstance(values, Iterable):
+        return None
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        return None
+    try:
+        items: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)  # type: ignore[reportUnknownArgumentType]
+    except TypeError:  # iterable by its type alone, as an array of another library without dimensions
+        return None
+    return items if all(isinstance(item, str) for item in items) else None
 
 
 def in_order(X: Any, words: tuple[str, ...] | None, what: str = "counts", advice: str = _COUNT_ANEW) -> Any:

@@ -46,6 +46,13 @@ def fails(error, match, X=COUNTS, *, how=None, **changes):
         ({"n_rounds": 0}, ParameterError, "n_rounds"),
         ({"doc_topic_prior": 0.0}, ParameterError, "doc_topic_prior"),
         ({"doc_topic_prior": math.nan}, ParameterError, "doc_topic_prior"),
+        (
+            {"doc_topic_prior": 1e19},
+            ParameterError,
+            r"doc_topic_prior must be at least 1e-12 and at most 1e\+12",
+        ),
+        ({"doc_topic_prior": 1e-50}, ParameterError, r"doc_topic_prior must be at least 1e-12"),
+        ({**SAMPLED, "doc_topic_prior": 1e39}, ParameterError, r"doc_topic_prior must be at least 1e-12"),
         ({**SAMPLED, "topic_word_prior": -1}, ParameterError, "topic_word_prior"),
         ({**SAMPLED, "contribution_bound": math.inf}, ParameterError, "contribution_bound"),
         ({**SAMPLED, "learning_offset": -0.1}, ParameterError, "learning_offset"),
@@ -66,6 +73,17 @@ def fails(error, match, X=COUNTS, *, how=None, **changes):
 )
 def test_parameters_out_of_range_are_refused_before_anything_is_booked(changes, error, match):
     assert fails(error, match, **changes) == 0
+
+
+@pytest.mark.parametrize("prior", [1e-12, 1e12])
+def test_single_precision_holds_the_priors_at_their_bounds(prior):
+    """Beyond them (1e20, 1e-50) topics were the unigram, 0.01 from it, or a few words that are 1.7 from it."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(8 * rng.dirichlet([0.3, 0.3], 2000) @ (np.repeat(np.eye(2), 15, axis=1) / 15))
+    model = PrivateLDA(2, epsilon=math.inf, doc_topic_prior=prior, random_state=0).fit(counts)
+    distance = np.abs(model.components_ - counts.sum(0) / counts.sum()).sum(1)
+    assert (distance > 0.3).all()
+    assert (distance < 1.2).all()
 
 
 @pytest.mark.parametrize("unit", ["word", "report", "person", None])

@@ -144,6 +144,20 @@ def test_budget_tells_of_these_vectors_and_these_words(place, capsys):
     assert "--vocabulary FILE" not in told
 
 
+def test_budget_reads_no_list_for_nothing(place, capsys):
+    expected = ("--documents", 9000, "--topics", 4, "--words-a-document", 8)
+    listed = ("--vocabulary", place / "words.txt")
+    budget = ("budget", *expected, "--words", 200, *listed)
+    for further in ((), ("--with-word-vectors",), ("--json",)):
+        assert discreet(*budget, *further) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert "--vocabulary alone changes nothing" in told
+        assert "add --vocabulary-is-public;" in told
+        assert "add --word-vectors FILE;" in told
+    assert discreet("budget", *expected, *listed, "--vocabulary-is-public") == 0
+    assert discreet(*budget, "--word-vectors", place / "glove.txt") == 0
+
+
 def test_budget_refuses_files_as_fit_does(place, capsys):
     (place / "broken.txt").write_text((place / "glove.txt").read_text() + "cut 1\n")
     (place / "other.txt").write_text("sky 1 2 3\n")

@@ -275,6 +275,21 @@ def test_a_list_of_rows_is_an_array_and_pairs_come_in_either_order():
     assert match_vectors([[1, 2], [3, 4]], WORDS[:2]).vectors.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize("kind", [set, frozenset, lambda words: dict.fromkeys(words).keys()])
+def test_words_without_an_order_take_no_rows(kind):
+    rows = np.arange(3.0)[:, None]
+    for source in ((kind(WORDS), rows), (rows, kind(WORDS)), [kind(WORDS), rows.tolist()]):
+        with pytest.raises(ParameterError, match="which promises no order: give a list"):
+            match_vectors(source, WORDS)
+    for source in (rows, (WORDS, rows)):
+        with pytest.raises(ParameterError, match="words must be a list of texts"):
+            match_vectors(source, kind(WORDS))
+    with pytest.raises(ParameterError, match="words must be a list of texts"):
+        match_vectors(rows, "abc")
+    for ordered in (iter(WORDS), tuple(WORDS), np.array(WORDS, dtype=object)):
+        assert match_vectors((ordered, rows), WORDS).vectors.ravel().tolist() == [0, 1, 2]
+
+
 def test_vectors_that_were_matched_before_serve_their_own_words_only():
     found = match_vectors(np.eye(3), WORDS)
     assert found.words == tuple(WORDS)

@@ -59,6 +59,39 @@ def test_what_is_asked_for_wrongly_is_refused(model):
         type(model)().top_words()
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("abcdef", "must be a list of texts in the order of the columns, but is a str"),
+        (b"abcdef", "must be a list of texts"),
+        (5, "must be a list of texts in the order of the columns, but is an int"),
+        (set(WORDS), "must be a list of texts in the order of the columns, but is a set"),
+        (dict.fromkeys(WORDS), "must be a list of texts in the order of the columns, but is a dict"),
+        (dict.fromkeys(WORDS).keys(), "must be a list of texts"),
+        ([1, None, 2.5, "law", "law", "judge"], "but is a list of other things"),
+        ([[word] for word in WORDS], "but is a list of other things"),
+        (np.array([WORDS]), "must be a list of texts"),
+        (np.array("abcdef"), "must be a list of texts"),
+        (["bed", "bed", "bed", "law", "law", "judge"], "must be different words, but 3 of them are repeated"),
+        ([], "one word for each of 6 columns, but has 0"),
+    ],
+)
+def test_what_is_no_list_of_words_is_refused(given, told):
+    model = GibbsLDA(2, random_state=0, n_sweeps=5).fit(COUNTS)
+    with pytest.raises(ParameterError, match=f"^input_features.*{told}"):
+        model.top_words(input_features=given)
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, pd.Index, pd.Series, lambda words: np.array(words, dtype=object), iter]
+)
+def test_lists_of_words_of_any_kind_are_taken(kind):
+    model = GibbsLDA(2, random_state=0, n_sweeps=5).fit(COUNTS)
+    found = model.top_words(input_features=kind(WORDS))
+    assert found == model.top_words(input_features=WORDS)
+    assert {type(word) for words in found for word in words} == {str}
+
+
 @pytest.mark.parametrize(("init", "n_sweeps"), [("fast", 100), ("auto", 200)])
 def test_how_many_sweeps_there_are_is_told_also_above_the_most_tokens(init, n_sweeps, monkeypatch):
     monkeypatch.setattr(gibbs, "MOST_FAST_TOKENS", 3)

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from discreet._progress import Callback, telling
-from discreet._validate import ANYTHING, CALLBACK, ENGINE, FLAG, SEED, THREADS, number, rules, whole
+from discreet._validate import ANYTHING, CALLBACK, DOC_TOPIC_PRIOR, ENGINE, FLAG, SEED, THREADS, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
 from discreet.central.rounds.sharded_units import units_of
@@ -102,7 +102,7 @@ class PrivateMomentLDA(PrivateTopicModel):
     _published = ("n_topics", "doc_topic_prior")
     _constraints = rules(
         n_topics=whole(),
-        doc_topic_prior=number(above=0),
+        doc_topic_prior=DOC_TOPIC_PRIOR,
         word_vectors=ANYTHING,
         allow_unlearnable=FLAG,
         allow_large_delta=FLAG,

@@ -11,13 +11,13 @@ from typing import Any
 from discreet._progress import Callback, steps, telling
 from discreet._validate import (
     CALLBACK,
+    DOC_TOPIC_PRIOR,
     ENGINE,
     FLAG,
     SEED,
     THREADS,
     choice,
     elsewhere,
-    number,
     optional,
     rules,
     whole,
@@ -56,7 +56,7 @@ class PrivateLDA(PrivateTopicModel):
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``.
     doc_topic_prior : float, default 0.1
-        Dirichlet prior of topics in a document.
+        Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     n_rounds : int, optional
         Rounds of training. By default 5, or 3 where the noisy number of units times mu (the Gaussian-DP parameter of
         epsilon and delta) is below 1,500; from 3 to 7 with word vectors; 8 where words times
@@ -141,7 +141,7 @@ class PrivateLDA(PrivateTopicModel):
     _published = ("n_topics", "doc_topic_prior", "n_rounds")
     _constraints = rules(
         n_topics=whole(),
-        doc_topic_prior=number(above=0),
+        doc_topic_prior=DOC_TOPIC_PRIOR,
         n_rounds=optional(whole()),
         init=choice("auto", "pairs", "vectors", "score"),
         n_units_lower_bound=optional(whole()),

@@ -7,7 +7,19 @@ import math
 from typing import Any
 
 from discreet._progress import Callback, steps
-from discreet._validate import CALLBACK, ENGINE, FLAG, SEED, THREADS, choice, number, optional, rules, whole
+from discreet._validate import (
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    ENGINE,
+    FLAG,
+    SEED,
+    THREADS,
+    choice,
+    number,
+    optional,
+    rules,
+    whole,
+)
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.rounds.sharded_units import ShardedUnits, units_of
@@ -39,7 +51,7 @@ class PrivateSVILDA(PrivateTopicModel):
     privacy_unit : {"document", "author"}, default "document"
         Whose presence is hidden. "author" needs ``owners``.
     doc_topic_prior : float, default 0.1
-        Dirichlet prior of topics in a document.
+        Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     topic_word_prior : float, optional
         Dirichlet prior of words in a topic; by default 1 / n_topics.
     sampling_rate : float, default 0.2
@@ -112,7 +124,7 @@ class PrivateSVILDA(PrivateTopicModel):
     )
     _constraints = rules(
         n_topics=whole(),
-        doc_topic_prior=number(above=0),
+        doc_topic_prior=DOC_TOPIC_PRIOR,
         topic_word_prior=optional(number(above=0)),
         sampling_rate=number(above=0, most=1),
         n_rounds=optional(whole()),

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from discreet._articles import kind_of
 from discreet._first_words import first_words
-from discreet._word_order import column_words
+from discreet._word_order import column_words, listed_texts
 from discreet.errors import Parameter, ParameterError
 
 __all__ = ["TopWords"]
@@ -36,7 +36,8 @@ class TopWords:
             "probability": the most probable words. "lift": the order of p(w|k) (p(w|k) / p(w))^(1/2), which moves words
             up that are rare elsewhere. Lists of long texts read better so, those of short messages worse.
         input_features : sequence of str, optional
-            The words of the columns. None: those of the Corpus or frame that was fitted, else ``word_0`` and so on.
+            The words of the columns, in their order, each once. None: those of the Corpus or frame that was fitted,
+            else ``word_0`` and so on.
 
         Raises
         ------
@@ -48,7 +49,12 @@ class TopWords:
         known: tuple[str, ...] | None = getattr(self, "_words", None)
         words = known or column_words(len(weights))
         if input_features is not None:
-            words = tuple(np.asarray(input_features, dtype=object).tolist())
+            listed = listed_texts(input_features)
+            if listed is None:
+                holds = " of other things" if isinstance(input_features, list | tuple) else ""
+                said = f" must be a list of texts in the order of the columns, but is {kind_of(input_features)}{holds}."
+                raise ParameterError(Parameter("input_features"), said)
+            words = tuple(listed)
             if len(words) != len(weights):
                 said = f" must have one word for each of {len(weights)} columns, but has {len(words)}."
                 raise ParameterError(Parameter("input_features"), said)
@@ -57,4 +63,7 @@ class TopWords:
                     Parameter("input_features"),
                     " are not the words of the columns that were fitted; leave them out, or give those.",
                 )
+            if known is None and len(set(words)) != len(words):
+                said = f" must be different words, but {len(words) - len(set(words))} of them are repeated."
+                raise ParameterError(Parameter("input_features"), said)
         return first_words(topics, words, weights, n, by, ParameterError)

@@ -3,7 +3,18 @@
 from typing import Any
 
 from discreet._numbers import as_array, as_texts
-from discreet._validate import CALLBACK, FLAG, RANDOM, THREADS, Rule, choice, number, rules, whole
+from discreet._validate import (
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    FLAG,
+    RANDOM,
+    THREADS,
+    Rule,
+    choice,
+    number,
+    rules,
+    whole,
+)
 from discreet._word_order import column_words, in_order, known_words, names_of
 from discreet.errors import CorpusError
 from discreet.lda.moments.packed import packed_width
@@ -22,7 +33,7 @@ def _is_channel(value: Any) -> bool:
 SHARED = rules(
     n_topics=whole(),
     algorithm=choice("moments", "reconstruct"),
-    doc_topic_prior=number(above=0),
+    doc_topic_prior=DOC_TOPIC_PRIOR,
     topic_word_prior=number(above=0),
     n_sweeps=whole(),
     allow_unlearnable=FLAG,

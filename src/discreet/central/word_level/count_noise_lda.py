@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from discreet._progress import Callback, steps
 from discreet._threads import count_threads
-from discreet._validate import CALLBACK, SEED, THREADS, choice, number, rules, whole
+from discreet._validate import CALLBACK, DOC_TOPIC_PRIOR, SEED, THREADS, choice, number, rules, whole
 from discreet.central.base import Data, Fitted
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.arranged_tokens import arrange
@@ -103,7 +103,7 @@ class CountNoiseLDA(WordLevelModel):
         n_topics=whole(1, MOST_TOPICS),
         when=choice("first", "every", "last"),
         topic_word_prior=number(above=0),
-        doc_topic_prior=number(above=0),
+        doc_topic_prior=DOC_TOPIC_PRIOR,
         n_sweeps=whole(),
         random_state=SEED,
         n_jobs=THREADS,

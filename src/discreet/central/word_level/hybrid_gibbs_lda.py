@@ -7,7 +7,19 @@ import numpy as np
 
 from discreet._progress import Callback, steps
 from discreet._threads import count_threads
-from discreet._validate import CALLBACK, FLAG, SEED, THREADS, choice, collect, number, optional, rules, whole
+from discreet._validate import (
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    FLAG,
+    SEED,
+    THREADS,
+    choice,
+    collect,
+    number,
+    optional,
+    rules,
+    whole,
+)
 from discreet.central.base import Data, Fitted
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.arranged_tokens import arrange
@@ -103,7 +115,7 @@ class HybridGibbsLDA(WordLevelModel):
         n_topics=whole(1, MOST_TOPICS),
         clip=optional(number(above=0)),
         topic_word_prior=optional(number(above=0)),
-        doc_topic_prior=number(above=0),
+        doc_topic_prior=DOC_TOPIC_PRIOR,
         n_sweeps=whole(),
         noise=choice("laplace", "gaussian"),
         publish_assignments=FLAG,

@@ -39,8 +39,8 @@ def budget(
     vocabulary: Annotated[
         Path | None,
         typer.Option(
-            help="Public list of words, one per line: says how many have a vector, and stands for --words where the "
-            "vocabulary is public."
+            help="Public list of words, one per line: says how many have a vector (with --word-vectors), and "
+            "stands for --words (with --vocabulary-is-public)."
         ),
     ] = None,
     word_vectors: WordVectorFile = None,
@@ -58,6 +58,12 @@ def budget(
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
 
+    if vocabulary is not None and word_vectors is None and not vocabulary_is_public:
+        raise ParameterError(
+            "--vocabulary alone changes nothing here, as words are chosen from the list: if it was not made from "
+            "these texts, add --vocabulary-is-public; to be told how many of its words have a vector, add "
+            "--word-vectors FILE; or leave it out, and say with --words how many words you expect."
+        )
     listed = None if vocabulary is None else load_vocabulary(vocabulary)
     if listed is not None and vocabulary_is_public:
         if words not in (None, len(listed)):

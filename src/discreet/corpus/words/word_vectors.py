@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from os import PathLike as _Path
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet._articles import kind_of
 from discreet._files import write_whole
+from discreet._word_order import listed_texts
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
@@ -96,7 +97,11 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
     ParameterError
         Where an object is not what was expected.
     """
-    wanted = list(words)
+    wanted = listed_texts(words)
+    if wanted is None:
+        raise ParameterError(
+            f"words must be a list of texts, as rows are in its order, but is {kind_of(words)}."
+        )
     if isinstance(source, WordVectors):
         return _made_for(source, wanted)
     if isinstance(source, str | _Path):
@@ -273,20 +278,17 @@ def _pair(source: Sequence[Any]) -> tuple[Any, list[str]] | None:
     """Return the array and the words of (words, array), or of (array, words); None for anything else."""
     if len(source) == 2:
         for array, listed in (source[::-1], source):
-            words = _texts(listed)
+            words = listed_texts(listed)
             if words:
                 return array, words
+        for part in source:
+            if isinstance(part, Set | MappingView):
+                raise ParameterError(
+                    Parameter("word_vectors"),
+                    " must be (words, array) with a list of words in the order of the rows, but they are in "
+                    f"{kind_of(part)}, which promises no order: give a list.",
+                )
     return None
-
-
-def _texts(values: Any) -> list[str] | None:
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        return None
-    try:
-        items: list[Any] = list(values)  # type: ignore[reportUnknownArgumentType]
-    except TypeError:  # an array without dimensions is iterable by its type alone
-        return None
-    return items if all(isinstance(item, str) for item in items) else None
 
 
 def _aligned(array: Any, words: list[str]) -> tuple[Iterable[tuple[str, NDArray[np.float32]]], int]:
