@@ -27,6 +27,7 @@ __all__ = [
     "ReleaseError",
     "SeparateBudgetsWarning",
     "WeakForecastWarning",
+    "WordVectorsWarning",
 ]
 
 
@@ -113,6 +114,10 @@ class LostChoiceWarning(UserWarning):
 
 class WeakForecastWarning(UserWarning):
     """Topics about to be trained of which little is to be expected; the message says what would change that."""
+
+
+class WordVectorsWarning(UserWarning):
+    """Word vectors that know few of the words of a fit, or none of them."""
 
 
 class SeparateBudgetsWarning(UserWarning):

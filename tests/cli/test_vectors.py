@@ -81,6 +81,76 @@ def test_fit_and_evaluate(place, capsys):
     assert "topics of glove.txt alone, without the texts" in capsys.readouterr().out
 
 
+def test_fit_says_how_vectors_were_used(place, capsys):
+    fit = ("fit", place / "notes.jsonl", "--out", place / "told", "--epsilon", 4, "--topics", 2, "--seed", 1)
+    assert discreet(*fit, "--word-vectors", place / "glove.txt") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    used = Release.load(place / "told").configuration["word_vectors_used"]
+    assert f"Word vectors of glove.txt, for 23 of 24 words: used {used}." in said
+    assert said.index("Word vectors of") > said.index("chosen privately; ")
+
+
+def test_vectors_of_another_language_cost_no_budget(place, capsys):
+    """Where the words are chosen privately, both bookings were made: training goes on without vectors."""
+    other, book = place / "de.txt", place / "de.json"
+    other.write_text("".join(f"wort{number} {number} 1.5 2\n" for number in range(30)))
+    fit = (
+        "fit",
+        place / "notes.jsonl",
+        "--epsilon",
+        4,
+        "--topics",
+        2,
+        "--seed",
+        1,
+        "-q",
+        "--word-vectors",
+        other,
+    )
+    assert discreet(*fit, "--out", place / "de", "--ledger", book) == 0
+    said = capsys.readouterr().err
+    assert (
+        said.count("discreet: de.txt holds a vector for none of the 24 words: training goes on without") == 1
+    )
+    release = Release.load(place / "de")
+    assert release.configuration["word_vectors_used"] == "not at all: none of the words has a vector"
+    assert release.configuration["word_vectors_coverage"] == "0 of 24 words"
+    assert "word_vectors_alone" not in release.configuration
+    assert discreet(*fit[:-2], "--out", place / "bare") == 0
+    assert np.array_equal(release.topic_word, Release.load(place / "bare").topic_word)
+    public = ("--vocabulary", place / "words.txt", "--vocabulary-is-public", "--ledger", place / "no.json")
+    assert discreet(*fit, "--out", place / "no", *public) == 2
+    assert "holds a vector for none of the 24 words; are the vectors" in capsys.readouterr().err
+    assert not Ledger.load(place / "no.json").entries
+
+
+def test_vectors_of_few_words_are_warned_of_once(place, capsys):
+    few = place / "few.txt"
+    few.write_text("".join(f"{word} {row} 1.5 2\n" for row, word in enumerate(["w03", "w15", "x", "y"])))
+    fit = (
+        "fit",
+        place / "notes.jsonl",
+        "--epsilon",
+        4,
+        "--topics",
+        2,
+        "--seed",
+        1,
+        "-q",
+        "--word-vectors",
+        few,
+    )
+    public = ("--vocabulary", place / "words.txt", "--vocabulary-is-public")
+    for name, more in (("a", public), ("b", ())):
+        assert discreet(*fit, "--out", place / f"few {name}", *more) == 0
+        said = capsys.readouterr().err
+        assert said.count("discreet: few.txt holds a vector for 2 of the 24 words, fewer than a tenth") == 1
+    with few.open("a") as file:
+        file.write("w04 1 2 3\n")
+    assert discreet(*fit, "--out", place / "enough", *public) == 0
+    assert "fewer than a tenth" not in capsys.readouterr().err
+
+
 def test_a_broken_file_of_vectors_costs_nothing(place, capsys):
     broken = place / "broken.txt"
     broken.write_text("w00 1 2 3\nw01 1 2\n")

@@ -137,8 +137,11 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """Say where so few words cannot tell the topics apart."""
         return []
 
-    def _read_public(self, words: tuple[str, ...] | None) -> Any:
-        """Read what is public and can be refused while nothing is booked; the words are those of the columns."""
+    def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
+        """Read what is public and can be refused while nothing is booked; the words are those of the columns.
+
+        Where the cost is booked, because they were chosen privately, what can do without is not refused.
+        """
         return None
 
     def _fit_booked(self, booking: Booking, X: Any, owners: Any, words: GivenWords, public: Any) -> Self:
@@ -203,7 +206,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
 def read_public(model: PrivateTopicModel, words: tuple[str, ...] | None, *, booked: bool = False) -> Any:
     """Read what a model takes that is public, as word vectors are; refuse too few words while nothing is booked."""
     refuse_too_few(model, None if words is None or booked else len(words))
-    return model._read_public(words)  # pyright: ignore[reportPrivateUsage]
+    return model._read_public(words, booked=booked)  # pyright: ignore[reportPrivateUsage]
 
 
 def refuse_too_few(model: PrivateTopicModel, n_words: int | None) -> None:

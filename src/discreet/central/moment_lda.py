@@ -152,8 +152,8 @@ class PrivateMomentLDA(PrivateTopicModel):
     def _purpose(self) -> tuple[str, list[str]]:
         return "moments for topics", [f"{self.n_topics} topics"]
 
-    def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
-        return read_vectors(self.word_vectors, words)
+    def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
+        return read_vectors(self.word_vectors, words, booked=booked)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         needed = 16 * len(data.words) ** 2

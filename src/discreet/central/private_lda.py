@@ -252,8 +252,8 @@ class PrivateLDA(PrivateTopicModel):
         advice = Proposal("allow_unlearnable", True)
         return [ParameterError(f"{said} Nothing was booked; ", advice, " goes on all the same.")]
 
-    def _read_public(self, words: tuple[str, ...] | None) -> WordVectors | None:
-        return read_vectors(self.word_vectors, words)
+    def _read_public(self, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
+        return read_vectors(self.word_vectors, words, booked=booked)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
         with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
@@ -267,6 +267,7 @@ class PrivateLDA(PrivateTopicModel):
         n_units = full_batch.count_units(units, gate)
         self._check_delta(n_units, booking)
         found: WordVectors | None = data.public
+        vectors = None if found is None or not found.n_found else found.vectors
         forecast = learnability(
             units.n_words,
             self.n_topics,
@@ -275,7 +276,7 @@ class PrivateLDA(PrivateTopicModel):
             delta=self.delta,
             covered=None if data.coverage is None else data.coverage.share,
             covered_noise=None if data.coverage is None else data.coverage.deviation,
-            algorithm="PrivateLDA" if found is None else "PrivateLDA with word vectors",
+            algorithm="PrivateLDA" if vectors is None else "PrivateLDA with word vectors",
         )
         hopeless = forecast.difficulty > HOPELESS or (math.isfinite(mu) and units.n_words < self.n_topics)
         if hopeless and not self.allow_unlearnable:
@@ -293,18 +294,17 @@ class PrivateLDA(PrivateTopicModel):
             mu,
             units.n_words,
             self.n_rounds,
-            with_vectors=found is not None,
+            with_vectors=vectors is not None,
             n_topics=self.n_topics,
-            init=self.init,
+            init=self.init if vectors is not None else "auto",
         )
-        vectors = None if found is None else found.vectors
         with telling(self.callback, "starting topics"):
             state = full_batch.init(
                 units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
             )
         schedule = state.schedule or schedule
         words = full_batch.words_a_unit(state, n_units)
-        if found is not None and state.prior is None:
+        if vectors is not None and state.prior is None:
             forecast = replace(forecast, algorithm="PrivateLDA")
         forecast = forecast.with_words_a_unit(words)
         if state.structure is not None and self.n_topics > 1:
@@ -345,6 +345,7 @@ def _told(found: WordVectors | None, used: str, n_units: float, mu: float) -> di
     """Return what the release says of word vectors, where there were any."""
     if found is None:
         return {}
-    used = used or "not at all: they do not differ"
-    alone = beside_public_vectors(n_units, mu)
-    return found.settings() | {"word_vectors_used": used, "word_vectors_alone": alone}
+    why = "they do not differ" if found.n_found else "none of the words has a vector"
+    used = used or f"not at all: {why}"
+    alone = {"word_vectors_alone": beside_public_vectors(n_units, mu)} if found.n_found else {}
+    return found.settings() | {"word_vectors_used": used} | alone

@@ -40,6 +40,7 @@ from discreet.errors import (
     Proposal,
     SeparateBudgetsWarning,
     WeakForecastWarning,
+    WordVectorsWarning,
 )
 
 __all__ = ["app", "main", "run"]
@@ -86,7 +87,13 @@ _OPTIONS_OF = {
 _OF_PERSONS = frozenset({"choose-topics", "convert", "evaluate", "fit", "prevalence"})
 
 #: Shown as one line, whatever filters are set.
-_WARNINGS = (LargeDeltaWarning, LostChoiceWarning, SeparateBudgetsWarning, WeakForecastWarning)
+_WARNINGS = (
+    LargeDeltaWarning,
+    LostChoiceWarning,
+    SeparateBudgetsWarning,
+    WeakForecastWarning,
+    WordVectorsWarning,
+)
 
 REFUSED = 2
 INTERRUPTED = 130

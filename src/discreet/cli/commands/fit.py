@@ -271,6 +271,10 @@ def fit(
         say.print(
             f"{n_words:,} word{'s were' if n_words != 1 else ' was'} chosen privately; the topics know no others."
         )
+    used = release.configuration.get("word_vectors_used")
+    if used is not None:
+        known, name = (release.configuration[f"word_vectors{what}"] for what in ("_coverage", ""))
+        say.print(f"Word vectors of {name}, for {known}: used {used}.", markup=False)
     warned = weak_verdict(release) is not None and not allow_unlearnable
     forecast = forecast_told(release, again=not warned)
     if forecast is not None:

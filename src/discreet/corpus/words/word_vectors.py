@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import unicodedata
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence, Set
 from os import PathLike as _Path
 from pathlib import Path
@@ -22,7 +23,7 @@ from discreet._files import write_whole
 from discreet._word_order import listed_texts
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.vector_files import MOST_DIMENSIONS, Wanted, read_vector_file
-from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, WordVectorsWarning
 
 __all__ = [
     "WordVectors",
@@ -32,6 +33,9 @@ __all__ = [
     "read_vectors",
     "write_vectors",
 ]
+
+#: Vectors of a smaller share of the words are warned of.
+_FEW = 0.1
 
 
 class WordVectors(NamedTuple):
@@ -97,6 +101,17 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
     ParameterError
         Where an object is not what was expected.
     """
+    found = _match(source, words)
+    if not found.n_found:
+        raise CorpusError(
+            f"{found.name} holds a vector for none of the {len(found.words):,} words; are the vectors of the texts' "
+            "language, and is vocabulary= the list of words?"
+        )
+    return found
+
+
+def _match(source: Any, words: Sequence[str]) -> WordVectors:
+    """Return the vectors of those words that have one, though it be none of them."""
     wanted = listed_texts(words)
     if wanted is None:
         raise ParameterError(
@@ -116,8 +131,22 @@ def match_vectors(source: Any, words: Sequence[str]) -> WordVectors:
     return table.close(n_dimensions, name, None)
 
 
-def read_vectors(source: Any, words: tuple[str, ...] | None) -> WordVectors | None:
-    """Find the public vectors of the words of the columns, where a source of them was given."""
+def read_vectors(source: Any, words: tuple[str, ...] | None, *, booked: bool = False) -> WordVectors | None:
+    """Find the public vectors of the words of the columns, where a source of them was given.
+
+    Parameters
+    ----------
+    source : as for :func:`match_vectors`, or None
+    words : tuple of str or None
+    booked : bool, default False
+        That the cost is booked already, as where the words were chosen privately: then vectors of none of them are
+        warned of, and not refused.
+
+    Warns
+    -----
+    WordVectorsWarning
+        Where fewer than a tenth of the words have a vector.
+    """
     if source is None:
         return None
     if words is None:
@@ -127,7 +156,16 @@ def read_vectors(source: Any, words: tuple[str, ...] | None) -> WordVectors | No
             Proposal("vocabulary"),
             " to fit.",
         )
-    return match_vectors(source, words)
+    found = _match(source, words) if booked else match_vectors(source, words)
+    if found.n_found < _FEW * len(words):
+        many = f"{found.n_found:,}" if found.n_found else "none"
+        said = f"{found.name} holds a vector for {many} of the {len(words):,} words"
+        if found.n_found:
+            said += ", fewer than a tenth: the others are trained without"
+        else:
+            said += ": training goes on without vectors"
+        warnings.warn(f"{said}; are the vectors of the texts' language?", WordVectorsWarning, stacklevel=6)
+    return found
 
 
 def file_digest(path: PathLike) -> str:
@@ -193,11 +231,6 @@ class _Table:
             if vector is not None:
                 vectors[row] = vector
         found = int((~np.isnan(vectors).any(1)).sum())
-        if not found:
-            raise CorpusError(
-                f"{name} holds a vector for none of the {len(self.words):,} words; are the vectors of the texts' "
-                "language, and is vocabulary= the list of words?"
-            )
         return WordVectors(vectors, name, digest or self._digest(vectors), found, respelt, tuple(self.words))
 
     def _digest(self, vectors: NDArray[np.float64]) -> str:
