@@ -168,3 +168,40 @@ def test_stop_words_that_the_model_has_are_counted(release, tmp_path, capsys, st
     found = measured(tmp_path, capsys, *stop_words)
     assert found["corpus"]["tokens"] == 120
     assert found["corpus"]["tokens_dropped"] == 0
+
+
+def test_texts_are_cut_as_they_were_for_a_public_list_with_stop_words(release, place, tmp_path, capsys):
+    """Stop words stand in the public list, but the fit left them out of the texts: so do evaluation and transform."""
+    words = tmp_path / "words.txt"
+    words.write_text("\n".join((*WORDS, "the")) + "\n")
+    fit = ["fit", place / "notes.jsonl", "--text", "body", "--vocabulary", words, "--vocabulary-is-public"]
+    how = ["--topics", 2, "--epsilon", 20, "--seed", 0, "--allow-unlearnable", "--allow-large-delta", "-q"]
+    assert run([str(part) for part in (*fit, "--out", tmp_path / "model", *how)]) == 0
+    assert Release.load(tmp_path / "model").configuration["stop_words"] == "english (318)"
+    (tmp_path / "notes.jsonl").write_text((place / "notes.jsonl").read_text())
+    capsys.readouterr()
+    found = measured(tmp_path, capsys)
+    assert found == measured(tmp_path, capsys, "--stop-words", "english")
+    assert found["corpus"]["tokens"] == 540
+    kept = measured(tmp_path, capsys, "--stop-words", "none")  # what is said still counts
+    assert kept["corpus"]["tokens"] == 600
+    rows = {}
+    for name, more in (
+        ("plain", ()),
+        ("same", ("--stop-words", "english")),
+        ("none", ("--stop-words", "none")),
+    ):
+        out = tmp_path / f"{name}.csv"
+        command = [
+            "transform",
+            tmp_path / "model",
+            place / "notes.jsonl",
+            "--text",
+            "body",
+            "--out",
+            out,
+            *more,
+        ]
+        assert run([str(part) for part in command]) == 0
+        rows[name] = out.read_text()
+    assert rows["plain"] == rows["same"] != rows["none"]

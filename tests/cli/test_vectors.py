@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from discreet import Ledger
 from discreet.cli.app import run
 from discreet.release import Release
 
@@ -121,7 +122,7 @@ def test_vectors_of_another_language_cost_no_budget(place, capsys):
     public = ("--vocabulary", place / "words.txt", "--vocabulary-is-public", "--ledger", place / "no.json")
     assert discreet(*fit, "--out", place / "no", *public) == 2
     assert "holds a vector for none of the 24 words; are the vectors" in capsys.readouterr().err
-    assert not Ledger.load(place / "no.json").entries
+    assert not Ledger.open(place / "no.json").entries
 
 
 def test_vectors_of_few_words_are_warned_of_once(place, capsys):

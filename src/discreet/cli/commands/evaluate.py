@@ -225,9 +225,14 @@ def _read(path: Path, how: TextOptions, release: "Release", **options: Any) -> "
 
 
 def _stop_words_for(release: "Release") -> str | None:
-    """Return the usual stop words, or none where the model has some of them: it was fitted to texts that kept them."""
+    """Return the usual stop words, for a release that names none of its own.
+
+    None where it names some, or has some of the usual ones: then it was fitted to texts that kept them.
+    """
     from discreet.corpus import Tokenizer
 
+    if "stop_words" in release.configuration:
+        return None  # those that it names are left out
     usual, every = Tokenizer(stop_words="auto"), Tokenizer(stop_words=None)
     kept = any(word in every(word) and word not in usual(word) for word in release.vocabulary)
     return None if kept else "auto"

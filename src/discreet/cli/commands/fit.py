@@ -235,7 +235,7 @@ def fit(
     if known != "shards":
         say_skipped(documents, say)
     if vocabulary is not None:
-        say_unreachable(options.get("tokenizer"), documents.vocabulary, say)
+        say_unreachable(options.get("tokenizer"), documents.vocabulary, say, public=vocabulary_is_public)
     for file in beside:
         say.print(f"used {file}", markup=False)
     documents = documents.without_owners() if each_document else documents

@@ -35,6 +35,8 @@ __all__ = [
 
 #: Of documents that have spent their budgets, to be named; and how long a name may be.
 _NAMED, _LONGEST_NAME = 10, 60
+#: Of words that cannot be found, to be named.
+_SHOWN_WORDS = 10
 
 
 class Per(StrEnum):
@@ -200,15 +202,34 @@ def _line(name: str) -> str:
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
-def say_unreachable(cut: Any, known: Sequence[str], say: "Console") -> None:
-    """Say how many words no text that is cut like this can have."""
-    never = 0 if cut is None else sum(word not in cut(word) for word in known)
-    if never:
-        say.print(
-            f"{never} word{'s' * (never > 1)} of the vocabulary can never be found in texts that are cut like this: "
-            "cut them as those were from which the vocabulary was made (--token-pattern, --stop-words, --ngrams, "
-            "--phrases)."
-        )
+def say_unreachable(cut: Any, known: Sequence[str], say: "Console", *, public: bool = False) -> None:
+    """Say how many words no text that is cut like this can have; which, where the list is public; and why."""
+    never = [] if cut is None else [word for word in known if word not in cut(word)]
+    if not never:
+        return
+    shown = ""
+    if public:
+        more = f" and {len(never) - _SHOWN_WORDS:,} more" if len(never) > _SHOWN_WORDS else ""
+        shown = f" {', '.join(map(_line, never[:_SHOWN_WORDS]))}{more};"
+    how = (
+        "cut them as those were from which the vocabulary was made (--token-pattern, --stop-words, --ngrams, "
+        "--phrases)."
+    )
+    stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
+    if stopped:
+        lists = [name.partition(" (")[0] for name in cut.stop_word_lists]
+        an, kind = ("an", "English stop word") if lists == ["english"] else ("a", "stop word")
+        every = stopped == len(never)
+        if stopped > 1:
+            why = f"{'they' if every else f'{stopped:,} of them'} are {kind}s; --stop-words none keeps them."
+        else:
+            why = f"{'it' if every else '1 of them'} is {an} {kind}; --stop-words none keeps it."
+        how = why if every else f"{why} For the others: {how}"
+    say.print(
+        f"{len(never):,} word{'s' * (len(never) > 1)} of the vocabulary can never be found in texts that are cut like "
+        f"this:{shown} {how}",
+        markup=False,
+    )
 
 
 def name_field(documents: Path, name: str | None, how: TextOptions) -> str | None:

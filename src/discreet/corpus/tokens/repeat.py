@@ -7,6 +7,7 @@ for the same.
 
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from discreet.corpus.tokens.stop_words import LANGUAGES
@@ -35,8 +36,8 @@ def tokenizer_like(
     settings : mapping
         ``release.configuration``.
     tokenizer, stop_words, phrases
-        The same callable and lists again, where a release only names them. Stop words matter for n-grams alone: a word
-        that was left out is no word of the release.
+        The same callable and lists again, where a release only names them. Stop words of languages that it names are
+        left out as they were; those of one's own matter for n-grams, and where they are among its public words.
     token_pattern : str, optional
         Another pattern than that of the release, or one in place of its callable.
 
@@ -67,9 +68,8 @@ def tokenizer_like(
                 ".",
             )
     words = stop_words
-    if runs is not None and words is None and settings.get("stop_words") is not None:
-        lists = [name.strip(", ") for name in _LISTED.findall(str(settings["stop_words"]))]
-        words = ",".join(lists) if all(name in LANGUAGES.values() for name in lists) else None
+    if words is None and settings.get("stop_words") is not None:
+        words = _named_lists(str(settings["stop_words"]), for_runs=runs is not None)
     options: dict[str, Any] = {"tokenizer": tokenizer, "stop_words": words, "phrases": phrases}
     if pattern is not None:
         options["token_pattern"] = pattern
@@ -98,6 +98,17 @@ def tokenizer_like(
             "them; give the same lists.",
         )
     return made
+
+
+def _named_lists(told: str, *, for_runs: bool) -> str | None:
+    """Return the languages whose stop words a release names; None where there are none, or runs need others, too."""
+    lists = [name.strip(", ") for name in _LISTED.findall(told)]
+    known = [name for name in lists if name in LANGUAGES.values()]
+    if for_runs:
+        return ",".join(known) if len(known) == len(lists) else None
+    if find_spec("stop_words") is None:  # words left out are hardly ever words of the release: do without
+        known = [name for name in known if name == "english"]
+    return ",".join(known) or None
 
 
 def _is_long(repetition: str) -> bool:

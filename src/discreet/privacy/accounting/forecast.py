@@ -7,7 +7,8 @@ With V words, K topics, n units of about L different words each and the Gaussian
 
 a, b and c are fitted to measured results, for each algorithm (``experiments/forecast``; docs/choosing.md has the
 errors); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has norm 1 in V K cells,
-so what it adds to them together grows with the root of how many words it has, and the noise does not.
+so what it adds to them together grows with the root of how many words it has, and the noise does not. Training that
+does not believe word vectors goes on without them, so the forecast with vectors is never above the one without.
 """
 
 import math
@@ -50,8 +51,12 @@ LAWS = {
     "PrivateSVILDA": Law(0.532, 0.414, 0.635, 0.24),
     "PrivateMomentLDA": Law(0.141, 0.530, 0.471, 0.15),
 }
+#: What training goes on as where it does not believe what was given.
+_FALLS_BACK_TO = {"PrivateLDA with word vectors": "PrivateLDA"}
 #: Topics and words that they were fitted to, from and to.
 _FITTED_TOPICS, _FITTED_WORDS = (5, 20), (100, 5000)
+#: Difficulties that were measured, from and to.
+_FITTED_X = (0.02, 195.0)
 #: Up to so many were made that share hardly a word, and lost less than any text's.
 _FEW_TOPICS = 10
 #: Different words of a unit, where nobody says how many.
@@ -194,11 +199,14 @@ class Learnability:
         if math.isinf(self.mu):
             return ""
         said = " Few topics that share hardly a word lose less." if self.n_topics <= _FEW_TOPICS else ""
-        sizes = ((self.n_topics, _FITTED_TOPICS), (self.n_words, _FITTED_WORDS))
+        sizes = ((self.n_topics, _FITTED_TOPICS), (self.n_words, _FITTED_WORDS), (self.difficulty, _FITTED_X))
         if all(least <= size <= most for size, (least, most) in sizes):
             return said
-        (few, many), (least, most) = _FITTED_TOPICS, _FITTED_WORDS
-        return f" That is a guess: measured were {few} to {many} topics of {least} to {most:,} words.{said}"
+        (few, many), (least, most), (easy, hard) = _FITTED_TOPICS, _FITTED_WORDS, _FITTED_X
+        return (
+            f" That is a guess: measured were {few} to {many} topics of {least} to {most:,} words, and x from "
+            f"{easy:g} to {hard:g}.{said}"
+        )
 
     def _covered(self) -> str:
         if self.covered is None:
@@ -273,10 +281,10 @@ def learnability(
         verdict = "too few words"
     elif verdict in ("good", "usable") and covered is not None and covered < _LITTLE:
         verdict = "little of the text"
-    law = LAWS[algorithm]
-    short = (_USUAL_WORDS / max(words_a_unit or _USUAL_WORDS, 1.0)) ** law.shortness
-    gap = law.scale * difficulty**law.power * short
-    enough = (_SMALL_GAP / (law.scale * short)) ** (1 / law.power)
+    laws = [LAWS[name] for name in (algorithm, _FALLS_BACK_TO.get(algorithm)) if name is not None]
+    shortness = _USUAL_WORDS / max(words_a_unit or _USUAL_WORDS, 1.0)
+    gap = min(law.scale * difficulty**law.power * shortness**law.shortness for law in laws)
+    enough = max((_SMALL_GAP / (law.scale * shortness**law.shortness)) ** (1 / law.power) for law in laws)
     needed = n_words * n_topics / (enough * mu) if mu > 0 else math.inf
     return Learnability(
         difficulty=difficulty,
