@@ -204,7 +204,9 @@ def _line(name: str) -> str:
 
 def say_unreachable(cut: Any, known: Sequence[str], say: "Console", *, public: bool = False) -> None:
     """Say how many words no text that is cut like this can have; which, where the list is public; and why."""
-    never = [] if cut is None else [word for word in known if word not in cut(word)]
+    if cut is None:
+        return
+    never = [word for word in known if word not in cut(word)]
     if not never:
         return
     shown = ""
