@@ -206,6 +206,12 @@ def test_so_read_topics_describe_texts_better_that_repeat_their_words():
     assert 1 < ratios[1] < 1.02
 
 
+@pytest.mark.parametrize(("n_words", "short"), [(20, False), (40, True), (2000, True)])
+def test_six_words_of_twenty_are_many(n_words, short):
+    unigram = np.full(n_words, 1 / n_words)
+    assert (full_batch.usual_norm(unigram, 100 * math.sqrt(6.0), 100.0) == 0) == short
+
+
 @pytest.mark.parametrize(("length", "counted"), [(8, False), (25, True)])
 def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
     """The bound is so many usual norms: of L words, each once, at the weights of the rounds, from released numbers."""

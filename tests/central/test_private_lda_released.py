@@ -8,6 +8,7 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, r
 from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
+from discreet.central.rounds import schedule
 from discreet.central.rounds.em_round import Contribution
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
@@ -143,6 +144,21 @@ def known_words():
     (first, truth), (other, _) = (block_corpus(400, 3, 10, 15, seed) for seed in (0, 1))
     vectors = truth.T * 8 + np.random.default_rng(0).normal(0, 0.2, (30, 3))
     return first, {"word_vectors": (WORDS, vectors), "epsilon": 8.0}, [(other, None), (first[:399], None)]
+
+
+def test_the_closer_unigram_is_seen_through_its_noise(monkeypatch):
+    first, how, others = known_words()
+    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
+    monkeypatch.setattr(schedule, "_UNIGRAM", (0.05, 20.0))  # 30 words are few: else nothing would be lacking
+    passed, honest = [], SharedGaussian.release
+
+    def noted(self, total, share, purpose, **lattice):
+        passed.append(purpose)
+        return honest(self, total, share, purpose, **lattice)
+
+    monkeypatch.setattr(SharedGaussian, "release", noted)
+    assert replayed(monkeypatch, how, others, first)
+    assert passed.count("unigram, closer") == 3
 
 
 def test_with_word_vectors_that_are_believed(monkeypatch):

@@ -69,7 +69,17 @@ def test_what_is_said_of_texts_with_topics_is_said_without_reserve():
     assert PrivateLDA(1, epsilon=8.0, random_state=0).fit(texts(900, False, 2)).forecast_.topics is None
 
 
-def naive(matrix, weights, n_units, noise):
+def test_plentiful_texts_without_topics_are_told_by_the_same_bounds():
+    # Rare words weigh more in the pairs that are released where documents are plentiful, and must not in the strength.
+    frequent = 1 / np.arange(1.0, 301)
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(rng.poisson(40, 30_000), frequent / frequent.sum()).astype(np.int32)
+    found = [fit(sp.csr_matrix(counts), 4.0, seed).forecast_ for seed in range(3)]
+    assert max(forecast.difficulty for forecast in found) < 0.1
+    assert [forecast.topics for forecast in found] == ["none"] * 3
+
+
+def naive(matrix, weights, n_units, noise, usual=None):
     """The same by loops and a plain search for the rank-one part."""
     m = len(weights)
     v = np.ones(m) / math.sqrt(m)
@@ -80,14 +90,15 @@ def naive(matrix, weights, n_units, noise):
         level, v = float(v @ u), u / math.sqrt(float(u @ u))
     rest, white = np.zeros((m, m)), np.zeros((m, m))
     total = sum(v[i] * weights[i] * v[j] * weights[j] for i in range(m) for j in range(m) if i != j)
-    rows = [level * v[i] * v.sum() for i in range(m)]
+    moved = [1.0] * m if usual is None else [usual[i] / weights[i] for i in range(m)]
+    rows = [sum(level * v[i] * v[j] * moved[i] * moved[j] for j in range(m)) for i in range(m)]
     mean = sum(rows) / m
     for i in range(m):
         for j in range(m):
             if i != j:
                 left = matrix[i][j] - level * v[i] * v[j]
                 pair = v[i] * weights[i] * v[j] * weights[j] / total
-                rest[i, j] = left / math.sqrt((rows[i] + mean) * (rows[j] + mean))
+                rest[i, j] = moved[i] * moved[j] * left / math.sqrt((rows[i] + mean) * (rows[j] + mean))
                 white[i, j] = left / math.sqrt(noise**2 + 2 * n_units * pair)
     return np.linalg.eigvalsh(rest)[-1], np.linalg.eigvalsh(white)[-1] / (2 * math.sqrt(m))
 
@@ -102,6 +113,9 @@ def test_the_figures_are_those_of_the_naive_twin(noise):
     weights = rng.uniform(0.5, 2, 40)
     found = structure(matrix, weights, 500.0, noise)
     np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise), rtol=1e-6)
+    usual = rng.uniform(0.5, 2, 40)
+    found = structure(matrix, weights, 500.0, noise, usual)
+    np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise, usual), rtol=1e-6)
 
 
 def test_too_few_words_units_or_pairs_say_nothing():

@@ -128,6 +128,16 @@ def test_without_privacy_values_are_exact_and_shares_mean_nothing():
         np.testing.assert_array_equal(noisy.values, TOTAL / 2**BITS)
 
 
+def test_a_finer_lattice_is_for_sums_without_noise_only():
+    # Units placed in steps of 2**-26 and released as of 2**-18 would be heard 256 times as loudly as the noise.
+    np.testing.assert_array_equal(
+        gate(epsilon=math.inf).release(TOTAL, 0.0, "all", bits=26).values, TOTAL / 2**26
+    )
+    for bits in (BITS - 1, BITS + 1, 26):
+        with pytest.raises(PrivacyError, match=f"of 2\\*\\*-{bits}"):
+            gate().release(TOTAL, 0.5, "some", bits=bits)
+
+
 def test_no_noise_needs_a_reservation_of_no_privacy():
     honest = gate()
     cheat = SharedGaussian(honest.reservation, 0.0, "document", SecureStream(0), None)

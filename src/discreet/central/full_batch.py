@@ -38,13 +38,13 @@ from numpy.typing import NDArray
 from discreet.central.rounds.em_round import SCALED, Contribution, Theta, initial_theta, round_sum
 from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.frequencies import Frequencies, read_unigram
-from discreet.central.rounds.schedule import COUNT_SHARE, Schedule
+from discreet.central.rounds.schedule import COUNT_SHARE, PAIRS_POWER, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
 from discreet.central.start.choose_start import Start, best_of, where_used
 from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
-from discreet.central.start.of_pairs import on_all_words, starting_topics
+from discreet.central.start.of_pairs import on_all_words, start_weights, starting_topics
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.questions.asked import square_of
@@ -64,8 +64,8 @@ _ROUND_UNIGRAM, _EXACT_UNIGRAM = 0.01, 0.002
 _SMALLEST_TOPIC = 0.2
 #: Steps of a document; expectation propagation is as near its end after fewer.
 _STEPS_FIRST, _STEPS_LATER, _STEPS_MATCHED = 20, 8, 2
-#: Units of fewer different words hardly repeat any, and are all about as long.
-_SHORT = 10.0
+#: Units of fewer different words, and of fewer of all words, hardly repeat any, and are all about as long.
+_SHORT, _FEW_OF_ALL = 10.0, 0.25
 #: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times more below and above it, and
 #: at most; and what is left of it. Found by experiment on news, mail and messages, at difficulties from .4 to 80.
 _STEP_BEYOND, _TENFOLD, _LONGEST_STEP = 0.1, (0.05, 0.15), 0.2
@@ -177,8 +177,7 @@ def init(
         prior = None
     schedule = start.schedule
     n_words = len(unigram)
-    mass = float(noisy.values.sum())
-    norm = usual_norm(unigram, mass, n_units)
+    norm = usual_norm(unigram, mass := float(noisy.values.sum()), n_units)
     if schedule.usual_norms and norm:
         counts = Contribution(exponent=1.0, bound=float(f"{schedule.usual_norms * norm:.3g}"))
         schedule = schedule._replace(contribution=counts)
@@ -197,7 +196,9 @@ def init(
         unigram_mass=mass,
         structure=start.structure,
         schedule=schedule,
-        vectors_used=where_used(schedule.init, seen, start.from_vectors) if prior or seen else "",
+        vectors_used=where_used(schedule.init, seen, start.from_vectors, not noisy.noise)
+        if prior or seen
+        else "",
         frequencies=frequencies,
     )
 
@@ -218,7 +219,7 @@ def _start(
     share = schedule.doubted.start_share if scored and schedule.doubted else schedule.start_share
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
-    weights = (unigram[chosen] / unigram[chosen].mean()) ** schedule.pairs_power
+    weights = start_weights(unigram, chosen, chosen, schedule.pairs_power)
     pairs, shown, starts = None, None, list[Start]()
     if share > 0 or not believed:
         total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
@@ -226,11 +227,12 @@ def _start(
     if pairs is not None and (scored or not believed):
         together = square(pairs.values, len(chosen))
         topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
-        shown = structure(together, weights, n_units, pairs.noise)
+        usual = start_weights(unigram, chosen, chosen, PAIRS_POWER)
+        shown = structure(together, weights, n_units, pairs.noise, usual)
         starts.append(Start(topics, schedule, False, shown))
     if seen is not None and (scored or believed):
         columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
-        weights = (unigram[columns] / unigram[chosen].mean()) ** schedule.pairs_power
+        weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
         factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
         starts.append(Start(on_all_words(factors, unigram, columns, weights), schedule, True, shown))
     return best_of(starts, units, doc_topic_prior, gate) if scored else starts[0]
@@ -350,7 +352,7 @@ def _weights_of_rounds(unigram: Floats) -> Floats:
 def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
     """Return about the norm of a unit's counts at the weights of rounds, from released numbers; 0 for short ones."""
     root = _usual_root(unigram_mass, n_units, len(unigram))
-    if root**2 < _SHORT:
+    if root**2 < min(_SHORT, _FEW_OF_ALL * len(unigram)):
         return 0.0
     return root * math.sqrt(float((unigram * _weights_of_rounds(unigram) ** 2).sum()))
 

@@ -79,13 +79,16 @@ class SharedGaussian:
         purpose : str
             Part of the noise's key.
         bits : int, optional
-            Where units were placed on a finer lattice than ``bound`` has. The noise is as many units either way.
+            Where units were placed on a finer lattice than ``bound`` has: without noise only, so that no caller who
+            names another lattice than that of its units gets less noise than it needs.
 
         Raises
         ------
         PrivacyError
-            Where less is left of the reservation than the share.
+            Where less is left of the reservation than the share, or noise is to be added on another lattice.
         """
+        if self.noise_multiplier and bits != BITS:
+            raise PrivacyError(f"noise is added on the lattice of 2**-{BITS}, but the sum is of 2**-{bits}.")
         bound = replace(self.bound, bits=bits)
         mechanism = GaussianMechanism(bound, self._noise_for(share))
         bounded = total if isinstance(total, BoundedSum) else BoundedSum(total, bound)

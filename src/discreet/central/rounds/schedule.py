@@ -30,8 +30,8 @@ then gives counts, clipped at :math:`2 (.3 / x)^{.7}` usual norms; where x < .1,
 more than the one before. The start has a share of .15, M is 700 at most, and words weigh :math:`p^{-1/2}` in it:
 where there is so little noise, rarer words tell topics apart, and more of the budget goes to rounds. The usual norm
 is that of L words, each once, at the public weights of the rounds; L is how many different words a unit has by the
-released unigram. Where L is below 10 units stay scaled, in the rounds that scaled units have: they say no word often,
-and are all about as long.
+released unigram. Where L is below 10, and below a quarter of V, units stay scaled, in the rounds that scaled units
+have: they say no word often, and are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is,
 responsibilities by expectation propagation, and 40 rounds.
@@ -48,7 +48,7 @@ import numpy as np
 from discreet.central.rounds.em_round import SCALED, Contribution
 from discreet.privacy.bound import MAX_BITS
 
-__all__ = ["COUNT_SHARE", "SCORE_SHARE", "Schedule", "plan"]
+__all__ = ["COUNT_SHARE", "PAIRS_POWER", "SCORE_SHARE", "Schedule", "plan"]
 
 COUNT_SHARE = 0.002
 _NON_PRIVATE_ROUNDS = 40
@@ -63,7 +63,7 @@ _COUNTS, _MORE_ROUNDS = 0.6, 0.1
 _TWO_NORMS, _NORMS, _BOUND_POWER = 0.3, 2.0, 0.7
 _ROUNDS, _GROWTH = 8, 1.25
 #: The power of the unigram that words weigh in the start; the same, its share and most words where units are plentiful.
-_PAIRS_POWER = -0.25
+PAIRS_POWER = -0.25
 _PLENTIFUL_POWER, _PLENTIFUL_START, _PLENTIFUL_WORDS = -0.5, 0.15, 700
 #: Share of the unigram by words over s, and where vectors are believed; what is lacking is made up from so much on.
 _UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
@@ -83,7 +83,7 @@ class Schedule(NamedTuple):
     forgetting: float
     n_directions: int = 60
     #: Of the unigram: what words weigh in the co-occurrence.
-    pairs_power: float = _PAIRS_POWER
+    pairs_power: float = PAIRS_POWER
     contribution: Contribution = SCALED
     #: Bound of the counts that plentiful units give in place of ``contribution``, in usual norms; 0 where they do not.
     usual_norms: float = 0.0
@@ -155,7 +155,7 @@ def plan(
     rounds = 3 if signal < 1500 else 5
     if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
         start, rounds = 0.3, 7
-    usual_norms, growth, rounds_if_scaled, power = 0.0, 0.0, 0, _PAIRS_POWER
+    usual_norms, growth, rounds_if_scaled, power = 0.0, 0.0, 0, PAIRS_POWER
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
         usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER

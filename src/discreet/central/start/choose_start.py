@@ -54,15 +54,18 @@ def best_of(
     return best._replace(schedule=plans or best.schedule)
 
 
-def where_used(init: str, seen: Seen | None, from_vectors: bool) -> str:
-    """Say where public word vectors that differ are used, and by which rule."""
+def where_used(init: str, seen: Seen | None, from_vectors: bool, exact: bool) -> str:
+    """Say where public word vectors that differ are used, and by which rule; without noise rounds do not need them."""
+    if exact and not from_vectors:
+        return "not at all: without noise, texts tell their topics by themselves"
     if seen is None:
         asked = "; the start is without them, as was asked for" if init == "pairs" else ""
         return "in every round" + asked
     if init == "auto" or (seen.refuted and not from_vectors):
         return seen.used
+    used = "for the start" if exact else "for the start and in every round"
     if init == "vectors":
-        return "for the start and in every round, as was asked for"
+        return f"{used}, as was asked for"
     if from_vectors:
-        return "for the start and in every round, as a noisy score of the texts was higher with them"
+        return f"{used}, as a noisy score of the texts was higher with them"
     return "in every round; the start is without them, as a noisy score of the texts was no higher with them"

@@ -8,11 +8,18 @@ from numpy.typing import NDArray
 
 from discreet.central.start.factorize import factorize
 
-__all__ = ["on_all_words", "starting_topics"]
+__all__ = ["on_all_words", "start_weights", "starting_topics"]
 
 Floats = NDArray[np.float64]
 #: Of the unigram, in every topic.
 _START_UNIGRAM = 0.1
+
+
+def start_weights(
+    unigram: Floats, words: NDArray[np.int64], chosen: NDArray[np.int64], power: float
+) -> Floats:
+    """Return what words weigh in the co-occurrence of the chosen: a power of how frequent they are."""
+    return (unigram[words] / unigram[chosen].mean()) ** power
 
 
 def starting_topics(

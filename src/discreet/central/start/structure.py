@@ -6,7 +6,8 @@ that, and look at what is left, R. Two numbers tell about it:
 
 *strength*
     the largest eigenvalue of :math:`D^{-1/2} R D^{-1/2}`, D the sums of rows of what was fitted, each raised by their
-    mean so that rare words do not drown in noise: 0 of texts without topics. Dividing by D keeps stop words
+    mean so that rare words do not drown in noise: 0 of texts without topics. Words weigh :math:`p^{-1/4}` in it,
+    whatever they weighed in what was released: rarer ones bring more noise. Dividing by D keeps stop words
     from hiding the topics of the others. It holds noise as well as structure: where it is small, there is little of
     either.
 *above noise*
@@ -58,7 +59,11 @@ class Structure(NamedTuple):
 
 
 def structure(
-    cooccurrence: NDArray[np.float64], weights: NDArray[np.float64], n_units: float, noise: float
+    cooccurrence: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n_units: float,
+    noise: float,
+    usual: NDArray[np.float64] | None = None,
 ) -> Structure | None:
     """Return how much there is beyond word frequencies; None where there are too few words to say, or no pairs.
 
@@ -72,6 +77,8 @@ def structure(
         Noisy number of units.
     noise : float
         Standard deviation of the noise in each cell.
+    usual : array of shape (M,), optional
+        What words weigh in the strength; as much, if not given.
     """
     n_words = len(weights)
     if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
@@ -85,8 +92,9 @@ def structure(
         np.fill_diagonal(pairs, 0.0)
         deviation = np.sqrt(noise**2 + 2 * n_units * pairs / pairs.sum())
         np.fill_diagonal(deviation, 1.0)
-        rows = level * shared * shared.sum()
-        scale = 1 / np.sqrt(rows + rows.mean())
+        moved = np.ones(n_words) if usual is None else usual / weights
+        rows = level * moved * shared * (moved * shared).sum()
+        scale = moved / np.sqrt(rows + rows.mean())
         strength = float(np.linalg.eigvalsh(scale[:, None] * rest * scale)[-1])
         above = float(np.linalg.eigvalsh(rest / deviation)[-1]) / (2 * math.sqrt(n_words))
     return Structure(strength, above)

@@ -382,6 +382,6 @@ def _matrix(array: Any, what: str) -> NDArray[Any]:
 
 
 def _checked(vector: NDArray[Any]) -> NDArray[np.float32]:
-    if vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
-        raise ParameterError("word vectors must be finite numbers, but one is not.")
+    if vector.dtype.kind not in "fiu" or not (np.abs(vector) < float(np.finfo(np.float32).max)).all():
+        raise ParameterError("word vectors must be finite numbers below 3.4e38, but one is not.")
     return vector.astype(np.float32)
