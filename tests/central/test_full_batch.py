@@ -208,8 +208,7 @@ def test_so_read_topics_describe_texts_better_that_repeat_their_words():
 
 @pytest.mark.parametrize(("n_words", "short"), [(20, False), (40, True), (2000, True)])
 def test_six_words_of_twenty_are_many(n_words, short):
-    unigram = np.full(n_words, 1 / n_words)
-    assert (full_batch.usual_norm(unigram, 100 * math.sqrt(6.0), 100.0) == 0) == short
+    assert full_batch.are_short(100 * math.sqrt(6.0), 100.0, n_words) == short
 
 
 @pytest.mark.parametrize(("length", "counted"), [(8, False), (25, True)])
@@ -231,9 +230,8 @@ def test_plentiful_units_give_counts_unless_they_are_short(length, counted):
     np.testing.assert_allclose(total, ((heavy.T / norms) @ heavy)[np.triu_indices(40, 1)], atol=0.03)
     if not counted:
         assert state.schedule.contribution == SCALED
-        assert len(schedule.round_shares) == 8
-        usual = np.array(plan(n, mu, 40).round_shares)
-        assert state.schedule.round_shares == pytest.approx(sum(schedule.round_shares) * usual / usual.sum())
+        assert state.schedule == schedule.if_short
+        assert len(state.schedule.round_shares) == 5
         return
     weights = np.array([min((p * 40) ** -0.25, 30) for p in state.unigram])
     words = (state.unigram_mass / n) ** 2

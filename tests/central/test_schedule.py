@@ -68,10 +68,23 @@ def test_where_units_are_plentiful_they_are_to_give_counts(n_units, mu, n_words,
     if x < 0.1:
         shares = [sum(shares) * 1.25**i / sum(1.25**j for j in range(8)) for i in range(8)]
     assert planned.round_shares == pytest.approx(shares)
-    scaled = planned.for_short_units()
-    assert scaled.round_shares == pytest.approx(rounds)
+    short = planned.if_short
+    assert (short.contribution, short.usual_norms, len(short.round_shares)) == (
+        SCALED,
+        0,
+        len(scarce.round_shares),
+    )
+    if x >= 0.35:
+        assert short == scarce
+        return
     left = ("round_shares", "start_share", "start_words", "pairs_power")
-    assert scaled._replace(**{name: getattr(scarce, name) for name in left}) == scarce
+    assert short._replace(**{name: getattr(scarce, name) for name in left}) == scarce
+    assert short.round_shares == pytest.approx(rounds)
+    assert (short.start_share, short.start_words, short.pairs_power) == (
+        0.15,
+        planned.start_words,
+        -0.5,
+    )
 
 
 def test_the_bound_grows_with_what_can_be_heard():
@@ -99,10 +112,11 @@ def test_plentiful_units_give_counts_also_where_vectors_are_believed(signal, n_r
     assert COUNT_SHARE + planned.unigram_share + sum(planned.moment_shares) + sum(
         planned.believed.round_shares
     ) + planned.believed.start_share == pytest.approx(1, abs=1e-12)
-    scaled, scarce = planned.believed.for_short_units(), plan(signal, 1.0, 100, with_vectors=True).believed
-    assert scaled.round_shares == pytest.approx(scarce.round_shares)
-    left = {"round_shares": scarce.round_shares, "pairs_power": scarce.pairs_power}
-    assert scaled._replace(**left) == scarce
+    short = planned.if_short.believed
+    assert (short.usual_norms, short.if_short) == (0, None)
+    assert short.round_shares == pytest.approx(
+        plan(signal, 1.0, 100, with_vectors=True).believed.round_shares
+    )
 
 
 def test_without_privacy_rounds_are_many_and_shares_are_zero():
@@ -155,7 +169,9 @@ def test_a_start_that_was_asked_for_has_its_shares_and_all_add_up_to_one(n_units
     usual = plan(n_units, mu, n_words, n_topics=n_topics)
     auto = plan(n_units, mu, n_words, with_vectors=True, n_topics=n_topics)
     for init in ("pairs", "vectors", "score"):
-        assert plan(n_units, mu, n_words, n_topics=n_topics, init=init)._replace(init="auto") == usual
+        without = plan(n_units, mu, n_words, n_topics=n_topics, init=init)
+        without = without._replace(if_short=without.if_short and without.if_short._replace(init="auto"))
+        assert without._replace(init="auto") == usual
         planned = plan(n_units, mu, n_words, with_vectors=True, n_topics=n_topics, init=init)
         if init == "pairs":
             branches = [planned]
@@ -177,7 +193,7 @@ def test_a_start_that_was_asked_for_has_its_shares_and_all_add_up_to_one(n_units
                 assert planned.believed.round_shares == pytest.approx(auto.believed.round_shares)
         if init == "score":
             assert planned.believed.start_share == planned.doubted.start_share >= 0.1
-            if planned.doubted.rounds_if_scaled == 0:
+            if planned.if_short is None:
                 assert len(planned.doubted.round_shares) == len(usual.round_shares) or 9000 <= s < 20_000
         # Where vectors turn out not to differ, nothing is looked at.
         left = [COUNT_SHARE, planned.unigram_share, planned.start_share, *planned.round_shares]

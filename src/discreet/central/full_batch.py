@@ -158,6 +158,9 @@ def init(
     total = unigram_sum(units, gate.n_jobs)
     noisy = gate.release(total, schedule.unigram_share, "unigram")
     unigram = read_unigram(noisy)
+    mass, n_words = float(noisy.values.sum()), len(unigram)
+    if schedule.if_short and are_short(mass, n_units, n_words):
+        schedule = schedule.if_short
     frequencies = Frequencies.of_unigram(noisy) if noisy.noise else None
     prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
     seen = None
@@ -176,13 +179,9 @@ def init(
     if seen is not None and seen.refuted and not start.from_vectors:
         prior = None
     schedule = start.schedule
-    n_words = len(unigram)
-    norm = usual_norm(unigram, mass := float(noisy.values.sum()), n_units)
-    if schedule.usual_norms and norm:
-        counts = Contribution(exponent=1.0, bound=float(f"{schedule.usual_norms * norm:.3g}"))
-        schedule = schedule._replace(contribution=counts)
-    elif schedule.usual_norms:
-        schedule = schedule.for_short_units()
+    if schedule.usual_norms:
+        bound = float(f"{schedule.usual_norms * usual_norm(unigram, mass, n_units):.3g}")
+        schedule = schedule._replace(contribution=Contribution(exponent=1.0, bound=bound))
     return State(
         word_topic=start.word_topic,
         unigram=unigram,
@@ -247,10 +246,7 @@ def _look_at(
 ) -> Seen:
     """Release the second moment of the documents along the vectors' directions; again where that is promising.
 
-    Returns
-    -------
-    Seen
-        Where the first look was not promising, that; otherwise of the mean of both looks by precision, and promising.
+    The second look is read together with the first, by precision, and is promising whatever it shows.
     """
     total = moment_sum(units, features(along), gate.n_jobs)
     noisy = gate.release(total, schedule.moment_shares[0], "second moment")
@@ -349,11 +345,14 @@ def _weights_of_rounds(unigram: Floats) -> Floats:
     return np.minimum((unigram * len(unigram)) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)
 
 
+def are_short(unigram_mass: float, n_units: float, n_words: int) -> bool:
+    """Whether units have few different words, by released numbers."""
+    return _usual_root(unigram_mass, n_units, n_words) ** 2 < min(_SHORT, _FEW_OF_ALL * n_words)
+
+
 def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
-    """Return about the norm of a unit's counts at the weights of rounds, from released numbers; 0 for short ones."""
+    """Return about the norm of a unit's counts at the weights of rounds, from released numbers."""
     root = _usual_root(unigram_mass, n_units, len(unigram))
-    if root**2 < min(_SHORT, _FEW_OF_ALL * len(unigram)):
-        return 0.0
     return root * math.sqrt(float((unigram * _weights_of_rounds(unigram) ** 2).sum()))
 
 

@@ -30,8 +30,8 @@ then gives counts, clipped at :math:`2 (.3 / x)^{.7}` usual norms; where x < .1,
 more than the one before. The start has a share of .15, M is 700 at most, and words weigh :math:`p^{-1/2}` in it:
 where there is so little noise, rarer words tell topics apart, and more of the budget goes to rounds. The usual norm
 is that of L words, each once, at the public weights of the rounds; L is how many different words a unit has by the
-released unigram. Where L is below 10, and below a quarter of V, units stay scaled, in the rounds that scaled units
-have: they say no word often, and are all about as long.
+released unigram. Where L is below 10, and below a quarter of V, units stay scaled, in the rounds of the table, and
+start as in it unless x < .35: such units say no word often, and are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is,
 responsibilities by expectation propagation, and 40 rounds.
@@ -65,6 +65,8 @@ _ROUNDS, _GROWTH = 8, 1.25
 #: The power of the unigram that words weigh in the start; the same, its share and most words where units are plentiful.
 PAIRS_POWER = -0.25
 _PLENTIFUL_POWER, _PLENTIFUL_START, _PLENTIFUL_WORDS = -0.5, 0.15, 700
+#: Below that x for short units, too.
+_SHORT_TOO = 0.35
 #: Share of the unigram by words over s, and where vectors are believed; what is lacking is made up from so much on.
 _UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
@@ -87,8 +89,6 @@ class Schedule(NamedTuple):
     contribution: Contribution = SCALED
     #: Bound of the counts that plentiful units give in place of ``contribution``, in usual norms; 0 where they do not.
     usual_norms: float = 0.0
-    #: Rounds where they turn out to be too short for that; 0: as many.
-    rounds_if_scaled: int = 0
     #: Of the first look at the documents in the space of vectors, and of a closer one where that is promising.
     moment_shares: tuple[float, float] = (0.0, 0.0)
     #: Of a second release of the unigram, where vectors are believed.
@@ -98,13 +98,8 @@ class Schedule(NamedTuple):
     doubted: "Schedule | None" = None
     #: Where the start was asked to come from: "pairs", "vectors", or what a "score" says; "auto" is the looks' choice.
     init: str = "auto"
-
-    def for_short_units(self) -> "Schedule":
-        """Return what to do where plentiful units are short: they stay scaled, in the rounds that scaled ones get."""
-        if not self.rounds_if_scaled:
-            return self._replace(usual_norms=0.0)
-        shares = _spread(sum(self.round_shares), self.rounds_if_scaled)
-        return self._replace(usual_norms=0.0, rounds_if_scaled=0, round_shares=shares)
+    #: What to do instead where plentiful units turn out to be short.
+    if_short: "Schedule | None" = None
 
 
 def plan(
@@ -116,6 +111,7 @@ def plan(
     with_vectors: bool = False,
     n_topics: int | None = None,
     init: str = "auto",
+    short: bool = False,
 ) -> Schedule:
     """Choose sizes and shares.
 
@@ -134,6 +130,8 @@ def plan(
         Tells whether units are plentiful; without it they are not.
     init : {"auto", "pairs", "vectors", "score"}, default "auto"
         Where the start comes from, given vectors: what the looks say, or what was asked for.
+    short : bool, default False
+        Units have few different words.
     """
     asked = with_vectors and init in ("vectors", "score")
     if math.isinf(mu):
@@ -155,13 +153,25 @@ def plan(
     rounds = 3 if signal < 1500 else 5
     if with_vectors and _PAIRS_SUFFICE <= signal < _PLENTY:
         start, rounds = 0.3, 7
-    usual_norms, growth, rounds_if_scaled, power = 0.0, 0.0, 0, PAIRS_POWER
+    usual_norms, growth, power, if_short = 0.0, 0.0, PAIRS_POWER, None
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
-        usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
-        start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
-        if x < _MORE_ROUNDS and n_rounds is None:
-            rounds_if_scaled, rounds, growth = rounds, _ROUNDS, _GROWTH
+        if not short:
+            if_short = plan(
+                n_units,
+                mu,
+                n_words,
+                n_rounds,
+                with_vectors=with_vectors,
+                n_topics=n_topics,
+                init=init,
+                short=True,
+            )
+            usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
+        if not short or x < _SHORT_TOO:
+            start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
+        if x < _MORE_ROUNDS and n_rounds is None and not short:
+            rounds, growth = _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
     closer = _CLOSER_LOOK * min(1.0, _CLOSE_ENOUGH / signal)
@@ -182,9 +192,9 @@ def plan(
         directions,
         pairs_power=power,
         usual_norms=usual_norms,
-        rounds_if_scaled=rounds_if_scaled,
         moment_shares=looks,
         init=init,
+        if_short=if_short,
     )
     if not looks[0]:
         return chosen
@@ -206,8 +216,6 @@ def plan(
         usual = _spread(left, n_rounds or rounds, growth)
         doubted = chosen._replace(start_share=pairs, round_shares=usual)
     shares = _spread(left, n_rounds or (rounds if growth else few), growth)
-    if growth:
-        chosen = chosen._replace(rounds_if_scaled=few)
     believed = chosen._replace(start_share=pairs, round_shares=shares, closer_unigram_share=more)
     return chosen._replace(believed=believed, doubted=believed if init == "vectors" else doubted)
 
