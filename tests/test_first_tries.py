@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from discreet import FederatedLDA, LocalLDA, PrivateCountVectorizer, PrivateFit, PrivateLDA
 from discreet.corpus import Corpus
-from discreet.errors import CorpusError
+from discreet.errors import CorpusError, ReleaseError
 from discreet.evaluate import completion_perplexity
 from discreet.local import BitChannel
 from discreet.privacy import Ledger
@@ -79,3 +80,15 @@ def test_counts_in_place_of_reports_are_told_of_the_channel():
     channel = BitChannel.for_replacement(4, 0.03)
     with pytest.raises(CorpusError, match=r"zeros and ones only.*BitChannel"):
         LocalLDA(3, channel=channel).fit(np.full((60, 12), 2))
+
+
+def test_the_first_words_of_an_estimator_are_those_of_its_release():
+    model = PrivateLDA(3, epsilon=float("inf"), allow_unlearnable=True, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.top_words()
+    model.fit(Corpus(COUNTS, tuple("abcdefghijkl")), words_are_public=True)
+    for how in ({}, {"n": 4}, {"n": 4, "by": "lift"}):
+        assert model.top_words(**how) == model.release_.top_words(**how)
+    assert model.top_words(1) == [["abcdefghijkl"[row.argmax()]] for row in model.topic_word_]
+    with pytest.raises(ReleaseError):
+        model.top_words(by="relevance")

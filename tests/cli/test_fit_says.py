@@ -192,3 +192,13 @@ def test_words_of_a_public_list_that_no_text_can_have_are_told(capsys, notes, tm
     listed.write_text("\n".join(["call", *WORDS, "interest"]) + "\n")
     _, said = fit(capsys, notes, tmp_path / "kept", *public, "--stop-words", "none")
     assert "can never be found" not in said
+
+
+def test_a_run_without_a_ledger_is_said_to_be_remembered_by_nothing(capsys, notes, tmp_path):
+    told = "No --ledger was named, so nothing remembers what this run costs"
+    assert told in " ".join(fit(capsys, notes, tmp_path / "m", "--text", "body")[1].split())
+    _, said = fit(capsys, notes, tmp_path / "n", "--text", "body", "--ledger", tmp_path / "l.json")
+    assert "nothing remembers" not in said
+    code, said = fit(capsys, notes, tmp_path / "o", "--text", "body", "--epsilon", "inf")
+    assert code == 0
+    assert "nothing remembers" not in said  # nothing was promised

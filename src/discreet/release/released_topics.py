@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,25 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         counts, prior = self._read(X)
         return completion(self.components_, counts, doc_topic_prior=prior, n_jobs=self.n_jobs)
+
+    def top_words(
+        self, n: int = 10, *, by: Literal["probability", "lift"] = "probability"
+    ) -> list[list[str]]:
+        """Return the first n words of each topic, as :meth:`discreet.Release.top_words` of ``release_`` does.
+
+        Parameters
+        ----------
+        n : int, default 10
+        by : {"probability", "lift"}, default "probability"
+            "probability": the most probable words. "lift": words up that are rare elsewhere.
+
+        Raises
+        ------
+        ReleaseError
+            Where ``n`` or ``by`` is not one of these, or "lift" is asked of a release without ``word_weight``.
+        """
+        check_is_fitted(self, "release_")
+        return self.release_.top_words(n, by=by)
 
     def _read(self, X: Any) -> tuple[Any, float]:
         """Return the counts of documents in the order of the release, and the prior of their topics."""

@@ -1,5 +1,6 @@
 """`discreet fit`: from private text to a release."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -252,10 +253,14 @@ def fit(
         labels = labels_of(documents, fields, corpus, known, how.options(known))
         check_labels(prevalence, documents, labels)
     book = _open_ledger(ledger, epsilon, delta, settings["privacy_unit"], budget, unit_name)
+    carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
+    if book is None and carried is None and math.isfinite(epsilon):
+        say.print(
+            "No --ledger was named, so nothing remembers what this run costs: further runs on these texts add to it."
+        )
     sharded = isinstance(documents, ShardedCorpus)
     with engine_for(workers, scheduler, tls, sharded=sharded) as engine, progress(quiet=quiet) as callback:
         going = show_shards(engine, threads, callback, sharded=sharded)
-        carried = ledger_of_choices(documents)  # has its own name for a unit, as a file has
         named = (
             name_of_unit(settings["privacy_unit"], unit_name)
             if book is None and carried is None
