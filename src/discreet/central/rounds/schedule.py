@@ -30,8 +30,8 @@ then gives counts, clipped at :math:`2 (.3 / x)^{.7}` usual norms; where x < .1,
 more than the one before. The start has a share of .15, M is 700 at most, and words weigh :math:`p^{-1/2}` in it:
 where there is so little noise, rarer words tell topics apart, and more of the budget goes to rounds. The usual norm
 is that of L words, each once, at the public weights of the rounds; L is how many different words a unit has by the
-released unigram. Where L is below 10, and below a quarter of V, units stay scaled, in the rounds of the table, and
-start as in it unless x < .35: such units say no word often, and are all about as long.
+released unigram. Where L is below 10, and below a quarter of V, all stays as in the table: such units say no word
+often, and are all about as long.
 
 Without privacy there is no noise to be louder than: counts instead of their roots, clipped where nearly nobody is,
 responsibilities by expectation propagation, and 40 rounds.
@@ -65,8 +65,6 @@ _ROUNDS, _GROWTH = 8, 1.25
 #: The power of the unigram that words weigh in the start; the same, its share and most words where units are plentiful.
 PAIRS_POWER = -0.25
 _PLENTIFUL_POWER, _PLENTIFUL_START, _PLENTIFUL_WORDS = -0.5, 0.15, 700
-#: Below that x for short units, too.
-_SHORT_TOO = 0.35
 #: Share of the unigram by words over s, and where vectors are believed; what is lacking is made up from so much on.
 _UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
@@ -98,7 +96,7 @@ class Schedule(NamedTuple):
     doubted: "Schedule | None" = None
     #: Where the start was asked to come from: "pairs", "vectors", or what a "score" says; "auto" is the looks' choice.
     init: str = "auto"
-    #: What to do instead where plentiful units turn out to be short.
+    #: What to do instead where plentiful units turn out to be short: as if they were not plentiful.
     if_short: "Schedule | None" = None
 
 
@@ -111,7 +109,6 @@ def plan(
     with_vectors: bool = False,
     n_topics: int | None = None,
     init: str = "auto",
-    short: bool = False,
 ) -> Schedule:
     """Choose sizes and shares.
 
@@ -130,8 +127,6 @@ def plan(
         Tells whether units are plentiful; without it they are not.
     init : {"auto", "pairs", "vectors", "score"}, default "auto"
         Where the start comes from, given vectors: what the looks say, or what was asked for.
-    short : bool, default False
-        Units have few different words.
     """
     asked = with_vectors and init in ("vectors", "score")
     if math.isinf(mu):
@@ -156,21 +151,10 @@ def plan(
     usual_norms, growth, power, if_short = 0.0, 0.0, PAIRS_POWER, None
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
-        if not short:
-            if_short = plan(
-                n_units,
-                mu,
-                n_words,
-                n_rounds,
-                with_vectors=with_vectors,
-                n_topics=n_topics,
-                init=init,
-                short=True,
-            )
-            usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
-        if not short or x < _SHORT_TOO:
-            start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
-        if x < _MORE_ROUNDS and n_rounds is None and not short:
+        if_short = plan(n_units, mu, n_words, n_rounds, with_vectors=with_vectors, init=init)
+        usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
+        start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
+        if x < _MORE_ROUNDS and n_rounds is None:
             rounds, growth = _ROUNDS, _GROWTH
     rest = 1 - COUNT_SHARE - unigram
     forgetting = 0.7 if signal < 3000 else 0.5
