@@ -229,3 +229,20 @@ def test_a_pipeline_can_use_all_of_its_budget():
     tried.reserve(words.planned_event(), "words")
     with pytest.raises(BudgetExceeded):
         tried.reserve(more.planned_event(), "more than is left")
+
+
+@pytest.mark.parametrize(
+    ("vectors", "match"),
+    [
+        (np.ones((20, 4)), "must name their words"),
+        ([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "must name their words"),
+        ({"nurse": [1.0, 2.0], "night": [1.0]}, "shape"),
+        ({"nurse": [1.0, np.nan]}, "finite"),
+        ((["nurse", "night"], np.ones((3, 2))), "3 rows for 2 words"),
+    ],
+)
+def test_vectors_that_cannot_be_used_are_refused_before_words_are_chosen(vectors, match):
+    ledger = Ledger(4.0, 1e-5)
+    with pytest.raises(ParameterError, match=match):
+        fit_topics(TEXTS, epsilon=2.0, ledger=ledger, word_vectors=vectors, **SMALL)
+    assert ledger.entries == ()

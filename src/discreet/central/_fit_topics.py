@@ -9,7 +9,6 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet._progress import Callback
@@ -29,7 +28,7 @@ from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus import DEFAULT_TOKEN_PATTERN, Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words.origin import carried
-from discreet.corpus.words.word_vectors import check_vector_file
+from discreet.corpus.words.word_vectors import check_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting.calibration import solve
@@ -227,8 +226,8 @@ def fit_topics(
     if known and not where:
         release = topics.fit(texts_or_corpus, owners=owners).release_
     else:
-        if chosen and isinstance(word_vectors, str | Path):
-            check_vector_file(word_vectors)
+        if chosen:
+            check_vectors(word_vectors)
         if vocabulary is not None:
             words.fit([])  # the words are public: nothing is read
         public = None

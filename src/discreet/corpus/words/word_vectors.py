@@ -28,6 +28,7 @@ from discreet.errors import CorpusError, Parameter, ParameterError, Proposal, Wo
 __all__ = [
     "WordVectors",
     "check_vector_file",
+    "check_vectors",
     "file_digest",
     "match_vectors",
     "read_vectors",
@@ -177,6 +178,24 @@ def file_digest(path: PathLike) -> str:
 def check_vector_file(path: PathLike) -> None:
     """Read a file of vectors to its end and keep nothing: to refuse a broken one before anything is spent."""
     read_vector_file(path, Wanted([], _folded), lambda word, vector: None)
+
+
+def check_vectors(source: Any) -> None:
+    """Read vectors before their words are chosen, and keep nothing: to refuse broken ones before anything is spent."""
+    if source is None:
+        return
+    if isinstance(source, str | _Path):
+        check_vector_file(Path(source))
+        return
+    unnamed = isinstance(source, np.ndarray) or (isinstance(source, tuple | list) and _pair(source) is None)
+    if isinstance(source, WordVectors) or unnamed:
+        raise ParameterError(
+            Parameter("word_vectors"),
+            " must name their words where words are chosen from the texts: give a path, a mapping, a data frame or "
+            "(words, array).",
+        )
+    for _ in _pairs(source, [])[1]:
+        pass
 
 
 def write_vectors(path: PathLike, words: Sequence[str], found: WordVectors) -> None:
