@@ -188,7 +188,7 @@ def shown(value: Any) -> str:
         return repr(value)
     if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
         return repr(value)
-    return f"{kind_of(value)}" + (f" of {len(value)} characters" if isinstance(value, str) else "")
+    return kind_of(value) + (f" of {len(value)} characters" if isinstance(value, str) else "")
 
 
 def path_shown(path: str | os.PathLike[str]) -> str:

@@ -71,9 +71,9 @@ def posterior_mean(
     weights = np.exp(-0.5 * np.log(np.maximum(lifts, 0.05)) ** 2 / _START_SPREAD)
     weights = _law((values, bases, deviations), cells, lifts, weights / weights.sum())
     answer = np.zeros(values.size)
-    columns = cells % noisy.shape[-1] if by_column else np.zeros_like(cells)
-    for column in range(int(columns.max(initial=-1)) + 1):
-        part = cells[columns == column]
+    n_columns = noisy.shape[-1] if by_column else 1
+    for column in range(n_columns):
+        part = column + n_columns * np.flatnonzero(bases[column::n_columns] > 0)
         law = _law((values, bases, deviations), part, lifts, weights) if by_column else weights
         for start in range(0, part.size, _CHUNK):
             few = part[start : start + _CHUNK]

@@ -155,7 +155,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     if unit_name is None or unit_name == "":
         return ""
     if not isinstance(unit_name, str) or not _NAME.fullmatch(unit_name):
-        given = shown(unit_name) if isinstance(unit_name, str) else f"{kind_of(unit_name)}"
+        given = shown(unit_name) if isinstance(unit_name, str) else kind_of(unit_name)
         raise PrivacyError(
             Parameter("unit_name"),
             f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "
