@@ -7,16 +7,16 @@ from tests.naive import central as naive
 from tests.naive.central_checks import (
     corpora,
     csr,
+    in_memory_and_in_shards,
     moves_by_at_most_one,
     random_counts,
+    same_for_any_threads_and_order,
     square_norm,
     units_fit_the_lattice,
 )
 
 from discreet.central.rounds.embedded_moment import moment_sum
-from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.units import group_units
-from discreet.corpus import Corpus, write_shards
 from discreet.lda.questions.asked import square_of
 from discreet.privacy.shared_gaussian import BITS
 
@@ -71,24 +71,13 @@ def test_features_of_nothing_or_of_any_size_keep_the_bound():
 
 
 def test_same_bytes_for_any_threads_and_order():
-    counts = random_counts(200, 30, 1)
-    owners = np.random.default_rng(2).integers(0, 60, 200)
-    order = np.random.default_rng(3).permutation(200)
-    for given_owners in (None, owners):
-        reference = moment(counts, given_owners).tobytes()
-        assert all(moment(counts, given_owners, n).tobytes() == reference for n in (2, 4, 300))
-        permuted = None if given_owners is None else given_owners[order]
-        assert moment(counts[order], permuted, 2).tobytes() == reference
+    assert same_for_any_threads_and_order(moment)
 
 
 @pytest.mark.parametrize("owned", [False, True])
 def test_shards_give_the_bytes_of_memory(tmp_path, owned):
-    counts = random_counts(120, 12, 3)
-    owners = np.arange(120) // 3 if owned else None
-    words = [f"w{i}" for i in range(12)]
-    shards = write_shards(Corpus(counts, words, owners), tmp_path / "s", shard_documents=17)
-    sharded = moment_sum(ShardedUnits(shards.shards, 12), FEATURES[:12])
-    np.testing.assert_array_equal(sharded, moment(counts, owners))
+    counts, owners, sharded = in_memory_and_in_shards(tmp_path, owned)
+    np.testing.assert_array_equal(moment_sum(sharded, FEATURES[:12]), moment(counts, owners))
 
 
 def test_the_square_has_the_norm_of_the_triangle():

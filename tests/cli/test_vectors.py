@@ -35,6 +35,12 @@ def discreet(*arguments):
     return run([str(argument) for argument in arguments])
 
 
+def fit_with(place, vectors):
+    """The command, with vectors as its last two arguments."""
+    settings = "--epsilon 4 --topics 2 --seed 1 -q".split()
+    return ("fit", place / "notes.jsonl", *settings, "--word-vectors", vectors)
+
+
 def test_cut_down_with_its_digest(place, capsys):
     out = place / "small.npz"
     command = ("vectors", place / "glove.txt", "--words", place / "words.txt", "--out", out)
@@ -95,19 +101,7 @@ def test_vectors_of_another_language_cost_no_budget(place, capsys):
     """Where the words are chosen privately, both bookings were made: training goes on without vectors."""
     other, book = place / "de.txt", place / "de.json"
     other.write_text("".join(f"wort{number} {number} 1.5 2\n" for number in range(30)))
-    fit = (
-        "fit",
-        place / "notes.jsonl",
-        "--epsilon",
-        4,
-        "--topics",
-        2,
-        "--seed",
-        1,
-        "-q",
-        "--word-vectors",
-        other,
-    )
+    fit = fit_with(place, other)
     assert discreet(*fit, "--out", place / "de", "--ledger", book) == 0
     said = capsys.readouterr().err
     assert (
@@ -128,19 +122,7 @@ def test_vectors_of_another_language_cost_no_budget(place, capsys):
 def test_vectors_of_few_words_are_warned_of_once(place, capsys):
     few = place / "few.txt"
     few.write_text("".join(f"{word} {row} 1.5 2\n" for row, word in enumerate(["w03", "w15", "x", "y"])))
-    fit = (
-        "fit",
-        place / "notes.jsonl",
-        "--epsilon",
-        4,
-        "--topics",
-        2,
-        "--seed",
-        1,
-        "-q",
-        "--word-vectors",
-        few,
-    )
+    fit = fit_with(place, few)
     public = ("--vocabulary", place / "words.txt", "--vocabulary-is-public")
     for name, more in (("a", public), ("b", ())):
         assert discreet(*fit, "--out", place / f"few {name}", *more) == 0

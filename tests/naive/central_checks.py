@@ -7,6 +7,8 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.central.rounds.sharded_units import ShardedUnits
+from discreet.corpus import Corpus, write_shards
 from discreet.privacy.shared_gaussian import BITS
 
 
@@ -58,6 +60,28 @@ def independent(first, second):
 
 def random_counts(n_documents, n_words, seed, mean=0.4):
     return csr(np.random.default_rng(seed).poisson(mean, (n_documents, n_words)))
+
+
+def same_for_any_threads_and_order(statistic):
+    """Whether ``statistic(counts, owners, n_jobs)`` has the same bytes for any threads and order of documents."""
+    counts = random_counts(200, 30, 1)
+    owners = np.random.default_rng(2).integers(0, 60, 200)
+    order = np.random.default_rng(3).permutation(200)
+    same = []
+    for given, permuted in ((None, None), (owners, owners[order])):
+        reference = statistic(counts, given, 1).tobytes()
+        same += [statistic(counts, given, n).tobytes() == reference for n in (2, 4, 300)]
+        same.append(statistic(counts[order], permuted, 2).tobytes() == reference)
+    return all(same)
+
+
+def in_memory_and_in_shards(folder, owned):
+    """Return counts of 12 words, their owners, and the same units in shards."""
+    counts = random_counts(120, 12, 3)
+    owners = np.arange(120) // 3 if owned else None
+    words = [f"w{i}" for i in range(12)]
+    shards = write_shards(Corpus(counts, words, owners), folder / "s", shard_documents=17)
+    return counts, owners, ShardedUnits(shards.shards, 12)
 
 
 def block_corpus(n_documents, n_topics=4, words_a_topic=25, length=40, seed=0):
