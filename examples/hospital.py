@@ -23,15 +23,15 @@ from pathlib import Path
 from discreet import Ledger, TopicPrevalence, fit_topics, read_corpus
 
 runpy.run_path("../docs/tutorial/hospital.py")["write"](Path("notes.csv"))
-corpus = read_corpus("notes.csv", text="note", author="patient", label="ward", stop_words="english")
+corpus = read_corpus("notes.csv", text="note", person="patient", label="ward", stop_words="english")
 corpus
 
 # %% [markdown]
 # The budget of everything that will ever be published about these notes, kept in a file.
 
 # %%
-ledger = Ledger.open("budget.json", epsilon=2.1, delta=1e-6, privacy_unit="author", unit_name="patient")
-release = fit_topics(corpus, epsilon=2, n_topics=12, privacy_unit="author", ledger=ledger)
+ledger = Ledger.open("budget.json", epsilon=2.1, delta=1e-6, privacy_unit="person", unit_name="patient")
+release = fit_topics(corpus, epsilon=2, n_topics=12, privacy_unit="person", ledger=ledger)
 release.top_words(8)
 
 # %% [markdown]
@@ -49,8 +49,8 @@ reviewed.review
 
 # %%
 wards = Path("wards.txt").read_text().split()
-notes = read_corpus("notes.csv", text="note", author="patient", label="ward", vocabulary=reviewed.vocabulary)
-prevalence = TopicPrevalence(reviewed, wards, epsilon=0.5, privacy_unit="author", ledger=ledger)
+notes = read_corpus("notes.csv", text="note", person="patient", label="ward", vocabulary=reviewed.vocabulary)
+prevalence = TopicPrevalence(reviewed, wards, epsilon=0.5, privacy_unit="person", ledger=ledger)
 shares = prevalence.fit(notes, by=notes.labels).release_
 shares.to_frame()
 

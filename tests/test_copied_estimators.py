@@ -25,7 +25,7 @@ def load(name):
 
 RATES, LENGTH = load("word_rates").PrivateWordRates, load("mean_length").PrivateMeanLength
 RELEASED = {RATES: "n_units_with_word_", LENGTH: "mean_length_"}
-UNITS = pytest.mark.parametrize("unit", ["document", "author"])
+UNITS = pytest.mark.parametrize("unit", ["document", "person"])
 BOTH = pytest.mark.parametrize("example", RELEASED, ids=lambda example: example.__name__)
 
 
@@ -67,20 +67,20 @@ def test_an_example_is_what_its_page_says(example):
     assert [entry.event for entry in ledger.entries] == [planned]
     with pytest.raises(BudgetExceeded):
         example(epsilon=2.0, ledger=ledger).fit(planted_counts(200))
-    for unit, owners in (("author", None), ("document", np.arange(200))):
-        with pytest.raises(PrivacyError, match="owners"):
-            example(privacy_unit=unit).fit(planted_counts(200), owners=owners)
+    for unit, persons in (("person", None), ("document", np.arange(200))):
+        with pytest.raises(PrivacyError, match="persons"):
+            example(privacy_unit=unit).fit(planted_counts(200), persons=persons)
 
 
 @UNITS
 def test_without_noise_the_examples_are_right(unit):
     counts = planted_counts(200)
-    owners = None if unit == "document" else np.arange(200) // 4
-    own = [[row] for row in range(200)] if owners is None else np.arange(200).reshape(50, 4)
-    rates = RATES(epsilon=float("inf"), privacy_unit=unit, longest=10**4).fit(counts, owners=owners)
+    persons = None if unit == "document" else np.arange(200) // 4
+    own = [[row] for row in range(200)] if persons is None else np.arange(200).reshape(50, 4)
+    rates = RATES(epsilon=float("inf"), privacy_unit=unit, longest=10**4).fit(counts, persons=persons)
     present = np.array([np.asarray((counts[rows] > 0).sum(0)).ravel() for rows in own])
     assert rates.n_units_with_word_ == pytest.approx(present.sum(0), abs=len(own) * 100 / 2**14)
-    model = LENGTH(epsilon=float("inf"), privacy_unit=unit, longest=200.0).fit(counts, owners=owners)
+    model = LENGTH(epsilon=float("inf"), privacy_unit=unit, longest=200.0).fit(counts, persons=persons)
     assert model.mean_length_ == pytest.approx(counts.sum() / len(own), rel=1e-3)
 
 
@@ -89,14 +89,14 @@ def test_all_faults_of_a_call_are_told_at_once():
         LENGTH(epsilon=-1, longest=-2).fit(planted_counts(200))
 
 
-def test_an_author_counts_once_however_much_they_write():
-    """The mistake to plant: drop ``owners=owners`` from the sum, or the ``bincount``, and the battery fails."""
+def test_a_person_counts_once_however_much_they_write():
+    """The mistake to plant: drop ``persons=persons`` from the sum, or the ``bincount``, and the battery fails."""
 
     class EachDocument(RATES):
-        def fit(self, X, y=None, owners=None):
+        def fit(self, X, y=None, persons=None):
             return super().fit(X, y, np.arange(X.shape[0]))
 
-    with pytest.raises(AssertionError, match=r"check_sums_keep_to_their_bound.*an author of 50 documents"):
+    with pytest.raises(AssertionError, match=r"check_sums_keep_to_their_bound.*a person of 50 documents"):
         check_private_estimator(
-            EachDocument(epsilon=2.0, privacy_unit="author"), released=("n_units_with_word_",)
+            EachDocument(epsilon=2.0, privacy_unit="person"), released=("n_units_with_word_",)
         )

@@ -42,7 +42,7 @@ def counts(n_documents: int = 3000) -> np.ndarray:
     return rng.poisson(np.where(np.arange(40) // 10 == topic, 1.2, 0.08))
 
 
-def owners(n_documents: int = 3000) -> np.ndarray:
+def persons(n_documents: int = 3000) -> np.ndarray:
     return np.arange(n_documents) // 3
 
 
@@ -65,8 +65,8 @@ def topics(model: Any) -> list[Any]:
 
 
 def private(**how: Any) -> list[Any]:
-    whose = owners() if how.get("privacy_unit") == "author" else None
-    return released(PrivateLDA(4, random_state=1, **how).fit(counts(), owners=whose).release_)
+    whose = persons() if how.get("privacy_unit") == "person" else None
+    return released(PrivateLDA(4, random_state=1, **how).fit(counts(), persons=whose).release_)
 
 
 def released(release: Any) -> list[Any]:
@@ -98,7 +98,7 @@ def gibbs(**how: Any) -> list[Any]:
 
 FITS: dict[str, Callable[[], list[Any]]] = {
     "PrivateLDA": lambda: private(epsilon=2.0),
-    "PrivateLDA, authors": lambda: private(epsilon=2.0, privacy_unit="author"),
+    "PrivateLDA, people": lambda: private(epsilon=2.0, privacy_unit="person"),
     "PrivateLDA, no noise": lambda: private(epsilon=float("inf")),
     "PrivateMomentLDA": lambda: topics(PrivateMomentLDA(4, epsilon=4.0, random_state=1).fit(counts())),
     "DP-SVI": lambda: released(

@@ -89,7 +89,7 @@ def corpora(folder: Path) -> dict[str, Any]:
         "lists_of_str": [text.split() for text in some_texts(30)],
         "counts": whole.counts,
         "vocabulary": WORDS,
-        "owners": np.arange(300) // 3,
+        "persons": np.arange(300) // 3,
         "frame": pd.DataFrame({"body": some_texts(30), "patient": [f"p{i // 2}" for i in range(30)]}),
         "words": WORDS[:5],
         "rows": [0, 2, 4],

@@ -24,7 +24,7 @@ import numpy as np
 
 def corpus(folder, second):
     from discreet.corpus import Corpus, write_corpus
-    return write_corpus(Corpus([[1 + second, 2]], ["a", "b"], owners=[3]), folder / "x.mtx")[-1]
+    return write_corpus(Corpus([[1 + second, 2]], ["a", "b"], persons=[3]), folder / "x.mtx")[-1]
 
 
 def moments(folder, second):

@@ -1,4 +1,4 @@
-"""Whatever is passed where counts, reports, topics or owners are expected: no error, note or warning shows it."""
+"""Whatever is passed where counts, reports, topics or persons are expected: no error, note or warning shows it."""
 
 import logging
 import warnings
@@ -40,10 +40,10 @@ NOTE = f"{MARKER} came in with a fever and a secret"
 WORDS = [f"w{i}" for i in range(12)]
 COUNTS = np.random.default_rng(0).poisson(0.7, (300, 12))
 TEXTS = [" ".join(np.repeat(WORDS, row)) for row in COUNTS]
-OWNERS = np.arange(300) // 3
+PERSONS = np.arange(300) // 3
 TOPICS = np.random.default_rng(1).dirichlet(np.ones(12), 3)
 SHARES = np.full((300, 3), 1 / 3)
-LABELS = OWNERS % 2
+LABELS = PERSONS % 2
 CHANNEL = BitChannel.symmetric(2.0)
 BITS = CHANNEL.reports((COUNTS > 0).astype(np.int32), SecureStream(0))
 
@@ -119,7 +119,7 @@ class Fitted:
             self.local = local().fit(BITS)
             self.streaming = streaming().partial_fit(BITS)
             self.federated = federated().fit([COUNTS, COUNTS])
-            self.corpus = Corpus(COUNTS, WORDS, OWNERS, words_are_public=True)
+            self.corpus = Corpus(COUNTS, WORDS, PERSONS, words_are_public=True)
             self.moments = Moments(12, channel=CHANNEL)
 
 
@@ -128,7 +128,7 @@ def private(**how):
 
 
 def by_person():
-    return private(privacy_unit="author")
+    return private(privacy_unit="person")
 
 
 def local():
@@ -154,7 +154,7 @@ CALLS = {
     "PrivateLDA.fit": lambda X, m: private().fit(X),
     "PrivateLDA.fit, words public": lambda X, m: private().fit(X, words_are_public=True),
     "PrivateLDA.fit_transform": lambda X, m: private().fit_transform(X),
-    "PrivateLDA.fit owners": lambda X, m: by_person().fit(COUNTS, owners=X),
+    "PrivateLDA.fit persons": lambda X, m: by_person().fit(COUNTS, persons=X),
     "PrivateLDA.fit vocabulary": lambda X, m: private().fit(COUNTS, vocabulary=X, words_are_public=True),
     "PrivateLDA.fit words_are_public": lambda X, m: private().fit(COUNTS, vocabulary=WORDS, words_are_public=X),
     "PrivateLDA n_topics": lambda X, m: PrivateLDA(X).fit(COUNTS),
@@ -173,16 +173,16 @@ CALLS = {
     "TopicPrevalence.fit by": lambda X, m: TopicPrevalence(m.private.release_, [0, 1], random_state=0).fit(COUNTS, X),
     "TopicPrevalence groups": lambda X, m: TopicPrevalence(m.private.release_, X, random_state=0).fit(COUNTS, LABELS),
     "TopicPrevalence release": lambda X, m: TopicPrevalence(X, [0, 1], random_state=0).fit(COUNTS, LABELS),
-    "TopicPrevalence.fit owners": lambda X, m: TopicPrevalence(
-        m.private.release_, [0, 1], privacy_unit="author", random_state=0
-    ).fit(COUNTS, LABELS, owners=X),
+    "TopicPrevalence.fit persons": lambda X, m: TopicPrevalence(
+        m.private.release_, [0, 1], privacy_unit="person", random_state=0
+    ).fit(COUNTS, LABELS, persons=X),
     "periods": lambda X, m: periods(X, X, "M"),
     "fit_topics": lambda X, m: fit_topics(X, epsilon=9.0, n_topics=2, allow_unlearnable=True, random_state=0),
-    "fit_topics owners": lambda X, m: fit_topics(TEXTS, epsilon=9.0, privacy_unit="author", owners=X, random_state=0),
+    "fit_topics persons": lambda X, m: fit_topics(TEXTS, epsilon=9.0, privacy_unit="person", persons=X, random_state=0),
     "PrivateCountVectorizer.fit": lambda X, m: PrivateCountVectorizer(epsilon=9.0, random_state=0).fit(X),
-    "PrivateCountVectorizer.fit owners": lambda X, m: PrivateCountVectorizer(
-        epsilon=9.0, privacy_unit="author", random_state=0
-    ).fit(TEXTS, owners=X),
+    "PrivateCountVectorizer.fit persons": lambda X, m: PrivateCountVectorizer(
+        epsilon=9.0, privacy_unit="person", random_state=0
+    ).fit(TEXTS, persons=X),
     "PrivateCountVectorizer stop_words": lambda X, m: PrivateCountVectorizer(
         epsilon=9.0, stop_words=X, random_state=0
     ).fit(TEXTS),
@@ -226,7 +226,7 @@ CALLS = {
     "make_response": lambda X, m: make_response(X, 1.0),
     "Corpus": lambda X, m: Corpus(X, WORDS),
     "Corpus vocabulary": lambda X, m: Corpus(COUNTS, X),
-    "Corpus owners": lambda X, m: Corpus(COUNTS, WORDS, X),
+    "Corpus persons": lambda X, m: Corpus(COUNTS, WORDS, X),
     "Corpus labels": lambda X, m: Corpus(COUNTS, WORDS, labels=X),
     "Corpus.from_texts": lambda X, m: Corpus.from_texts(X),
     "Corpus.from_texts vocabulary": lambda X, m: Corpus.from_texts(TEXTS, vocabulary=X),
@@ -235,7 +235,7 @@ CALLS = {
     "Corpus.split": lambda X, m: m.corpus.split(X, random_state=0),
     "WordCounts": lambda X, m: WordCounts(X, WORDS),
     "WordCounts vocabulary": lambda X, m: WordCounts(COUNTS, X),
-    "WordCounts owners": lambda X, m: WordCounts(COUNTS, WORDS, owners=X),
+    "WordCounts persons": lambda X, m: WordCounts(COUNTS, WORDS, persons=X),
     "check_counts": lambda X, m: check_counts(X),
     "from_frame": lambda X, m: from_frame(X, text="note"),
     "load_vocabulary": lambda X, m: load_vocabulary(X),

@@ -44,8 +44,8 @@ TWICE = "a round draws topics, noise or not"
 class ByRow(TopicPrevalence):
     """The group of a document is a function of the document."""
 
-    def fit(self, X, by=None, owners=None):
-        return super().fit(X, _ThemesOf(X), owners=owners)
+    def fit(self, X, by=None, persons=None):
+        return super().fit(X, _ThemesOf(X), persons=persons)
 
 
 class _ThemesOf:
@@ -76,7 +76,7 @@ class OneSilo(FederatedLDA):
     privacy_unit = property(lambda self: UNITS[self.mechanism][0])
     neighboring = property(lambda self: UNITS[self.mechanism][1])
 
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         return super().fit([X], y)
 
     def _make_ledger(self, state):
@@ -91,7 +91,7 @@ class AskedSilo(OneSilo):
         vectors = np.random.default_rng(0).normal(size=(1000, 4))
         self.word_vectors = {f"w{word}": vector for word, vector in enumerate(vectors)}
 
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         words = [f"w{word}" for word in range(np.shape(X)[1])]
         return FederatedLDA.fit(self, [X], y, vocabulary=words, words_are_public=True)
 
@@ -123,9 +123,9 @@ class ScoredStart(PrivateLDA):
         vectors[::2, 0] += 5
         self.word_vectors = {f"w{word}": vector for word, vector in enumerate(vectors)}
 
-    def fit(self, X, y=None, *, owners=None):
+    def fit(self, X, y=None, *, persons=None):
         words = [f"w{word}" for word in range(np.shape(X)[1])]
-        return super().fit(X, y, owners=owners, vocabulary=words, words_are_public=True)
+        return super().fit(X, y, persons=persons, vocabulary=words, words_are_public=True)
 
 
 def texts(n_documents):
@@ -147,20 +147,20 @@ OF_TEXTS = {"make": texts, "released": ("vocabulary_", "word_weights_"), "takes_
 #: Name of a case: estimator, how the battery is to be run, and what cannot hold, and why.
 CASES = {
     "PrivateLDA": (PrivateLDA(2, epsilon=4.0), {}, {}),
-    "PrivateLDA, authors": (PrivateLDA(2, epsilon=4.0, privacy_unit="author"), {}, {}),
+    "PrivateLDA, people": (PrivateLDA(2, epsilon=4.0, privacy_unit="person"), {}, {}),
     "PrivateLDA, two rounds": (PrivateLDA(3, epsilon=2.0, delta=1e-5, n_rounds=2), {}, {}),
     "PrivateLDA, a start by a score": (ScoredStart(), {}, {}),
-    "PrivateLDA, a start by a score, authors": (ScoredStart(privacy_unit="author"), {}, {}),
+    "PrivateLDA, a start by a score, people": (ScoredStart(privacy_unit="person"), {}, {}),
     "PrivateSVILDA": (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), {}, {AT_INFINITY: SAMPLED}),
     "PrivateSVILDA.park2016": (PrivateSVILDA.park2016(2), {}, {AT_INFINITY: SAMPLED}),
     "PrivateMomentLDA": (PrivateMomentLDA(2, epsilon=4.0, allow_unlearnable=True), {}, {}),
-    "PrivateMomentLDA, authors": (
-        PrivateMomentLDA(2, epsilon=4.0, privacy_unit="author", allow_unlearnable=True),
+    "PrivateMomentLDA, people": (
+        PrivateMomentLDA(2, epsilon=4.0, privacy_unit="person", allow_unlearnable=True),
         {},
         {},
     ),
-    "PrivateSVILDA, authors": (
-        PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3, privacy_unit="author"),
+    "PrivateSVILDA, people": (
+        PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3, privacy_unit="person"),
         {},
         {AT_INFINITY: SAMPLED},
     ),
@@ -188,19 +188,19 @@ CASES = {
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
     },
     **{
-        f"PrivateCountVectorizer, {method}, authors": (
-            PrivateCountVectorizer(epsilon=4.0, method=method, privacy_unit="author"),
+        f"PrivateCountVectorizer, {method}, people": (
+            PrivateCountVectorizer(epsilon=4.0, method=method, privacy_unit="person"),
             OF_TEXTS,
             {AT_INFINITY: IN_SEED_ORDER} if method in ("greedy", "policy_gaussian") else {},
         )
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips")
     },
-    "TopicPrevalence, authors": (
-        ByRow(topics("author"), groups=["even", "odd"], epsilon=2.0, privacy_unit="author"),
+    "TopicPrevalence, people": (
+        ByRow(topics("person"), groups=["even", "odd"], epsilon=2.0, privacy_unit="person"),
         {},
         {},
     ),
-    "PrivateFit, authors": (PrivateFit(topics("author"), epsilon=2.0, privacy_unit="author"), {}, {}),
+    "PrivateFit, people": (PrivateFit(topics("person"), epsilon=2.0, privacy_unit="person"), {}, {}),
     "TopicPrevalence": (ByRow(topics(), groups=["even", "odd"], epsilon=2.0), {}, {}),
     "TopicPrevalence, private groups": (
         ByRow(topics(), group_selection="private", epsilon=6.0, unlisted="other"),

@@ -38,15 +38,15 @@ class PrivateMeanLength(PrivateEstimator):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X, y=None, *, owners=None):
-        self._check_call(X, owners)  # all that is wrong with the call, in one error; reads nothing
+    def fit(self, X, y=None, *, persons=None):
+        self._check_call(X, persons)  # all that is wrong with the call, in one error; reads nothing
         booking = self._book(X)  # BudgetExceeded, or the cost stands in the ledger
-        counts, authors, _ = check_data(X, owners, None, self.privacy_unit)  # from here on X is read
+        counts, people, _ = check_data(X, persons, None, self.privacy_unit)  # from here on X is read
         self._notice(booking, counts)  # warns of a second budget for the same text
         mechanism = booking.plan.how
         length = np.asarray(counts.sum(1), dtype=float).ravel()
-        if authors is not None:
-            length = np.bincount(np.unique(authors, return_inverse=True)[1], length)
+        if people is not None:
+            length = np.bincount(np.unique(people, return_inverse=True)[1], length)
         rows = np.column_stack([np.minimum(length / self.longest, 1), np.ones(len(length))])
         stream = SecureStream(self.random_state).spawn("mean length")
         tokens, units = mechanism.release(sum_rows(rows, mechanism.bound), stream, booking.reservation)

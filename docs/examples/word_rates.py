@@ -12,7 +12,7 @@ from discreet.privacy import Bound, GaussianMechanism, Ledger, SecureStream, noi
 
 
 class PrivateWordRates(BaseEstimator):
-    """How many documents (or authors) use each word, under (epsilon, delta).
+    """How many documents (or people) use each word, under (epsilon, delta).
 
     A unit adds a vector of L2 norm at most ``longest ** 0.5``: one that uses more different words counts less for each.
     """
@@ -22,7 +22,7 @@ class PrivateWordRates(BaseEstimator):
     ):
         self.epsilon = epsilon
         self.delta = delta
-        self.privacy_unit = privacy_unit  # "document" or "author"
+        self.privacy_unit = privacy_unit  # "document" or "person"
         self.longest = longest
         self.ledger = ledger
         self.random_state = random_state
@@ -35,17 +35,17 @@ class PrivateWordRates(BaseEstimator):
         bound = Bound("l2", contribution_bound=self.longest**0.5, privacy_unit=self.privacy_unit)
         return GaussianMechanism(bound, noise_multiplier_for(self.epsilon, self.delta))
 
-    def fit(self, X, y=None, owners=None):
-        if (owners is not None) != (self.privacy_unit == "author"):
-            raise PrivacyError("pass owners= to fit where privacy_unit is author, and only there.")
+    def fit(self, X, y=None, persons=None):
+        if (persons is not None) != (self.privacy_unit == "person"):
+            raise PrivacyError("pass persons= to fit where privacy_unit is person, and only there.")
         mechanism, ledger = self._mechanism(), self.ledger
         if ledger is None:
             ledger = Ledger(self.epsilon, self.delta, privacy_unit=self.privacy_unit)
         reservation = ledger.reserve(mechanism.event(), "word rates")  # book, then touch
         present = sp.csr_matrix(check_counts(X) > 0, dtype=float)
         total = sum_rows(
-            present, mechanism.bound, owners=owners
-        )  # all rows of an author together, then bounded
+            present, mechanism.bound, persons=persons
+        )  # all rows of a person together, then bounded
         stream = SecureStream(self.random_state).spawn("word rates")
         self.n_units_with_word_ = mechanism.release(total, stream, reservation) * mechanism.bound.step
         return self

@@ -96,9 +96,9 @@ def messages(n_words, n_topics, known):
     words = load("20newsgroups", n_words).vocabulary
     vectors = match_vectors(VECTORS_FILE, words).vectors
     topics = public_topics(vectors, words, n_topics, np.full(n_words, 1 / n_words))
-    owner = topics.argmax(0) if known else rng.integers(n_topics, size=n_words)
+    person = topics.argmax(0) if known else rng.integers(n_topics, size=n_words)
     share = rng.dirichlet(np.ones(n_words)) + 0.2 / n_words
-    topics = np.where(owner == np.arange(n_topics)[:, None], share, 0.02 * share)
+    topics = np.where(person == np.arange(n_topics)[:, None], share, 0.02 * share)
     topics /= topics.sum(1, keepdims=True)
     counts = np.zeros((6000, n_words), np.int32)
     for row in range(len(counts)):

@@ -39,7 +39,7 @@ def gaussian_world(rng, n_shadows=16, n=50, gap=3.0):
 
 @pytest.mark.parametrize("online", [True, False])
 def test_larger_means_member(online):
-    """The authors' own code has the sign of the offline attack inverted."""
+    """The people' own code has the sign of the offline attack inverted."""
     statistics, members, shadows, inside = gaussian_world(np.random.default_rng(0))
     scores = likelihood_ratio_scores(statistics, shadows, inside, online=online)
     assert scores[members].mean() > scores[~members].mean() + 1

@@ -54,14 +54,14 @@ def test_who_is_held_out_is_told_by_the_unit_alone(of_persons):
 def test_what_is_held_out_is_scored_and_never_trained_on(of_persons):
     counts = mixed(3, 400, seed=3)
     units = np.arange(400) // 2 if of_persons else np.arange(400)
-    persons = {"privacy_unit": "author"} if of_persons else {}
+    persons = {"privacy_unit": "person"} if of_persons else {}
     common = {"epsilon": math.inf, "random_state": 0, "allow_unlearnable": True, **persons}
-    owners = {"owners": units} if of_persons else {}
-    found = choose_n_topics_privately(counts, [1, 3, 9], **common, **owners)
+    persons = {"persons": units} if of_persons else {}
+    found = choose_n_topics_privately(counts, [1, 3, 9], **common, **persons)
     sides = {unit: naive.is_held_out(counts[units == unit]) for unit in np.unique(units)}
     learnt = np.array([not sides[unit] for unit in units])
-    owners = {"owners": units[learnt]} if of_persons else {}
-    alone = [PrivateLDA(n, **common).fit(counts[learnt], **owners).release_ for n in (1, 3, 9)]
+    persons = {"persons": units[learnt]} if of_persons else {}
+    alone = [PrivateLDA(n, **common).fit(counts[learnt], **persons).release_ for n in (1, 3, 9)]
     for release, other in zip(found.releases, alone, strict=True):
         assert np.array_equal(release.topic_word, other.topic_word)
     plain = sum(frequencies(release) for release in alone) / 3
@@ -150,17 +150,17 @@ def test_without_privacy_it_is_the_exact_choice():
     assert math.isinf(found.release.promise.epsilon)
 
 
-def test_an_author_scores_once_however_much_they_wrote():
+def test_a_person_scores_once_however_much_they_wrote():
     scores = np.array([[0.9, 0.1], [0.5, 3.0], [-2.0, 0.4], [0.2, 0.2]])
     assert _by_unit(scores, None).max() <= 1.0
     rows = _by_unit(scores, np.array([5, 5, 5, 9]))
     assert rows == pytest.approx(np.array([[1.4 / 3, 0.5], [0.2, 0.2]]))
-    owners = np.arange(N) // 4
+    persons = np.arange(N) // 4
     found = choose_n_topics_privately(
-        corpus(), [1, 4], epsilon=6.0, privacy_unit="author", owners=owners, random_state=0
+        corpus(), [1, 4], epsilon=6.0, privacy_unit="person", persons=persons, random_state=0
     )
     assert found.n_topics == 4
-    assert found.release.promise.privacy_unit == "author"
+    assert found.release.promise.privacy_unit == "person"
 
 
 def test_words_that_were_chosen_privately_stay_on_their_ledger():
@@ -185,7 +185,7 @@ def test_words_that_were_chosen_privately_stay_on_their_ledger():
         ({"epsilon": "much"}, "epsilon must"),
         ({"selection_share": 1.0}, "selection_share must"),
         ({"contribution_bound": 0}, "contribution_bound must"),
-        ({"privacy_unit": "author"}, "owners"),
+        ({"privacy_unit": "person"}, "persons"),
         ({"doc_topic_prior": -1}, "doc_topic_prior must"),
     ],
 )

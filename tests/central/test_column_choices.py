@@ -236,7 +236,7 @@ def test_who_cannot_book_with_the_choice_refuses():
 OF_A_CORPUS = {
     "take": lambda c: c.take([0, 3, 5]),
     "split": lambda c: c.split(0.2, random_state=0)[0],
-    "without_owners": lambda c: c.without_owners(),
+    "without_persons": lambda c: c.without_persons(),
     "pickle": lambda c: pickle.loads(pickle.dumps(c)),  # noqa: S301  (our own bytes)
     "unknown": lambda c: c.with_word_origin(UNKNOWN),
     "public": lambda c: c.with_word_origin(WordOrigin.public("me")),

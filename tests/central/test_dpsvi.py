@@ -55,9 +55,9 @@ def bound_of(settings):
     return Bound("l2", contribution_bound=settings.contribution_bound, bits=BITS)
 
 
-def sampled(counts, owners=None, chosen=None, n_jobs=None, settings=None):
+def sampled(counts, persons=None, chosen=None, n_jobs=None, settings=None):
     settings = settings or make()
-    units = group_units(counts, owners)
+    units = group_units(counts, persons)
     everyone = np.ones(units.n_units, bool) if chosen is None else chosen
     return dpsvi._sum_of_chosen(
         units, everyone, parameters(counts.shape[1]), settings, bound_of(settings), n_jobs
@@ -72,8 +72,8 @@ def reserve(settings, n_rounds):
 @pytest.mark.parametrize("owned", [False, True])
 def test_equal_to_the_naive_twin(owned):
     counts = random_counts(50, 15, 0)
-    owners = np.random.default_rng(1).integers(0, 20, 50) if owned else None
-    units = naive.by_unit(counts, owners)
+    persons = np.random.default_rng(1).integers(0, 20, 50) if owned else None
+    units = naive.by_unit(counts, persons)
     chosen = np.random.default_rng(2).random(len(units)) < 0.5
     vectors = [
         naive.dpsvi_vector(unit, parameters(15), 0.1) / 4.0
@@ -81,7 +81,7 @@ def test_equal_to_the_naive_twin(owned):
         if enters
     ]
     slow = naive.add_up(vectors, (15, K), put=lambda vector: naive.place(vector, normalise=False))
-    fast = sampled(counts, owners, chosen)
+    fast = sampled(counts, persons, chosen)
     np.testing.assert_allclose(fast / 2**BITS, slow / 2**BITS, atol=1e-4)
     norms = [np.linalg.norm(vector) for vector in vectors]
     assert min(norms) < 0.9  # some are not clipped
@@ -91,10 +91,10 @@ def test_equal_to_the_naive_twin(owned):
 @given(corpora())
 @hypothesis_settings(max_examples=40, deadline=None)
 def test_one_unit_moves_the_sum_by_at_most_the_bound(corpus):
-    counts, owners = corpus
-    for given_owners in (None, owners):
-        assert units_fit_the_lattice(sampled, counts, given_owners)
-        assert moves_by_at_most_one(sampled, counts, given_owners)
+    counts, persons = corpus
+    for given_persons in (None, persons):
+        assert units_fit_the_lattice(sampled, counts, given_persons)
+        assert moves_by_at_most_one(sampled, counts, given_persons)
 
 
 def test_a_unit_that_was_not_drawn_adds_nothing():
@@ -108,11 +108,11 @@ def test_a_unit_that_was_not_drawn_adds_nothing():
 
 def test_same_bytes_for_any_threads():
     counts = random_counts(150, 20, 4)
-    owners = np.random.default_rng(5).integers(0, 50, 150)
-    for given_owners in (None, owners):
-        assert len({sampled(counts, given_owners, None, n).tobytes() for n in (1, 2, 4, 200)}) == 1
+    persons = np.random.default_rng(5).integers(0, 50, 150)
+    for given_persons in (None, persons):
+        assert len({sampled(counts, given_persons, None, n).tobytes() for n in (1, 2, 4, 200)}) == 1
     order = np.random.default_rng(6).permutation(150)
-    assert sampled(counts, owners).tobytes() == sampled(counts[order], owners[order]).tobytes()
+    assert sampled(counts, persons).tobytes() == sampled(counts[order], persons[order]).tobytes()
 
 
 def recorded(monkeypatch):
@@ -129,9 +129,9 @@ def recorded(monkeypatch):
     return passed
 
 
-def steps(counts, settings, n_rounds, seed=0, owners=None):
+def steps(counts, settings, n_rounds, seed=0, persons=None):
     stream, reservation = SecureStream(seed), reserve(settings, n_rounds)
-    units = group_units(counts, owners)
+    units = group_units(counts, persons)
     states = [dpsvi.init(counts.shape[1], settings, stream)]
     for _ in range(n_rounds):
         states.append(dpsvi.step(states[-1], units, settings, stream, reservation))
@@ -251,25 +251,25 @@ def test_the_start_depends_on_no_text():
 # ---- planted mistakes
 
 
-def divided_by_the_realised_size(counts, owners=None):
-    n = len(naive.by_unit(counts, owners))
-    return np.trunc(sampled(counts, owners) * (10.0 / max(n, 1))).astype(np.int64)
+def divided_by_the_realised_size(counts, persons=None):
+    n = len(naive.by_unit(counts, persons))
+    return np.trunc(sampled(counts, persons) * (10.0 / max(n, 1))).astype(np.int64)
 
 
-def documents_one_by_one(counts, owners=None):
+def documents_one_by_one(counts, persons=None):
     return sampled(counts, None)
 
 
-def clipped_after_the_sum(counts, owners=None):
-    units = naive.by_unit(counts, owners)
+def clipped_after_the_sum(counts, persons=None):
+    units = naive.by_unit(counts, persons)
     total = sum(naive.dpsvi_vector(unit, parameters(counts.shape[1]), 0.1) / 4.0 for unit in units)
     limit = len(units)
     return np.trunc(total * min(1, limit / np.linalg.norm(total)) * 2**BITS).astype(np.int64)
 
 
-def rounded_to_nearest(counts, owners=None):
+def rounded_to_nearest(counts, persons=None):
     total = np.zeros((counts.shape[1], K), np.int64)
-    for unit in naive.by_unit(counts, owners):
+    for unit in naive.by_unit(counts, persons):
         vector = naive.dpsvi_vector(unit, parameters(counts.shape[1]), 0.1) / 4.0
         total += np.rint(vector / max(1, np.linalg.norm(vector)) * 2**BITS).astype(np.int64)
     return total
@@ -283,6 +283,6 @@ def test_planted_mistakes_are_caught(wrong):
     # Long and short documents, so that some units are clipped and others are not.
     rng = np.random.default_rng(12)
     counts = csr(rng.poisson(rng.gamma(1, 1, (40, 1)), (40, 8)))
-    owners = np.arange(40) // 5
-    assert moves_by_at_most_one(sampled, counts, owners)
-    assert not moves_by_at_most_one(wrong, counts, owners)
+    persons = np.arange(40) // 5
+    assert moves_by_at_most_one(sampled, counts, persons)
+    assert not moves_by_at_most_one(wrong, counts, persons)

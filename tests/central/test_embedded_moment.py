@@ -23,32 +23,34 @@ from discreet.privacy.shared_gaussian import BITS
 FEATURES = np.random.default_rng(0).normal(size=(40, 4)) * [0.1, 1.0, 3.0, 1.0]
 
 
-def moment(counts, owners=None, n_jobs=1):
-    return moment_sum(group_units(counts, owners), FEATURES[: counts.shape[1]], n_jobs)
+def moment(counts, persons=None, n_jobs=1):
+    return moment_sum(group_units(counts, persons), FEATURES[: counts.shape[1]], n_jobs)
 
 
-def twin(counts, owners=None, vector=naive.moment_vector):
+def twin(counts, persons=None, vector=naive.moment_vector):
     features = FEATURES[: counts.shape[1]]
-    return naive.add_up((vector(unit, features) for unit in naive.by_unit(counts, owners)), 10)
+    return naive.add_up((vector(unit, features) for unit in naive.by_unit(counts, persons)), 10)
 
 
 @given(corpora())
 @settings(max_examples=40, deadline=None)
 def test_equal_to_the_naive_twin(corpus):
-    counts, owners = corpus
+    counts, persons = corpus
     counts = csr(np.minimum(counts.toarray(), 1000))
-    for given_owners in (None, owners):
+    for given_persons in (None, persons):
         # Own words are taken off again, so a sum over pairs differs from the twin's by rounding.
-        assert np.abs(moment(counts, given_owners) - twin(counts, given_owners)).max() <= 2 * counts.shape[0]
+        assert (
+            np.abs(moment(counts, given_persons) - twin(counts, given_persons)).max() <= 2 * counts.shape[0]
+        )
 
 
 @given(corpora())
 @settings(max_examples=40, deadline=None)
 def test_one_unit_moves_the_sum_by_at_most_one(corpus):
-    counts, owners = corpus
-    for given_owners in (None, owners):
-        assert units_fit_the_lattice(moment, counts, given_owners)
-        assert moves_by_at_most_one(moment, counts, given_owners)
+    counts, persons = corpus
+    for given_persons in (None, persons):
+        assert units_fit_the_lattice(moment, counts, given_persons)
+        assert moves_by_at_most_one(moment, counts, given_persons)
 
 
 def test_a_unit_of_several_words_uses_its_bound_and_one_of_a_single_word_adds_nothing():
@@ -76,8 +78,8 @@ def test_same_bytes_for_any_threads_and_order():
 
 @pytest.mark.parametrize("owned", [False, True])
 def test_shards_give_the_bytes_of_memory(tmp_path, owned):
-    counts, owners, sharded = in_memory_and_in_shards(tmp_path, owned)
-    np.testing.assert_array_equal(moment_sum(sharded, FEATURES[:12]), moment(counts, owners))
+    counts, persons, sharded = in_memory_and_in_shards(tmp_path, owned)
+    np.testing.assert_array_equal(moment_sum(sharded, FEATURES[:12]), moment(counts, persons))
 
 
 def test_the_square_has_the_norm_of_the_triangle():
@@ -96,29 +98,29 @@ def test_the_square_has_the_norm_of_the_triangle():
 # ---- planted mistakes: the very same checks must refuse them
 
 
-def not_normalised(counts, owners=None):
+def not_normalised(counts, persons=None):
     total = np.zeros(10, np.int64)
-    for unit in naive.by_unit(counts, owners):
+    for unit in naive.by_unit(counts, persons):
         total += np.trunc(naive.moment_vector(unit, FEATURES) * 2**BITS).astype(np.int64)
     return total
 
 
-def whole_square(counts, owners=None):
+def whole_square(counts, persons=None):
     """All of the square where the triangle was bounded: pairs of directions count twice."""
-    triangle = moment(counts, owners)
+    triangle = moment(counts, persons)
     return np.concatenate([triangle, triangle])
 
 
-def documents_one_by_one(counts, owners=None):
+def documents_one_by_one(counts, persons=None):
     return moment(counts, None)
 
 
-def unweighted_triangle(counts, owners=None):
+def unweighted_triangle(counts, persons=None):
     """Bounded without the root of 2, which is then put on."""
     rows, columns = np.triu_indices(4)
     weight = np.where(rows == columns, 1.0, np.sqrt(2))
     total = np.zeros(10, np.int64)
-    for unit in naive.by_unit(counts, owners):
+    for unit in naive.by_unit(counts, persons):
         placed = naive.place(naive.moment_vector(unit, FEATURES) / weight)
         total += np.trunc(placed * weight).astype(np.int64)
     return total
@@ -127,9 +129,9 @@ def unweighted_triangle(counts, owners=None):
 @pytest.mark.parametrize("wrong", [not_normalised, whole_square, documents_one_by_one, unweighted_triangle])
 def test_planted_mistakes_are_caught(wrong):
     counts = random_counts(40, 12, 5, mean=1)
-    owners = np.arange(40) // 4
-    assert moves_by_at_most_one(moment, counts, owners)
-    assert not moves_by_at_most_one(wrong, counts, owners)
+    persons = np.arange(40) // 4
+    assert moves_by_at_most_one(moment, counts, persons)
+    assert not moves_by_at_most_one(wrong, counts, persons)
 
 
 def test_own_words_left_in_are_caught():

@@ -22,7 +22,7 @@ from discreet.cli.app import run
 RNG = np.random.default_rng(0)
 WORDS = [[f"{topic}{letter}" for letter in "abcdefgh"] for topic in ("sea", "law")]
 TEXTS = [" ".join(RNG.choice(WORDS[RNG.integers(2)], 12)) for _ in range(1200)]
-OWNERS = np.arange(1200) // 3
+PERSONS = np.arange(1200) // 3
 SMALL = {"n_topics": 2, "random_state": 0}
 
 
@@ -64,12 +64,12 @@ def test_without_privacy_it_is_the_same_way():
     assert len(release.vocabulary) == 16
 
 
-def test_authors_are_the_unit_where_they_are_known():
-    release = fit_topics(TEXTS, epsilon=4.0, privacy_unit="author", owners=OWNERS, **SMALL)
-    assert release.promise.privacy_unit == "author"
+def test_people_are_the_unit_where_they_are_known():
+    release = fit_topics(TEXTS, epsilon=4.0, privacy_unit="person", persons=PERSONS, **SMALL)
+    assert release.promise.privacy_unit == "person"
     assert release.n_units_noisy == pytest.approx(400, rel=0.2)
-    with pytest.raises(PrivacyError, match="pass owners="):
-        fit_topics(TEXTS, epsilon=4.0, privacy_unit="author", **SMALL)
+    with pytest.raises(PrivacyError, match="pass persons="):
+        fit_topics(TEXTS, epsilon=4.0, privacy_unit="person", **SMALL)
 
 
 # ---- booked at once, before a text is read
@@ -156,16 +156,16 @@ def test_topics_paid_by_the_sum_of_epsilons_would_be_noticed(monkeypatch):
 
 
 def test_the_command_makes_the_same_release(tmp_path, capsys):
-    corpus = Corpus.from_texts(TEXTS, owners=[f"a{owner}" for owner in OWNERS])
+    corpus = Corpus.from_texts(TEXTS, persons=[f"a{person}" for person in PERSONS])
     fields = {"epsilon": 3.0, "delta": 1e-5, "max_words": 12, "random_state": 4, "n_topics": 2}
-    ours = fit_topics(corpus, privacy_unit="author", unit_name="person", **fields)
+    ours = fit_topics(corpus, privacy_unit="person", unit_name="person", **fields)
     path = tmp_path / "texts.jsonl"
     path.write_text(
         "".join(
-            f'{{"body": "{text}", "who": "a{owner}"}}\n' for text, owner in zip(TEXTS, OWNERS, strict=True)
+            f'{{"body": "{text}", "who": "a{person}"}}\n' for text, person in zip(TEXTS, PERSONS, strict=True)
         )
     )
-    options = "--text body --author who --epsilon 3 --delta 1e-5 --max-words 12 --seed 4 --topics 2 --quiet"
+    options = "--text body --person who --epsilon 3 --delta 1e-5 --max-words 12 --seed 4 --topics 2 --quiet"
     assert run(["fit", str(path), "--out", str(tmp_path / "model"), *options.split()]) == 0, (
         capsys.readouterr()
     )

@@ -42,8 +42,8 @@ def make_gate(epsilon, seed=0):
     return Recorder(SharedGaussian(reservation, noise, "document", SecureStream(seed), None))
 
 
-def run(counts, owners, epsilon, seed=0):
-    units, gate = group_units(counts, owners), make_gate(epsilon, seed)
+def run(counts, persons, epsilon, seed=0):
+    units, gate = group_units(counts, persons), make_gate(epsilon, seed)
     mu = gdp_mu(epsilon, 1e-5)
     schedule = plan(full_batch.count_units(units, gate), mu, counts.shape[1])
     state = full_batch.init(units, K, PRIOR, schedule, gate)
@@ -53,7 +53,7 @@ def run(counts, owners, epsilon, seed=0):
 
 
 COUNTS = random_counts(300, 40, 0, mean=0.5)
-OWNERS = np.arange(300) // 3
+PERSONS = np.arange(300) // 3
 
 
 @pytest.mark.parametrize("epsilon", [4.0, math.inf])
@@ -70,7 +70,7 @@ def test_what_is_released_and_with_which_shares(epsilon):
 
 
 def test_noise_of_every_release_is_as_promised_and_its_own():
-    _, gate, _ = run(COUNTS, OWNERS, 4.0, seed=5)
+    _, gate, _ = run(COUNTS, PERSONS, 4.0, seed=5)
     noises = {purpose: noisy.values - total / 2**BITS for purpose, total, _, noisy in gate.passed}
     for purpose, _, share, noisy in gate.passed[1:]:
         promised = noise_multiplier_for(4.0, 1e-5) / math.sqrt(share)
@@ -82,9 +82,9 @@ def test_noise_of_every_release_is_as_promised_and_its_own():
 @pytest.mark.parametrize("owned", [False, True])
 def test_sums_are_the_naive_twins_from_released_numbers(owned):
     """Every sum can be computed anew from the corpus and what was released before it."""
-    owners = OWNERS if owned else None
-    _, gate, schedule = run(COUNTS, owners, 4.0)
-    units = naive.by_unit(COUNTS, owners)
+    persons = PERSONS if owned else None
+    _, gate, schedule = run(COUNTS, persons, 4.0)
+    units = naive.by_unit(COUNTS, persons)
     passed = {purpose: (total, noisy) for purpose, total, _, noisy in gate.passed}
     assert passed["count"][0].tolist() == [len(units) * 2**BITS]
     total, noisy = passed["unigram"]

@@ -30,17 +30,17 @@ def candidates(n_words, n=3):
     return columns / columns.sum(1, keepdims=True)
 
 
-def score(counts, owners=None, n_jobs=1, reach=REACH, n=3):
-    return score_sum(group_units(counts, owners), candidates(counts.shape[1], n), PRIOR, n_jobs, reach)
+def score(counts, persons=None, n_jobs=1, reach=REACH, n=3):
+    return score_sum(group_units(counts, persons), candidates(counts.shape[1], n), PRIOR, n_jobs, reach)
 
 
-def single(counts, owners=None):
-    return score(counts, owners, n=2)
+def single(counts, persons=None):
+    return score(counts, persons, n=2)
 
 
-def twin(counts, owners=None, reach=REACH, vector=naive.score_vector):
+def twin(counts, persons=None, reach=REACH, vector=naive.score_vector):
     topics = candidates(counts.shape[1])
-    units = naive.by_unit(counts, owners)
+    units = naive.by_unit(counts, persons)
     return naive.add_up(
         (vector(unit, topics, PRIOR, reach) for unit in units),
         2,
@@ -52,8 +52,8 @@ def twin(counts, owners=None, reach=REACH, vector=naive.score_vector):
 def test_equal_to_the_naive_twin(reach):
     few = [[1] + [0] * 11, [2] + [0] * 11, [0] * 12]  # of one token, of one word, of none
     counts = csr(np.vstack([few, random_counts(57, 12, 0, mean=0.4).toarray()]))
-    for owners in (None, np.arange(60) // 4):
-        found, expected = score(counts, owners, reach=reach), twin(counts, owners, reach)
+    for persons in (None, np.arange(60) // 4):
+        found, expected = score(counts, persons, reach=reach), twin(counts, persons, reach)
         # Single precision, and steps that end where little changes.
         np.testing.assert_allclose(found, expected, rtol=2e-3, atol=60 * 2**BITS * 2e-4 / reach)
         assert np.abs(expected).max() > 2**BITS / max(reach, 1)
@@ -62,11 +62,11 @@ def test_equal_to_the_naive_twin(reach):
 @given(corpora())
 @settings(max_examples=40, deadline=None)
 def test_one_unit_moves_the_sum_by_at_most_one(corpus):
-    counts, owners = corpus
-    for given_owners in (None, owners):
+    counts, persons = corpus
+    for given_persons in (None, persons):
         for total in (score, single):
-            assert units_fit_the_lattice(total, counts, given_owners)
-            assert moves_by_at_most_one(total, counts, given_owners)
+            assert units_fit_the_lattice(total, counts, given_persons)
+            assert moves_by_at_most_one(total, counts, given_persons)
 
 
 def apart(n_documents=40, length=9):
@@ -84,8 +84,8 @@ def test_documents_that_one_candidate_knows_give_all_they_may_and_not_more():
     assert score_sum(units, topics, PRIOR).tolist() == [40 << BITS]
     assert score_sum(units, topics[::-1], PRIOR).tolist() == [-(40 << BITS)]
     assert score_sum(units, np.stack([topics[0]] * 2), PRIOR).tolist() == [0]
-    one_author = group_units(counts, np.zeros(40, np.int64))
-    assert score_sum(one_author, topics, PRIOR).tolist() == [1 << BITS]
+    one_person = group_units(counts, np.zeros(40, np.int64))
+    assert score_sum(one_person, topics, PRIOR).tolist() == [1 << BITS]
 
 
 def test_broken_topics_keep_the_bound():
@@ -103,17 +103,17 @@ def test_same_bytes_for_any_threads_and_order():
 
 @pytest.mark.parametrize("owned", [False, True])
 def test_shards_give_the_bytes_of_memory(tmp_path, owned):
-    counts, owners, sharded = in_memory_and_in_shards(tmp_path, owned)
-    np.testing.assert_array_equal(score_sum(sharded, candidates(12), PRIOR), score(counts, owners))
+    counts, persons, sharded = in_memory_and_in_shards(tmp_path, owned)
+    np.testing.assert_array_equal(score_sum(sharded, candidates(12), PRIOR), score(counts, persons))
 
 
 # ---- planted mistakes: the very same checks must refuse them
 
 
 def sums(vector, put):
-    def total(counts, owners=None):
+    def total(counts, persons=None):
         topics = candidates(counts.shape[1])
-        units = naive.by_unit(counts, owners)
+        units = naive.by_unit(counts, persons)
         return naive.add_up((vector(unit, topics, PRIOR, 0.05) for unit in units), 2, put=put)
 
     return total
@@ -143,7 +143,7 @@ def sum_of_tokens(unit, topics, prior, reach):
     return np.mean(rows, axis=0) if rows else np.zeros(len(topics) - 1)
 
 
-def each_document(counts, owners=None):
+def each_document(counts, persons=None):
     return score(counts, None)
 
 
@@ -154,11 +154,11 @@ def test_planted_vectors_are_caught(wrong):
     assert not moves_by_at_most_one(sums(wrong, raw), counts)
 
 
-def test_an_author_counted_once_a_document_is_caught():
+def test_a_person_counted_once_a_document_is_caught():
     counts, _ = apart()
-    owners = np.arange(40) // 8
-    assert moves_by_at_most_one(score, counts, owners)
-    assert not moves_by_at_most_one(each_document, counts, owners)
+    persons = np.arange(40) // 8
+    assert moves_by_at_most_one(score, counts, persons)
+    assert not moves_by_at_most_one(each_document, counts, persons)
 
 
 def of_sums(unit, topics, prior, reach):

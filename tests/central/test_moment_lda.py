@@ -106,14 +106,16 @@ def test_only_presence_is_used():
     assert more.data.max() == 8  # X is left as it was
 
 
-def test_authors_are_one_unit_each():
+def test_people_are_one_unit_each():
     counts = blocks(3000)
-    owners = np.arange(3000) // 2
-    model = PrivateMomentLDA(3, epsilon=4.0, privacy_unit="author", random_state=0).fit(counts, owners=owners)
-    assert model.release_.promise.privacy_unit == "author"
+    persons = np.arange(3000) // 2
+    model = PrivateMomentLDA(3, epsilon=4.0, privacy_unit="person", random_state=0).fit(
+        counts, persons=persons
+    )
+    assert model.release_.promise.privacy_unit == "person"
     assert model.release_.n_units_noisy == pytest.approx(1500, abs=150)
-    with pytest.raises(PrivacyError, match="pass owners="):
-        PrivateMomentLDA(3, privacy_unit="author").fit(counts)
+    with pytest.raises(PrivacyError, match="pass persons="):
+        PrivateMomentLDA(3, privacy_unit="person").fit(counts)
 
 
 def test_nothing_to_learn_is_said_after_the_cost():

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.corpus.test_owners import ids, representations
-from tests.naive.corpus import same_owner
+from tests.corpus.test_persons import ids, representations
+from tests.naive.corpus import same_person
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
-from discreet._owners import number_owners
+from discreet._persons import number_persons
 from discreet.central.rounds.statistics import count_sum, unigram_sum
 from discreet.central.rounds.units import group_units
 from discreet.central.vocabulary.documents import count_documents
@@ -37,26 +37,26 @@ def owned_texts(draw):
             max_size=8,
         )
     )
-    owners = [owner for owner, _ in rows]
-    written = [draw(st.sampled_from(representations(owner))) for owner in owners]
-    return [" ".join(sorted(words)) for _, words in rows], owners, written
+    persons = [person for person, _ in rows]
+    written = [draw(st.sampled_from(representations(person))) for person in persons]
+    return [" ".join(sorted(words)) for _, words in rows], persons, written
 
 
 def even_sum(texts, written):
     read = count_documents(texts, Tokenizer(), written, WORDS)
-    units = rank_words(read.counts, read.owners, np.arange(len(WORDS), dtype=np.uint64))
+    units = rank_words(read.counts, read.persons, np.arange(len(WORDS), dtype=np.uint64))
     return sum_even_weights(units, len(WORDS), even_weights(len(WORDS), 14)) / STEPS
 
 
 def greedy_sum(texts, written):
     read = count_documents(texts, Tokenizer(), written, WORDS)
-    units = rank_words(read.counts, read.owners, np.arange(len(WORDS), dtype=np.uint64))
+    units = rank_words(read.counts, read.persons, np.arange(len(WORDS), dtype=np.uint64))
     return fill_greedily(units.indptr, units.words, len(WORDS), STEPS, 2**50) / STEPS
 
 
 def grouped(texts, written):
     counts = sp.csr_matrix(count_documents(texts, Tokenizer(), None, WORDS).counts, dtype=np.int32)
-    return group_units(counts, number_owners(written, len(texts)))
+    return group_units(counts, number_persons(written, len(texts)))
 
 
 def word_shares(texts, written):
@@ -73,11 +73,11 @@ SUMS = {
 }  # fmt: skip
 
 
-def moves(total, norm, texts, owners, written):
+def moves(total, norm, texts, persons, written):
     """The largest move of a sum when one person's documents go, all of them, however the person is written."""
     everything, worst = total(texts, written), 0.0
-    for owner in owners:
-        left = [row for row, other in enumerate(owners) if not same_owner(owner, other)]
+    for person in persons:
+        left = [row for row, other in enumerate(persons) if not same_person(person, other)]
         rest = total([texts[row] for row in left], [written[row] for row in left]) if left else 0 * everything
         worst = max(worst, float(np.linalg.norm(np.ravel(everything - rest), norm)))
     return worst
@@ -91,14 +91,14 @@ def test_taking_one_person_away_moves_a_sum_by_at_most_one(name, corpus):
     assert moves(total, norm, *corpus) <= 1 + 1e-9
 
 
-def joined_by_floats(owners, n):
+def joined_by_floats(persons, n):
     del n
-    return np.unique([float(owner) for owner in owners], return_inverse=True)[1]
+    return np.unique([float(person) for person in persons], return_inverse=True)[1]
 
 
-def parted_by_kind(owners, n):
+def parted_by_kind(persons, n):
     del n
-    return np.unique([f"{type(owner).__name__} {owner}" for owner in owners], return_inverse=True)[1]
+    return np.unique([f"{type(person).__name__} {person}" for person in persons], return_inverse=True)[1]
 
 
 # The number of people does not even see somebody leave who was joined with another; that is the others' to catch.
@@ -110,27 +110,27 @@ CAUGHT += [(name, joined_by_floats) for name in SUMS if name != "number of peopl
 def test_the_test_catches_people_that_are_joined_or_parted(name, mistake, monkeypatch):
     total, norm = SUMS[name]
     texts = ["alpha", "beta beta beta beta beta gamma delta epsilon zeta", "gamma", "beta"]
-    owners = [2**53, 2**53 + 1, 7, 7] if mistake is joined_by_floats else [1, 1, 7, 7]
-    written = [np.int64(owner) for owner in owners] if mistake is joined_by_floats else [1, "1", 7.0, "7"]
-    assert moves(total, norm, texts, owners, written) <= 1
-    monkeypatch.setattr("discreet.central.vocabulary.documents.number_owners", mistake)
-    monkeypatch.setattr(f"{__name__}.number_owners", mistake)
-    assert moves(total, norm, texts, owners, written) > 1.05
+    persons = [2**53, 2**53 + 1, 7, 7] if mistake is joined_by_floats else [1, 1, 7, 7]
+    written = [np.int64(person) for person in persons] if mistake is joined_by_floats else [1, "1", 7.0, "7"]
+    assert moves(total, norm, texts, persons, written) <= 1
+    monkeypatch.setattr("discreet.central.vocabulary.documents.number_persons", mistake)
+    monkeypatch.setattr(f"{__name__}.number_persons", mistake)
+    assert moves(total, norm, texts, persons, written) > 1.05
 
 
-def test_vectorizer_and_estimator_refuse_the_same_owners():
+def test_vectorizer_and_estimator_refuse_the_same_persons():
     texts = ["alpha beta gamma"] * 300
     good = [f"p{i // 3}" for i in range(300)]
     for nobody in (None, math.nan, "", " ", "nan", 1.5, True, b"p1", object()):
-        owners = [*good[:5], nobody, *good[6:]]
+        persons = [*good[:5], nobody, *good[6:]]
         for model, X in (
-            (PrivateCountVectorizer(epsilon=2.0, privacy_unit="author"), texts),
+            (PrivateCountVectorizer(epsilon=2.0, privacy_unit="person"), texts),
             (
-                PrivateLDA(2, epsilon=4.0, privacy_unit="author", allow_unlearnable=True),
+                PrivateLDA(2, epsilon=4.0, privacy_unit="person", allow_unlearnable=True),
                 np.ones((300, 3), int),
             ),
         ):
             with pytest.raises(CorpusError, match="row 5 has"):
-                model.fit(X, owners=owners)
+                model.fit(X, persons=persons)
         with pytest.raises(CorpusError, match="row 5 has"):
-            Corpus.from_texts(texts, owners=owners)
+            Corpus.from_texts(texts, persons=persons)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.naive.central_checks import block_corpus, csr
-from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws, same
+from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make, recorded_draws, same
 
 from discreet import Corpus, Ledger, PrivateSVILDA
 from discreet._word_order import column_words
@@ -28,10 +28,10 @@ def test_same_bytes_for_any_threads_and_order():
     assert same(make(n_jobs=4).fit(COUNTS), reference)
     order = np.random.default_rng(2).permutation(400)
     assert same(make(n_jobs=2).fit(COUNTS[order]), reference)
-    by_author = make(privacy_unit="author").fit(COUNTS, owners=OWNERS)
-    assert not same(by_author, reference)
-    assert same(make(privacy_unit="author", n_jobs=4).fit(COUNTS, owners=OWNERS), by_author)
-    assert same(make(privacy_unit="author").fit(COUNTS[order], owners=OWNERS[order]), by_author)
+    by_person = make(privacy_unit="person").fit(COUNTS, persons=PERSONS)
+    assert not same(by_person, reference)
+    assert same(make(privacy_unit="person", n_jobs=4).fit(COUNTS, persons=PERSONS), by_person)
+    assert same(make(privacy_unit="person").fit(COUNTS[order], persons=PERSONS[order]), by_person)
 
 
 def test_dp_svi_gives_the_same_bytes_for_any_threads():
@@ -39,16 +39,16 @@ def test_dp_svi_gives_the_same_bytes_for_any_threads():
     assert all(same(make(n_jobs=n, **SAMPLED).fit(COUNTS), reference) for n in (2, 4))
 
 
-def test_kinds_of_matrices_and_of_owners_do_not_matter():
-    reference = make(privacy_unit="author").fit(COUNTS, owners=OWNERS)
-    names = [f"author {owner:04d}" for owner in OWNERS]
-    for X, owners in (
-        (COUNTS.toarray(), OWNERS.tolist()),
-        (COUNTS.tocsc().astype(float), OWNERS.astype(np.int32)),
+def test_kinds_of_matrices_and_of_persons_do_not_matter():
+    reference = make(privacy_unit="person").fit(COUNTS, persons=PERSONS)
+    names = [f"person {person:04d}" for person in PERSONS]
+    for X, persons in (
+        (COUNTS.toarray(), PERSONS.tolist()),
+        (COUNTS.tocsc().astype(float), PERSONS.astype(np.int32)),
         (sp.coo_array(COUNTS), names),
-        (Corpus(COUNTS, column_words(30), owners=OWNERS).with_word_origin(NUMBERED), None),
+        (Corpus(COUNTS, column_words(30), persons=PERSONS).with_word_origin(NUMBERED), None),
     ):
-        assert same(make(privacy_unit="author").fit(X, owners=owners), reference)
+        assert same(make(privacy_unit="person").fit(X, persons=persons), reference)
 
 
 @BOTH
@@ -133,30 +133,30 @@ def test_odd_corpora_are_fitted(rows, how):
 
 
 def test_the_input_is_not_changed():
-    X, owners = COUNTS.copy(), OWNERS.copy()
+    X, persons = COUNTS.copy(), PERSONS.copy()
     X.data.flags.writeable = X.indices.flags.writeable = X.indptr.flags.writeable = False
-    owners.flags.writeable = False
-    make(privacy_unit="author").fit(X, owners=owners)
+    persons.flags.writeable = False
+    make(privacy_unit="person").fit(X, persons=persons)
     assert (X != COUNTS).nnz == 0
 
 
-def test_an_author_of_half_the_corpus_moves_the_topics_little():
-    """Half of the documents come from one author, who writes about one word only."""
+def test_a_person_of_half_the_corpus_moves_the_topics_little():
+    """Half of the documents come from one person, who writes about one word only."""
     base, _ = block_corpus(600, n_topics=2, words_a_topic=10)
     flood = np.zeros((600, 20), np.int32)
     flood[:, 19] = 40
     counts = csr(np.vstack([base.toarray(), flood]))
-    owners = np.r_[np.arange(600), np.full(600, 10**6)]
+    persons = np.r_[np.arange(600), np.full(600, 10**6)]
     share = np.asarray(base.sum(0)).ravel()[19] / base.sum()
 
-    def weight(unit, X, authors):
-        model = make(privacy_unit=unit, epsilon=20.0).fit(X, owners=authors)
+    def weight(unit, X, people):
+        model = make(privacy_unit=unit, epsilon=20.0).fit(X, persons=people)
         return model.release_.word_weight[19]
 
-    by_author = weight("author", counts, owners)
+    by_person = weight("person", counts, persons)
     by_document = weight("document", counts, None)
-    without = weight("author", base, np.arange(600))
-    assert abs(by_author - without) < 0.03
+    without = weight("person", base, np.arange(600))
+    assert abs(by_person - without) < 0.03
     assert by_document > without + 0.1
     assert share < 0.1
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.naive.private_lda import BOTH, COUNTS, OWNERS, make
+from tests.naive.private_lda import BOTH, COUNTS, PERSONS, make
 
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError
@@ -65,9 +65,9 @@ def test_the_cost_is_booked_before_x_is_read(how):
 def test_reading_before_booking_is_caught(monkeypatch):
     honest = PrivateLDA._faults_of_call
 
-    def peeks(model, X, owners):
+    def peeks(model, X, persons):
         np.asarray(X)
-        return honest(model, X, owners)
+        return honest(model, X, persons)
 
     monkeypatch.setattr(PrivateLDA, "_faults_of_call", peeks)
     ledger = Ledger(4, 1e-5)
@@ -128,24 +128,24 @@ def test_what_is_booked_is_what_was_asked_for(how):
 
 @BOTH
 def test_no_state_of_documents_is_left(how):
-    canary, secret_owner = 7_654_321, 8_675_309
+    canary, secret_person = 7_654_321, 8_675_309
     dense = COUNTS.toarray()
     dense[17, 3] = canary
-    owners = OWNERS.copy()
-    owners[17] = secret_owner
-    model = make(privacy_unit="author", **how).fit(dense, owners=owners)
+    persons = PERSONS.copy()
+    persons[17] = secret_person
+    model = make(privacy_unit="person", **how).fit(dense, persons=persons)
     fitted = {name for name in vars(model) if name.endswith("_")}
     assert fitted - {"forecast_", "word_vectors_"} == {"release_", "n_features_in_"}
     sizes = []
-    for counts, authors in ((dense, owners), (dense[:50], owners[:50])):
-        model.fit(counts, owners=authors)
+    for counts, people in ((dense, persons), (dense[:50], persons[:50])):
+        model.fit(counts, persons=people)
         for thing in (model, model.release_):
             written = pickle.dumps(thing)
             for kind in (np.int32, np.int64, np.float32, np.float64):
                 assert kind(canary).tobytes() not in written
-                assert kind(secret_owner).tobytes() not in written
+                assert kind(secret_person).tobytes() not in written
             assert str(canary).encode() not in written
-            assert str(secret_owner).encode() not in written
+            assert str(secret_person).encode() not in written
         sizes.append([array.shape for array in vars(model.release_).values() if hasattr(array, "shape")])
     assert sizes[0] == sizes[1]
     assert not {50, 400} & {size for shape in sizes[0] for size in shape}
@@ -155,11 +155,11 @@ def test_labels_and_unused_columns_of_a_corpus_are_left_out():
     corpus = Corpus(
         COUNTS,
         [f"w{i}" for i in range(30)],
-        owners=OWNERS,
+        persons=PERSONS,
         labels=["canary-label"] * 400,
         words_are_public=True,
     )
-    model = make(privacy_unit="author").fit(corpus)
+    model = make(privacy_unit="person").fit(corpus)
     assert model.release_.vocabulary[:2] == ("w0", "w1")
     assert b"canary-label" not in pickle.dumps(model)
 

@@ -98,10 +98,10 @@ def test_planted_topics_are_found(planted):
     assert overlap(nothing.components_, truth) < 0.6  # the measure can tell
 
 
-def test_planted_topics_are_found_for_authors(planted):
+def test_planted_topics_are_found_for_people(planted):
     counts, truth = planted
-    model = PrivateLDA(5, epsilon=4.0, privacy_unit="author", random_state=0)
-    model.fit(counts, owners=np.arange(5000) // 2)
+    model = PrivateLDA(5, epsilon=4.0, privacy_unit="person", random_state=0)
+    model.fit(counts, persons=np.arange(5000) // 2)
     assert overlap(model.components_, truth) > 0.85
     assert model.release_.n_units_noisy == pytest.approx(2500, rel=0.1)
 

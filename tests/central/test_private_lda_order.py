@@ -1,4 +1,4 @@
-"""Seeded runs give the same bytes for any order, sharding and number of threads; who is the author of what."""
+"""Seeded runs give the same bytes for any order, sharding and number of threads; who is the person of what."""
 
 import numpy as np
 import pandas as pd
@@ -11,17 +11,17 @@ from discreet import PrivateLDA
 from discreet.errors import CorpusError
 
 COUNTS, _ = block_corpus(400, seed=3)
-OWNERS = np.random.default_rng(1).integers(0, 150, 400)
+PERSONS = np.random.default_rng(1).integers(0, 150, 400)
 KINDS = {
     "full batch": {},
     "no privacy": {"epsilon": np.inf},
 }
 
 
-def bytes_of(counts, owners, n_jobs=None, **changes):
-    unit = "document" if owners is None else "author"
+def bytes_of(counts, persons, n_jobs=None, **changes):
+    unit = "document" if persons is None else "person"
     settings = {"n_topics": 4, "epsilon": 3.0, "delta": 1e-6, "random_state": 5, **changes}
-    release = make(privacy_unit=unit, n_jobs=n_jobs, **settings).fit(counts, owners=owners).release_
+    release = make(privacy_unit=unit, n_jobs=n_jobs, **settings).fit(counts, persons=persons).release_
     parts = (release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise)
     return [part.tobytes() for part in parts] + [release.n_units_noisy]
 
@@ -29,52 +29,58 @@ def bytes_of(counts, owners, n_jobs=None, **changes):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("owned", [False, True])
 def test_same_bytes_for_any_order_sharding_and_threads(kind, owned):
-    owners = OWNERS if owned else None
-    reference = bytes_of(COUNTS, owners, **KINDS[kind])
-    assert bytes_of(COUNTS, owners, 2, **KINDS[kind]) == reference
-    assert bytes_of(COUNTS, owners, 4, **KINDS[kind]) == reference
+    persons = PERSONS if owned else None
+    reference = bytes_of(COUNTS, persons, **KINDS[kind])
+    assert bytes_of(COUNTS, persons, 2, **KINDS[kind]) == reference
+    assert bytes_of(COUNTS, persons, 4, **KINDS[kind]) == reference
     rng = np.random.default_rng(2)
     for _ in range(2):
         order = rng.permutation(400)
-        assert bytes_of(COUNTS[order], owners[order] if owned else None, 2, **KINDS[kind]) == reference
+        assert bytes_of(COUNTS[order], persons[order] if owned else None, 2, **KINDS[kind]) == reference
     shards = np.array_split(np.arange(400), 7)
     shuffled = [shards[i] for i in rng.permutation(7)]
     together = sp.vstack([COUNTS[shard] for shard in shuffled])
-    assert bytes_of(together, owners[np.concatenate(shuffled)] if owned else None, **KINDS[kind]) == reference
-    if owned:  # what an author is called does not matter
+    assert (
+        bytes_of(together, persons[np.concatenate(shuffled)] if owned else None, **KINDS[kind]) == reference
+    )
+    if owned:  # what a person is called does not matter
         assert (
-            bytes_of(COUNTS, np.array([f"author {7919 * owner % 151}" for owner in owners]), **KINDS[kind])
+            bytes_of(COUNTS, np.array([f"person {7919 * person % 151}" for person in persons]), **KINDS[kind])
             == reference
         )
-    assert bytes_of(COUNTS, owners, **{**KINDS[kind], "random_state": 6}) != reference or "no privacy" in kind
+    assert (
+        bytes_of(COUNTS, persons, **{**KINDS[kind], "random_state": 6}) != reference or "no privacy" in kind
+    )
 
 
 @pytest.mark.parametrize("epsilon", [3.0, np.inf])
 @pytest.mark.parametrize("owned", [False, True])
 def test_sampled_rounds_give_the_same_bytes_for_any_threads(owned, epsilon):
-    """Their coins go by the number of a unit, so that the order of documents counts, or of authors."""
-    owners = OWNERS if owned else None
+    """Their coins go by the number of a unit, so that the order of documents counts, or of people."""
+    persons = PERSONS if owned else None
     how = {"sampling_rate": 0.3, "n_rounds": 4, "epsilon": epsilon}
-    reference = bytes_of(COUNTS, owners, **how)
-    assert bytes_of(COUNTS, owners, 2, **how) == bytes_of(COUNTS, owners, 4, **how) == reference
+    reference = bytes_of(COUNTS, persons, **how)
+    assert bytes_of(COUNTS, persons, 2, **how) == bytes_of(COUNTS, persons, 4, **how) == reference
     order = np.random.default_rng(2).permutation(400)
-    turned = bytes_of(COUNTS[order], owners[order] if owned else None, **how)
-    assert (turned == reference) == owned  # documents of an author are put in order
-    assert bytes_of(COUNTS, owners, **{**how, "random_state": 6}) != reference
+    turned = bytes_of(COUNTS[order], persons[order] if owned else None, **how)
+    assert (turned == reference) == owned  # documents of a person are put in order
+    assert bytes_of(COUNTS, persons, **{**how, "random_state": 6}) != reference
 
 
-@pytest.mark.parametrize("kind", [list, lambda owners: np.array(owners, dtype=object), pd.Series])
+@pytest.mark.parametrize("kind", [list, lambda persons: np.array(persons, dtype=object), pd.Series])
 @pytest.mark.parametrize("nobody", [None, float("nan"), "", pd.NA, pd.NaT])
 def test_documents_of_nobody_are_refused(nobody, kind):
-    owners = kind(["a", nobody, "b", nobody])
+    persons = kind(["a", nobody, "b", nobody])
     with pytest.raises(CorpusError, match=r"row 1, 3 have (nothing|empty text)"):
-        PrivateLDA(2, privacy_unit="author", allow_unlearnable=True).fit(np.ones((4, 3), int), owners=owners)
+        PrivateLDA(2, privacy_unit="person", allow_unlearnable=True).fit(
+            np.ones((4, 3), int), persons=persons
+        )
 
 
-def test_equal_names_are_one_author():
+def test_equal_names_are_one_person():
     counts = np.random.default_rng(0).integers(0, 4, (6, 5))
     whole = np.array([3, 1, 3, 2, 1, 1])
     reference = bytes_of(csr(counts), whole)
-    for owners in (whole.astype(float), whole.astype(str), [3, 1.0, "3", 2, "1", 1], whole.astype(np.uint8)):
-        assert bytes_of(csr(counts), owners) == reference
+    for persons in (whole.astype(float), whole.astype(str), [3, 1.0, "3", 2, "1", 1], whole.astype(np.uint8)):
+        assert bytes_of(csr(counts), persons) == reference
     assert bytes_of(csr(counts), np.array([3, 1, 3, 2, 1, 4])) != reference

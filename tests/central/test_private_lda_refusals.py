@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.naive.central_checks import random_counts
-from tests.naive.private_lda import COUNTS, OWNERS, SAMPLED, make
+from tests.naive.private_lda import COUNTS, PERSONS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
 from discreet.central import PrivateMomentLDA
@@ -65,9 +65,9 @@ def fails(error, match, X=COUNTS, *, how=None, **changes):
         ({"n_jobs": 0}, ParameterError, "n_jobs"),
         ({"n_units_lower_bound": 0}, ParameterError, "n_units_lower_bound"),
         ({"n_units_lower_bound": "many"}, ParameterError, "n_units_lower_bound"),
-        ({"privacy_unit": "author"}, PrivacyError, "owners"),
+        ({"privacy_unit": "person"}, PrivacyError, "persons"),
         ({"ledger": 3}, PrivacyError, "ledger"),
-        ({"ledger": Ledger(9, 1e-5, privacy_unit="author")}, PrivacyError, "author"),
+        ({"ledger": Ledger(9, 1e-5, privacy_unit="person")}, PrivacyError, "person"),
         ({"ledger": Ledger(9, 1e-5, neighboring="replace_one")}, PrivacyError, "replace_one"),
     ],
 )
@@ -145,10 +145,10 @@ def test_what_cannot_be_counts_for_its_kind_alone_costs_nothing(X):
     assert fails(CorpusError, "PrivateCountVectorizer", X) == 0
 
 
-def test_owners_and_vocabulary_must_fit():
-    by_author = {"privacy_unit": "author"}
-    for owners in (OWNERS[:-1], OWNERS[:, None], [], 3):
-        fails(CorpusError, "owners", how={"owners": owners}, **by_author)
+def test_persons_and_vocabulary_must_fit():
+    by_person = {"privacy_unit": "person"}
+    for persons in (PERSONS[:-1], PERSONS[:, None], [], 3):
+        fails(CorpusError, "persons", how={"persons": persons}, **by_person)
     public = {"words_are_public": True}
     fails(CorpusError, "29 words", how={"vocabulary": [f"w{i}" for i in range(29)], **public})
     assert fails(ParameterError, "same as 0", how={"vocabulary": ["w"] * 30, **public}) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.naive.central_checks import block_corpus, csr, random_counts
-from tests.naive.private_lda import BOTH, COUNTS, FULL, OWNERS, SAMPLED, make, recorded_draws
+from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make, recorded_draws
 
 from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
@@ -32,12 +32,12 @@ def pin_the_first_numbers(monkeypatch, value):
     monkeypatch.setattr(SharedGaussian, "release", release)
 
 
-def draws_of(monkeypatch, counts, owners=None, **how):
+def draws_of(monkeypatch, counts, persons=None, **how):
     with monkeypatch.context() as patch:
         pin_the_first_numbers(patch, 400.0)
         draws = recorded_draws(patch)
-        unit = "document" if owners is None else "author"
-        make(privacy_unit=unit, **how).fit(counts, owners=owners)
+        unit = "document" if persons is None else "person"
+        make(privacy_unit=unit, **how).fit(counts, persons=persons)
     return [(scale, size) for scale, size, _ in draws]
 
 
@@ -46,7 +46,7 @@ def test_draws_depend_on_released_numbers_only(how, monkeypatch):
     reference = draws_of(monkeypatch, COUNTS, **how)
     assert draws_of(monkeypatch, COUNTS[:399], **how) == reference
     assert draws_of(monkeypatch, COUNTS[:40], **how) == reference
-    assert draws_of(monkeypatch, COUNTS, OWNERS, **how) == reference
+    assert draws_of(monkeypatch, COUNTS, PERSONS, **how) == reference
     assert draws_of(monkeypatch, csr(np.zeros((1, 30))), **how) == reference
 
 
@@ -98,13 +98,13 @@ def replayed(monkeypatch, how, others, first=COUNTS):
         patch.setattr(mechanism.GaussianMechanism, "release", record)
         reference_questions = questions(patch)
         reference = make(**how).fit(first)
-    for counts, owners in others:
+    for counts, persons in others:
         left = list(noisy_sums)
         with monkeypatch.context() as patch:
             patch.setattr(mechanism.GaussianMechanism, "release", replay)
             asked = questions(patch)
-            unit = "document" if owners is None else "author"
-            model = make(**how, privacy_unit=unit).fit(counts, owners=owners)
+            unit = "document" if persons is None else "person"
+            model = make(**how, privacy_unit=unit).fit(counts, persons=persons)
         assert not left
         assert reference_questions
         names = ("topic_word", "topic_weight", "word_weight", "topic_word_noise", "n_units_noisy")
@@ -125,7 +125,7 @@ def forecasts_of(model):
 OTHERS = [
     (random_counts(150, 30, 7, mean=1.5), None),
     (COUNTS[:399], None),
-    (COUNTS, OWNERS),
+    (COUNTS, PERSONS),
     (csr(np.zeros((1, 30))), None),
 ]
 

@@ -43,9 +43,9 @@ def weights(n_words):
     return np.linspace(0.3, 3.0, n_words)
 
 
-def rounds(counts, owners=None, n_rounds=2, n_jobs=None, contribution=SCALED):
+def rounds(counts, persons=None, n_rounds=2, n_jobs=None, contribution=SCALED):
     """Sums of several rounds, with other topics in each, as an array (n_rounds, V, K)."""
-    units = group_units(counts, owners)
+    units = group_units(counts, persons)
     theta = initial_theta(units, K, PRIOR)
     v = counts.shape[1]
     return np.stack(
@@ -56,16 +56,16 @@ def rounds(counts, owners=None, n_rounds=2, n_jobs=None, contribution=SCALED):
     )
 
 
-def last_round(counts, owners=None, contribution=SCALED):
-    return rounds(counts, owners, contribution=contribution)[-1]
+def last_round(counts, persons=None, contribution=SCALED):
+    return rounds(counts, persons, contribution=contribution)[-1]
 
 
-def first_round(counts, owners=None):
-    return rounds(counts, owners, 1)[0]
+def first_round(counts, persons=None):
+    return rounds(counts, persons, 1)[0]
 
 
-def clipped_round(counts, owners=None):
-    return last_round(counts, owners, CLIPPED)
+def clipped_round(counts, persons=None):
+    return last_round(counts, persons, CLIPPED)
 
 
 def put(vector, contribution):
@@ -73,8 +73,8 @@ def put(vector, contribution):
     return naive.place(vector / (contribution.bound or 1), not contribution.bound, contribution.bits)
 
 
-def naive_rounds(counts, owners, n_rounds=2, contribution=SCALED):
-    units = naive.by_unit(counts, owners)
+def naive_rounds(counts, persons, n_rounds=2, contribution=SCALED):
+    units = naive.by_unit(counts, persons)
     v = counts.shape[1]
     thetas = [[naive.start_theta(document, K, PRIOR) for document in unit] for unit in units]
     sums = []
@@ -92,9 +92,9 @@ def naive_rounds(counts, owners, n_rounds=2, contribution=SCALED):
 @pytest.mark.parametrize("owned", [False, True])
 def test_equal_to_the_naive_twin(owned, contribution):
     counts = random_counts(60, 20, 0)
-    owners = np.random.default_rng(1).integers(0, 20, 60) if owned else None
-    fast = rounds(counts, owners, contribution=contribution)
-    slow = naive_rounds(counts, owners, contribution=contribution)
+    persons = np.random.default_rng(1).integers(0, 20, 60) if owned else None
+    fast = rounds(counts, persons, contribution=contribution)
+    slow = naive_rounds(counts, persons, contribution=contribution)
     # Theta is kept in single precision.
     step = 2**-contribution.bits
     np.testing.assert_allclose(fast * step, slow * step, atol=2e-4)
@@ -134,31 +134,31 @@ def test_a_token_is_told_its_topic_by_the_others():
 @given(corpora())
 @settings(max_examples=50, deadline=None)
 def test_one_unit_moves_every_round_by_at_most_one(corpus):
-    counts, owners = corpus
-    for given_owners in (None, owners):
+    counts, persons = corpus
+    for given_persons in (None, persons):
         for total in (first_round, last_round, clipped_round):
-            assert units_fit_the_lattice(total, counts, given_owners)
-            assert moves_by_at_most_one(total, counts, given_owners)
+            assert units_fit_the_lattice(total, counts, given_persons)
+            assert moves_by_at_most_one(total, counts, given_persons)
 
 
 def test_one_unit_moves_a_larger_sum_by_at_most_one():
     counts = random_counts(30, 25, 3, mean=1)
     for contribution in CONTRIBUTIONS:
 
-        def total(counts, owners=None, contribution=contribution):
-            return last_round(counts, owners, contribution)
+        def total(counts, persons=None, contribution=contribution):
+            return last_round(counts, persons, contribution)
 
         assert moves_by_at_most_one(total, counts, np.arange(30) // 4, contribution.bits)
 
 
 def test_same_bytes_for_any_threads_and_order():
     counts = random_counts(200, 30, 4)
-    owners = np.random.default_rng(5).integers(0, 60, 200)
+    persons = np.random.default_rng(5).integers(0, 60, 200)
     order = np.random.default_rng(6).permutation(200)
-    for given_owners in (None, owners):
-        reference = rounds(counts, given_owners, 3).tobytes()
-        assert all(rounds(counts, given_owners, 3, n).tobytes() == reference for n in (2, 4, 300))
-        permuted = None if given_owners is None else given_owners[order]
+    for given_persons in (None, persons):
+        reference = rounds(counts, given_persons, 3).tobytes()
+        assert all(rounds(counts, given_persons, 3, n).tobytes() == reference for n in (2, 4, 300))
+        permuted = None if given_persons is None else given_persons[order]
         assert rounds(counts[order], permuted, 3, 2).tobytes() == reference
 
 
@@ -246,9 +246,9 @@ def _alone(row):
 # ---- planted mistakes
 
 
-def theta_by_batch_mean(counts, owners=None):
+def theta_by_batch_mean(counts, persons=None):
     """Theta that looks at other documents: started from the corpus' mean theta."""
-    units = group_units(counts, owners)
+    units = group_units(counts, persons)
     theta = initial_theta(units, K, PRIOR)
     v = counts.shape[1]
     round_sum(units, theta, topics(v, 0), weights(v), PRIOR, 15)
@@ -256,22 +256,22 @@ def theta_by_batch_mean(counts, owners=None):
     return round_sum(units, theta, topics(v, 1), weights(v), PRIOR, 1)
 
 
-def documents_one_by_one(counts, owners=None):
+def documents_one_by_one(counts, persons=None):
     return last_round(counts, None)
 
 
-def rounded_to_nearest(counts, owners=None):
+def rounded_to_nearest(counts, persons=None):
     v = counts.shape[1]
     total = np.zeros((v, K), np.int64)
-    for unit in naive.by_unit(counts, owners):
+    for unit in naive.by_unit(counts, persons):
         thetas = [naive.start_theta(document, K, PRIOR) for document in unit]
         vector, _ = naive.round_vector(unit, thetas, topics(v, 0), weights(v), PRIOR, 15)
         total += np.rint(vector / max(np.linalg.norm(vector), 1e-9) * 2**BITS).astype(np.int64)
     return total
 
 
-def theta_released(counts, owners=None):
-    units = group_units(counts, owners)
+def theta_released(counts, persons=None):
+    units = group_units(counts, persons)
     theta = initial_theta(units, K, PRIOR)
     round_sum(units, theta, topics(counts.shape[1], 0), weights(counts.shape[1]), PRIOR, 15)
     return (theta / theta.sum(1, keepdims=True) * 2**BITS).astype(np.int64)
@@ -280,10 +280,10 @@ def theta_released(counts, owners=None):
 def placed_by(put):
     """A last round in which each unit's statistic, in units of the bound, is put on the lattice another way."""
 
-    def total(counts, owners=None):
+    def total(counts, persons=None):
         out = np.zeros((counts.shape[1], K), np.int64)
         v = counts.shape[1]
-        for unit in naive.by_unit(counts, owners):
+        for unit in naive.by_unit(counts, persons):
             thetas = [naive.start_theta(document, K, PRIOR) for document in unit]
             vector, _ = naive.round_vector(
                 unit, thetas, topics(v, 0), weights(v), PRIOR, 15, CLIPPED.exponent
@@ -303,9 +303,9 @@ clipped_cell_by_cell = placed_by(lambda vector: as_it_is(np.clip(vector, -1, 1))
 clipped_to_another_bound = placed_by(lambda vector: put(vector, Contribution(1.0, 0.5)) * 2)
 
 
-def the_sum_is_clipped(counts, owners=None):
+def the_sum_is_clipped(counts, persons=None):
     """Not each unit's statistic, but all of them together, as if the norm of the sum were its sensitivity."""
-    whole = not_clipped(counts, owners).astype(float)
+    whole = not_clipped(counts, persons).astype(float)
     return (whole * min(1.0, 20 * 2**BITS / np.linalg.norm(whole))).astype(np.int64)
 
 

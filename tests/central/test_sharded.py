@@ -36,14 +36,14 @@ from discreet.privacy.shared_gaussian import BITS
 
 N, V, K = 2100, 40, 3
 WORDS = [f"w{i:02d}" for i in range(V)]
-OWNERS = np.random.default_rng(5).integers(0, 900, N) - 7
+PERSONS = np.random.default_rng(5).integers(0, 900, N) - 7
 
 
 def corpus(owned=False):
     rng = np.random.default_rng(7)
     topic = rng.integers(4, size=(N, 1))
     counts = rng.poisson(np.where(np.arange(V) // 10 == topic, 1.2, 0.08))
-    return Corpus(counts, WORDS, OWNERS if owned else None, words_are_public=True)
+    return Corpus(counts, WORDS, PERSONS if owned else None, words_are_public=True)
 
 
 def digest(*arrays):
@@ -51,7 +51,7 @@ def digest(*arrays):
 
 
 def fit(X, owned=False, **how):
-    unit = "author" if owned else "document"
+    unit = "person" if owned else "document"
     model = PrivateLDA(K, epsilon=4.0, privacy_unit=unit, random_state=1, allow_unlearnable=True, **how)
     release = model.fit(X).release_
     return digest(release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise)
@@ -143,9 +143,9 @@ def test_a_kill_at_a_random_moment_changes_nothing(tmp_path, seed):
 @pytest.mark.parametrize("owned", [False, True])
 def test_every_sum_is_that_of_the_naive_twin(tmp_path, owned):
     counts = random_counts(120, 12, 3)
-    owners = np.arange(120) // 3 if owned else None
-    shards = write_shards(Corpus(counts, WORDS[:12], owners), tmp_path / "s", shard_documents=17)
-    units = naive.by_unit(counts, owners)
+    persons = np.arange(120) // 3 if owned else None
+    shards = write_shards(Corpus(counts, WORDS[:12], persons), tmp_path / "s", shard_documents=17)
+    units = naive.by_unit(counts, persons)
     sharded = ShardedUnits(shards.shards, 12, ProcessEngine(2))
     assert statistics.count_sum(sharded).tolist() == [len(units) * 2**BITS]
     total = statistics.unigram_sum(sharded)
@@ -170,21 +170,21 @@ def test_every_sum_is_that_of_the_naive_twin(tmp_path, owned):
 
 def test_what_does_not_go_together_is_refused_before_anything_is_booked(tmp_path):
     shards = write_shards(corpus(True), tmp_path / "s", shard_documents=250)
-    ledger = Ledger(4.0, 1e-6, privacy_unit="author")
-    model = PrivateLDA(K, epsilon=4.0, privacy_unit="author", ledger=ledger, engine=ProcessEngine())
+    ledger = Ledger(4.0, 1e-6, privacy_unit="person")
+    model = PrivateLDA(K, epsilon=4.0, privacy_unit="person", ledger=ledger, engine=ProcessEngine())
     with pytest.raises(
         ParameterError, match=r"engine goes through shards, and X is in memory: .*write_shards"
     ):
         model.fit(corpus(True))
     with pytest.raises(ParameterError, match="shards know whose documents"):
-        model.fit(shards, owners=OWNERS)
+        model.fit(shards, persons=PERSONS)
     with pytest.raises(ParameterError, match="engine must be an engine with the methods map_sum and map"):
         model.set_params(engine="dask").fit(shards)
     assert not ledger.entries
     with pytest.raises(PrivacyError, match="protects each document for itself, but"):
         PrivateLDA(K).fit(shards)
     with pytest.raises(PrivacyError, match="nobody says where these words come from"):
-        PrivateLDA(K, privacy_unit="author").fit(shards.with_word_origin(WordOrigin("unknown")))
+        PrivateLDA(K, privacy_unit="person").fit(shards.with_word_origin(WordOrigin("unknown")))
 
 
 @pytest.mark.parametrize("fault", ["gone", "changed"])
@@ -243,7 +243,7 @@ def test_a_cluster_of_another_version_ends_the_fit_and_the_cost_stays_booked(tmp
 @pytest.mark.parametrize("owned", [False, True])
 @pytest.mark.parametrize("epsilon", [2.0, math.inf])
 def test_moments_over_shards(tmp_path, owned, epsilon):
-    unit = "author" if owned else "document"
+    unit = "person" if owned else "document"
     shards = write_shards(corpus(owned), tmp_path / "s", shard_documents=300)
     how = {"epsilon": epsilon, "privacy_unit": unit, "random_state": 0, "allow_unlearnable": True}
     models = [PrivateMomentLDA(K, **how).fit(X) for X in (corpus(owned), shards)]
@@ -251,7 +251,7 @@ def test_moments_over_shards(tmp_path, owned, epsilon):
 
 
 def sampled_rounds(X, owned=False, **how):
-    unit = "author" if owned else "document"
+    unit = "person" if owned else "document"
     model = PrivateSVILDA(
         K, sampling_rate=0.3, n_rounds=3, epsilon=4.0, privacy_unit=unit, random_state=0, **how
     )
@@ -283,7 +283,7 @@ def test_words_over_shards_are_those_of_memory(tmp_path, owned, method, epsilon)
     documents = corpus(owned).with_word_origin(WordOrigin("from text"))
     shards = write_shards(documents, tmp_path / "s", shard_documents=190)
     how = {"epsilon": epsilon, "method": method, "max_words_per_unit": 5, "random_state": 4, "max_words": 30}
-    unit = "author" if owned else "document"
+    unit = "person" if owned else "document"
     one, other = (
         PrivateCountVectorizer(privacy_unit=unit, n_jobs=2, **how).fit(X) for X in (documents, shards)
     )

@@ -30,12 +30,12 @@ def test_a_cluster_gives_the_rows_of_memory(tmp_path):
 
 
 def test_releases_and_estimators_take_shards(tmp_path):
-    documents = corpus(True)  # owners, so that shards have another order
+    documents = corpus(True)  # persons, so that shards have another order
     shards = write_shards(documents, tmp_path / "s", shard_documents=300)
-    rows = np.argsort(documents.owners, kind="stable")
+    rows = np.argsort(documents.persons, kind="stable")
     engine = ProcessEngine(2)
     model = PrivateLDA(
-        3, epsilon=4.0, privacy_unit="author", random_state=1, allow_unlearnable=True, engine=engine
+        3, epsilon=4.0, privacy_unit="person", random_state=1, allow_unlearnable=True, engine=engine
     ).fit(shards)
     expected = model.release_.transform(documents)[rows]
     assert digest(model.transform(shards)) == digest(expected)

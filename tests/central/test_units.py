@@ -27,9 +27,9 @@ def unpack(units):
 @given(corpora())
 @settings(max_examples=60, deadline=None)
 def test_groups_are_those_of_the_naive_twin(corpus):
-    counts, owners = corpus
+    counts, persons = corpus
     small = csr(np.minimum(counts.toarray(), 2**24))  # float32 holds these exactly
-    assert [sorted(unit) for unit in unpack(group_units(small, owners))] == naive.group(small, owners)
+    assert [sorted(unit) for unit in unpack(group_units(small, persons))] == naive.group(small, persons)
     alone = group_units(small, None)
     assert alone.n_units == small.shape[0]
     assert [sorted(unit) for unit in unpack(alone)] == naive.group(small, None)
@@ -38,9 +38,9 @@ def test_groups_are_those_of_the_naive_twin(corpus):
 @given(corpora())
 @settings(max_examples=40, deadline=None)
 def test_order_within_a_unit_depends_on_content_only(corpus):
-    counts, owners = corpus
+    counts, persons = corpus
     order = np.random.default_rng(0).permutation(counts.shape[0])
-    given, permuted = group_units(counts, owners), group_units(counts[order], owners[order])
+    given, permuted = group_units(counts, persons), group_units(counts[order], persons[order])
     for name in given._fields:
         np.testing.assert_array_equal(getattr(given, name), getattr(permuted, name))
 
@@ -51,16 +51,16 @@ def test_entry_starts_are_the_first_entries_of_units():
     assert units.entry_starts.tolist() == [0, 5, 5]
 
 
-@pytest.mark.parametrize("owners", [None, np.zeros(0, np.int64)])
-def test_no_documents_are_no_units(owners):
-    units = group_units(sp.csr_matrix((0, 3), dtype=np.int32), owners)
+@pytest.mark.parametrize("persons", [None, np.zeros(0, np.int64)])
+def test_no_documents_are_no_units(persons):
+    units = group_units(sp.csr_matrix((0, 3), dtype=np.int32), persons)
     assert units.n_units == 0
     assert units.entry_starts.tolist() == [0]
 
 
 def test_the_matrix_is_not_changed():
-    counts, owners = csr([[1, 0], [0, 1], [2, 2]]), np.array([1, 0, 1])
+    counts, persons = csr([[1, 0], [0, 1], [2, 2]]), np.array([1, 0, 1])
     before = counts.toarray()
-    group_units(counts, owners)
+    group_units(counts, persons)
     np.testing.assert_array_equal(counts.toarray(), before)
-    assert owners.tolist() == [1, 0, 1]
+    assert persons.tolist() == [1, 0, 1]

@@ -132,7 +132,7 @@ def test_constructor_checks_nothing_and_fit_checks_everything_at_once():
         ({"delta": 0}, PrivacyError),
         ({"delta": 1}, PrivacyError),
         ({"delta": "x"}, PrivacyError),
-        ({"privacy_unit": "author"}, PrivacyError),
+        ({"privacy_unit": "person"}, PrivacyError),
         ({"ledger": "book"}, PrivacyError),
         ({"method": None}, ParameterError),
         ({"max_words_per_unit": 2.5}, ParameterError),
@@ -215,31 +215,31 @@ def test_words_of_one_document_stay_out_and_shared_words_come_in(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_author_with_many_documents_counts_once(method):
-    """Whoever writes a word 300 times is still one author; counted by document, the word would pass."""
+def test_a_person_with_many_documents_counts_once(method):
+    """Whoever writes a word 300 times is still one person; counted by document, the word would pass."""
     texts = ["repeated nonsense"] * 300 + ["shared"] * 300
-    owners = [0] * 300 + list(range(1, 301))
+    persons = [0] * 300 + list(range(1, 301))
     common = {"epsilon": 1.0, "delta": 1e-6, "method": method, "random_state": 0}
-    by_author = PrivateCountVectorizer(**common, privacy_unit="author").fit(texts, owners=owners)
-    assert set(by_author.vocabulary_) == {"shared"}
+    by_person = PrivateCountVectorizer(**common, privacy_unit="person").fit(texts, persons=persons)
+    assert set(by_person.vocabulary_) == {"shared"}
     by_document = PrivateCountVectorizer(**common).fit(texts)
     assert "nonsense" in by_document.vocabulary_ or "repeated" in by_document.vocabulary_
 
 
-def test_a_corpus_brings_its_owners_and_carries_them_on():
-    corpus = Corpus.from_texts(TEXTS, owners=np.arange(300) // 2)
+def test_a_corpus_brings_its_persons_and_carries_them_on():
+    corpus = Corpus.from_texts(TEXTS, persons=np.arange(300) // 2)
     common = {"epsilon": 2.0, "delta": 1e-4, "random_state": 3}
-    ours = PrivateCountVectorizer(**common, privacy_unit="author")
+    ours = PrivateCountVectorizer(**common, privacy_unit="person")
     counts = ours.fit_transform(corpus)
-    assert np.array_equal(counts.owners, corpus.owners)
-    same = PrivateCountVectorizer(**common, privacy_unit="author").fit(
-        TEXTS, owners=[str(i // 2) for i in range(300)]
+    assert np.array_equal(counts.persons, corpus.persons)
+    same = PrivateCountVectorizer(**common, privacy_unit="person").fit(
+        TEXTS, persons=[str(i // 2) for i in range(300)]
     )
     assert same.vocabulary_ == ours.vocabulary_
     assert np.array_equal(ours.word_weights_, same.word_weights_)
     assert (ours.transform(TEXTS) != counts).nnz == 0
-    shuffled = Corpus(corpus.counts[:, ::-1], corpus.vocabulary[::-1], corpus.owners)
-    again = PrivateCountVectorizer(**common, privacy_unit="author").fit(shuffled)
+    shuffled = Corpus(corpus.counts[:, ::-1], corpus.vocabulary[::-1], corpus.persons)
+    again = PrivateCountVectorizer(**common, privacy_unit="person").fit(shuffled)
     assert list(again.vocabulary_) == sorted(again.vocabulary_)
 
 
@@ -286,8 +286,8 @@ def test_hostile_input_is_refused_in_one_line():
         assert not ledger.entries
     with pytest.raises(CorpusError, match="text 1"):
         PrivateCountVectorizer(epsilon=1.0).fit(["fine", None])
-    with pytest.raises(CorpusError, match="owners"):
-        PrivateCountVectorizer(epsilon=1.0, privacy_unit="author").fit(TEXTS, owners=[1, 2])
+    with pytest.raises(CorpusError, match="persons"):
+        PrivateCountVectorizer(epsilon=1.0, privacy_unit="person").fit(TEXTS, persons=[1, 2])
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["alone"], ["", "   ", "!!"]])
@@ -388,7 +388,7 @@ def test_words_and_training_fit_one_ledger_at_the_sum_of_their_epsilons(method, 
 
 
 def test_ledger_of_another_promise_is_refused():
-    for ledger in (Ledger(2.0, 1e-6, privacy_unit="author"),):
+    for ledger in (Ledger(2.0, 1e-6, privacy_unit="person"),):
         with pytest.raises(PrivacyError, match="use one unit and relation"):
             PrivateCountVectorizer(epsilon=1.0, ledger=ledger).fit(TEXTS)
 
@@ -543,13 +543,13 @@ def test_texts_are_read_once_so_others_cannot_be_counted_than_words_were_chosen_
     assert (counts != expected).nnz == 0
 
 
-def test_texts_that_grow_while_they_are_read_have_no_owners_for_the_rest():
+def test_texts_that_grow_while_they_are_read_have_no_persons_for_the_rest():
     def growing():
         yield from TEXTS
         yield "somebody else"
 
-    ledger = Ledger(9.0, 1e-5, privacy_unit="author")
-    words = PrivateCountVectorizer(epsilon=4.0, privacy_unit="author", ledger=ledger)
+    ledger = Ledger(9.0, 1e-5, privacy_unit="person")
+    words = PrivateCountVectorizer(epsilon=4.0, privacy_unit="person", ledger=ledger)
     with pytest.raises(CorpusError, match="one for each document"):
-        words.fit(growing(), owners=range(len(TEXTS)))
+        words.fit(growing(), persons=range(len(TEXTS)))
     assert len(ledger.entries) == 1  # what was read stays paid for

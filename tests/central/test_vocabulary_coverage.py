@@ -33,37 +33,37 @@ def random_corpus(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("by_author", [False, True])
-def test_sums_are_those_of_the_plain_twin_and_one_unit_moves_them_by_one_at_most(seed, by_author):
-    counts, owners, chosen = random_corpus(seed)
-    unit_of = owners if by_author else np.arange(12)
-    total = coverage_sum(counts, owners if by_author else None, chosen, BOUND)
+@pytest.mark.parametrize("by_person", [False, True])
+def test_sums_are_those_of_the_plain_twin_and_one_unit_moves_them_by_one_at_most(seed, by_person):
+    counts, persons, chosen = random_corpus(seed)
+    unit_of = persons if by_person else np.arange(12)
+    total = coverage_sum(counts, persons if by_person else None, chosen, BOUND)
     assert total.tolist() == covered_share(counts.toarray(), unit_of, chosen, BOUND.bits)
     for unit in np.unique(unit_of):
         stays = unit_of != unit
-        without = coverage_sum(counts[stays], owners[stays] if by_author else None, chosen, BOUND)
+        without = coverage_sum(counts[stays], persons[stays] if by_person else None, chosen, BOUND)
         moved = total - without
         assert (moved >= 0).all()
         assert (moved**2).sum() <= BOUND.sensitivity**2
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-@pytest.mark.parametrize("by_author", [False, True])
-def test_the_released_share_is_near_the_true_one(name, by_author):
-    owners = np.arange(2000) // 4 if by_author else None
-    how = {"privacy_unit": "author"} if by_author else {}
+@pytest.mark.parametrize("by_person", [False, True])
+def test_the_released_share_is_near_the_true_one(name, by_person):
+    persons = np.arange(2000) // 4 if by_person else None
+    how = {"privacy_unit": "person"} if by_person else {}
     vectorizer = PrivateCountVectorizer(epsilon=1.0, method=name, random_state=1, **how)
-    counts = vectorizer.fit_transform(TEXTS, owners=owners)
+    counts = vectorizer.fit_transform(TEXTS, persons=persons)
     told = vectorizer.word_origin_.coverage
     chosen = np.array([word in vectorizer.vocabulary_ for word in WORDS])
     assert counts.word_origin.coverage == told
     exact = PrivateCountVectorizer(epsilon=np.inf, method=name, vocabulary=None, random_state=1, **how)
-    assert exact.fit(TEXTS, owners=owners).word_origin_.coverage == Coverage(
-        1.0, 0.0, 500 if by_author else 2000
+    assert exact.fit(TEXTS, persons=persons).word_origin_.coverage == Coverage(
+        1.0, 0.0, 500 if by_person else 2000
     )
     whole = [sum(text.split().count(WORDS[i]) for i in np.flatnonzero(chosen)) for text in TEXTS]
     length = [len(text.split()) for text in TEXTS]
-    if by_author:
+    if by_person:
         whole, length = (np.add.reduceat(part, np.arange(0, 2000, 4)) for part in (whole, length))
     true = float(np.mean(np.array(whole) / np.array(length)))
     assert 0.3 < true < 0.95

@@ -76,9 +76,9 @@ def test_an_order_that_depends_on_others_is_caught():
     assert worst_move(all_weights(needy_first, 3, 4, 6)) > 4
 
 
-def test_a_budget_spent_for_each_document_of_an_author_is_caught():
+def test_a_budget_spent_for_each_document_of_a_person_is_caught():
     once = weights_of([(0, 1)], 2, 4, 9)
-    twice = weights_of([(0, 1), (0, 1)], 2, 4, 9)  # what an author with two documents would add unjoined
+    twice = weights_of([(0, 1), (0, 1)], 2, 4, 9)  # what a person with two documents would add unjoined
     assert once.sum() == 4
     assert twice.sum() > 4
 

@@ -34,23 +34,23 @@ def spelled(units, words):
     return [[words[word] for word in units.words[start:stop]] for start, stop in cuts]
 
 
-def ranked(documents, owners=None, *, key=KEY, as_written=False):
+def ranked(documents, persons=None, *, key=KEY, as_written=False):
     counts, words = counted(documents, as_written=as_written)
     order = secret_order(words, key)
-    named = None if owners is None else np.array(owners, np.int64)
+    named = None if persons is None else np.array(persons, np.int64)
     return spelled(rank_words(counts, named, order, ties_as_written=as_written), words)
 
 
 @settings(max_examples=150, deadline=None)
 @given(texts, st.data())
 def test_ranks_are_those_of_the_twin(documents, data):
-    owners = data.draw(
+    persons = data.draw(
         st.none() | st.lists(st.integers(-3, 3), min_size=len(documents), max_size=len(documents))
     )
     number = dict(zip(LETTERS, secret_order(LETTERS, KEY).tolist(), strict=True))
-    units = units_of(documents, owners)
-    assert sorted(ranked(documents, owners)) == sorted(preferences(unit, number) for unit in units)
-    written = ranked(documents, owners, as_written=True)
+    units = units_of(documents, persons)
+    assert sorted(ranked(documents, persons)) == sorted(preferences(unit, number) for unit in units)
+    written = ranked(documents, persons, as_written=True)
     assert sorted(written) == sorted(preferences(unit) for unit in units)
 
 

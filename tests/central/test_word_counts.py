@@ -19,7 +19,7 @@ WORDS = ("a", "b", "c")
 
 @pytest.fixture
 def counts():
-    return WordCounts(DENSE, WORDS, owners=[7, 7, 8, 9], word_weights=[0.5, 1.5, 2.5])
+    return WordCounts(DENSE, WORDS, persons=[7, 7, 8, 9], word_weights=[0.5, 1.5, 2.5])
 
 
 def test_it_is_a_csr_matrix_with_words(counts):
@@ -27,13 +27,13 @@ def test_it_is_a_csr_matrix_with_words(counts):
     assert counts.format == "csr"
     assert counts.dtype == np.int32
     assert counts.vocabulary == WORDS
-    assert counts.owners.tolist() == [7, 7, 8, 9]
+    assert counts.persons.tolist() == [7, 7, 8, 9]
     assert counts.word_weights.tolist() == [0.5, 1.5, 2.5]
     assert WordCounts(DENSE).vocabulary is None
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"vocabulary": ["a"]}, {"vocabulary": WORDS, "owners": [1]}, {"word_weights": [1.0]}]
+    "wrong", [{"vocabulary": ["a"]}, {"vocabulary": WORDS, "persons": [1]}, {"word_weights": [1.0]}]
 )
 def test_lengths_must_fit(wrong):
     with pytest.raises((ParameterError, CorpusError), match=r"must have (one entry for each|shape \(4,\))"):
@@ -50,7 +50,7 @@ def test_copies_and_caches_keep_everything(counts, keep):
     kept = keep(counts)
     assert type(kept) is WordCounts
     assert kept.vocabulary == WORDS
-    assert kept.owners.tolist() == [7, 7, 8, 9]
+    assert kept.persons.tolist() == [7, 7, 8, 9]
     assert kept.word_weights.tolist() == [0.5, 1.5, 2.5]
     assert (kept.toarray() == DENSE).all()
 
@@ -58,16 +58,16 @@ def test_copies_and_caches_keep_everything(counts, keep):
 @pytest.mark.parametrize(
     "rows", [slice(1, 3), [2, 0], np.array([3, 3]), np.array([True, False, True, False]), range(2)]
 )
-def test_chosen_rows_keep_words_and_their_own_owners(counts, rows):
+def test_chosen_rows_keep_words_and_their_own_persons(counts, rows):
     chosen = counts[rows]
     assert chosen.vocabulary == WORDS
-    assert chosen.owners.tolist() == np.array([7, 7, 8, 9])[rows].tolist()
+    assert chosen.persons.tolist() == np.array([7, 7, 8, 9])[rows].tolist()
     assert (chosen.toarray() == DENSE[rows]).all()
 
 
 def test_one_row(counts):
     assert counts[1].vocabulary == WORDS
-    assert counts[1].owners.tolist() == [7]
+    assert counts[1].persons.tolist() == [7]
     assert counts[1:3, :].vocabulary == WORDS
     assert counts[-1].toarray().tolist() == [[0, 0, 0]]
 
@@ -75,7 +75,7 @@ def test_one_row(counts):
 def test_a_split_keeps_words(counts):
     train, test = train_test_split(counts, random_state=0)
     assert train.vocabulary == test.vocabulary == WORDS
-    assert sorted([*train.owners, *test.owners]) == [7, 7, 8, 9]
+    assert sorted([*train.persons, *test.persons]) == [7, 7, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_single_entries_are_numbers(counts):
 def test_resized_in_place(counts):
     counts.resize((2, 2))
     assert counts.vocabulary is None
-    assert counts.owners is None
+    assert counts.persons is None
     counts.resize((4, 3))
     counts.data[:] = 1
     assert counts.shape == (4, 3)

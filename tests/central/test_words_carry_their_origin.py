@@ -158,11 +158,11 @@ def test_another_ledger_is_refused_and_nothing_is_booked(name):
             MODELS[name](ledger=other).fit(counts)
         assert not other.entries
         assert len(words.ledger_.entries) == 1
-    unit = PrivateCountVectorizer(epsilon=1.0, privacy_unit="author").fit_transform(
-        TEXTS, owners=np.arange(len(TEXTS))
+    unit = PrivateCountVectorizer(epsilon=1.0, privacy_unit="person").fit_transform(
+        TEXTS, persons=np.arange(len(TEXTS))
     )
-    with pytest.raises(PrivacyError, match=r"protects author.*take privacy_unit='author'"):
-        MODELS[name]().fit(unit.without_owners())
+    with pytest.raises(PrivacyError, match=r"protects person.*take privacy_unit='person'"):
+        MODELS[name]().fit(unit.without_persons())
 
 
 def test_counts_that_come_through_a_file_need_their_ledger(tmp_path):
@@ -198,9 +198,7 @@ def test_chosen_words_are_not_public(name):
 @pytest.mark.parametrize("name", OF_WORDS)
 def test_the_advice_of_word_level_models_can_be_followed(name):
     corpus = Corpus.from_texts(TEXTS)
-    with pytest.raises(
-        PrivacyError, match=r"protects documents or authors.*this model single words"
-    ) as error:
+    with pytest.raises(PrivacyError, match=r"protects documents or people.*this model single words") as error:
         OF_WORDS[name]().fit(corpus)
     assert "words_are_public=True" in str(error.value)
     assert "fit_transform" not in str(error.value)
@@ -281,8 +279,8 @@ def test_what_may_have_changed_is_not_guessed():
 
 
 def test_only_what_a_class_declares_is_carried():
-    """A frame of counts may have words such as "owners" or "vocabulary"."""
-    odd = ["owners", "vocabulary", "word_origin", "ledger", "counts"]
+    """A frame of counts may have words such as "persons" or "vocabulary"."""
+    odd = ["persons", "vocabulary", "word_origin", "ledger", "counts"]
     frame = pd.DataFrame(COUNTS.toarray()[:, :5], columns=odd)
     release = MODELS["PrivateLDA"]().fit(frame, words_are_public=True).release_
     assert release.vocabulary == tuple(odd)
@@ -305,11 +303,11 @@ def test_a_vocabulary_beside_other_words_is_refused():
         MODELS["PrivateLDA"]().fit(COUNTS, vocabulary=WORDS, words_are_public="yes")
 
 
-def test_owners_with_the_document_unit_are_an_error():
-    owners = np.arange(len(TEXTS)) // 3
-    owned = Corpus(COUNTS, WORDS, owners, words_are_public=True)
+def test_persons_with_the_document_unit_are_an_error():
+    persons = np.arange(len(TEXTS)) // 3
+    owned = Corpus(COUNTS, WORDS, persons, words_are_public=True)
     for make in (*MODELS.values(), lambda **how: PrivateCountVectorizer(epsilon=1.0, **how)):
-        for X, how in ((COUNTS, {"owners": owners}), (owned, {})):
+        for X, how in ((COUNTS, {"persons": persons}), (owned, {})):
             ledger = Ledger(5.0, 1e-5)
             data = TEXTS if X is COUNTS and isinstance(make(), PrivateCountVectorizer) else X
             with pytest.raises(
@@ -317,8 +315,8 @@ def test_owners_with_the_document_unit_are_an_error():
             ):
                 make(ledger=ledger).fit(data, **how)
             assert not ledger.entries
-            make(privacy_unit="author").fit(data, **how)
-        make().fit(owned.without_owners())
+            make(privacy_unit="person").fit(data, **how)
+        make().fit(owned.without_persons())
 
 
 # ---- the record itself

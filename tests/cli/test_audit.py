@@ -92,7 +92,7 @@ def test_a_recipe_is_read_and_options_win(here, capsys):
     assert "x 2 targets" in capsys.readouterr().out
 
 
-def test_file_of_scores_is_whole_and_for_its_owner_only(here, monkeypatch):
+def test_file_of_scores_is_whole_and_for_its_person_only(here, monkeypatch):
     old = here / "a.json"
     old.write_text("old")
     old.chmod(0o644)

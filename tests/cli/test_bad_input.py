@@ -247,7 +247,7 @@ def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
     out = ["--out", str(tmp_path / "m")]
     assert run(["fit", str(tmp_path / "c.npy"), "--person", "who", *out]) == 2
     said = capsys.readouterr().err
-    assert '--person cannot be used with format "npy": owners and labels' in said
+    assert '--person cannot be used with format "npy": persons and labels' in said
     assert "=" not in said
     assert run(["fit", str(tmp_path / "t.jsonl"), "--text", "body", *out]) == 2
     assert "no words in 1 document; look at the text and at --token-pattern." in capsys.readouterr().err

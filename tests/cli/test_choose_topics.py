@@ -90,8 +90,8 @@ def test_persons_are_called_persons_or_as_told_without_a_ledger_file(notes, tmp_
     said = capsys.readouterr()
     called = named[-1] if named else "person"
     assert Release.load(tmp_path / "m").promise.unit_name == called
-    assert "author" not in said.out + said.err
-    assert f"author: one {called}" in (tmp_path / "m" / "README.md").read_text()
+    assert "person" not in said.out + said.err
+    assert f"person: one {called}" in (tmp_path / "m" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("of_persons", [False, True])
@@ -107,7 +107,7 @@ def test_privately_the_planted_number_is_chosen_booked_and_its_topics_are_writte
     release = Release.load(out)
     assert len(release.topic_word) == 3
     assert not release.reproducible
-    assert release.promise.privacy_unit == ("author" if of_persons else "document")
+    assert release.promise.privacy_unit == ("person" if of_persons else "document")
     assert answer["guarantee"] == release.guarantee
     spent = json.loads(budget.read_text())
     purposes = [entry["purpose"].split(" (")[0] for entry in spent["entries"]]

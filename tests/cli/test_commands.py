@@ -162,15 +162,15 @@ def test_figures_for_one_person_count_the_words_too(model, capsys):
     assert "10: epsilon = 189" in capsys.readouterr().out
 
 
-def test_author_unit_and_shared_ledger_file(letters, tmp_path):
+def test_person_unit_and_shared_ledger_file(letters, tmp_path):
     arguments = (
-        f"fit {letters} --text body --author writer --epsilon 6 --topics 3 --seed 1 --quiet "
+        f"fit {letters} --text body --person writer --epsilon 6 --topics 3 --seed 1 --quiet "
         f"--out {tmp_path / 'm'} --ledger {tmp_path / 'budget.json'}"
     )
     assert run(arguments.split()) == 0
     release = Release.load(tmp_path / "m")
     assert "unit: person (add_or_remove_one)" in release.guarantee
-    assert "author" in (tmp_path / "budget.json").read_text()
+    assert "person" in (tmp_path / "budget.json").read_text()
 
 
 def test_version_and_help(capsys):
@@ -235,7 +235,7 @@ def test_help_on_a_narrow_terminal_cuts_no_name_of_an_option(capsys, monkeypatch
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["fit", "--help"]) == 0
     told = capsys.readouterr().out
-    for option in ("--vocabulary-is-public", "--person, --author", "--other-spending", "--allow-unlearnable"):
+    for option in ("--vocabulary-is-public", "--person, --person", "--other-spending", "--allow-unlearnable"):
         assert option in told
     assert "\\t is" in told
     assert "\\\\t" not in told

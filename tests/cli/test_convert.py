@@ -28,7 +28,7 @@ NAMES = {
 
 @pytest.fixture
 def corpus():
-    corpus = Corpus(COUNTS, WORDS, owners=[0, 0, 1, 2], labels=["a", "b", "a", "c"])
+    corpus = Corpus(COUNTS, WORDS, persons=[0, 0, 1, 2], labels=["a", "b", "a", "c"])
     return corpus.with_word_origin(WordOrigin.public("the minutes of a meeting"))
 
 
@@ -60,7 +60,7 @@ def test_there_and_back(corpus, tmp_path, first, second):
         (tmp_path / name).mkdir()
     start, middle, end = tmp_path / "one" / NAMES[first], tmp_path / "two" / NAMES[second], tmp_path / "three"
     write_corpus(corpus, start)
-    # mallet holds text: its owners and labels are not looked for beside it, but the label is a field of it
+    # mallet holds text: its persons and labels are not looked for beside it, but the label is a field of it
     label = ["--label", "label"]
     one, two = (label if name == "mallet" else [] for name in (first, second))
     assert convert(start, middle, "--from", first, *one) == 0
@@ -69,7 +69,7 @@ def test_there_and_back(corpus, tmp_path, first, second):
     assert by_word(back) == by_word(corpus)
     assert back.labels.tolist() == ["a", "b", "a", "c"]
     if "mallet" not in (first, second):
-        assert back.owners.tolist() == [0, 0, 1, 2]
+        assert back.persons.tolist() == [0, 0, 1, 2]
     # MALLET holds text, whose words are counted anew
     assert back.word_origin == (FROM_TEXT if "mallet" in (first, second) else corpus.word_origin)
 
@@ -145,11 +145,11 @@ def test_nothing_is_overwritten_unless_asked(corpus, tmp_path, capsys):
     assert convert(source, tmp_path / "z.svmlight") == 0
 
 
-def test_owners_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):
+def test_persons_of_another_corpus_are_not_left_beside_ours(corpus, tmp_path, capsys):
     write_corpus(Corpus(COUNTS, WORDS), tmp_path / "bare.npz")
-    (tmp_path / "y.owners.txt").write_text("1\n2\n3\n4\n")
+    (tmp_path / "y.persons.txt").write_text("1\n2\n3\n4\n")
     for force in ([], ["--force"]):
-        assert "y.owners.txt belongs to another" in refused(
+        assert "y.persons.txt belongs to another" in refused(
             capsys, tmp_path / "bare.npz", tmp_path / "y.mtx", *force
         )
     assert not (tmp_path / "y.mtx").exists()

@@ -1,4 +1,4 @@
-"""`discreet fit` says whom it protects before it trains, and uses what a file says of owners and words."""
+"""`discreet fit` says whom it protects before it trains, and uses what a file says of persons and words."""
 
 import json
 
@@ -33,12 +33,12 @@ def fit(capsys, path, out, *options):
 
 
 def test_the_promise_comes_first_in_one_line(capsys, notes, tmp_path):
-    for option in ("--person", "--author"):
+    for option in ("--person", "--person"):
         code, said = fit(capsys, notes, tmp_path / option, "--text", "body", option, "patient")
         assert code == 0, said
         assert "Protecting each person (field 'patient'), with all that they wrote: epsilon = 20" in said
         assert said.index("Protecting") < said.index("choosing words")
-        assert Release.load(tmp_path / option).promise.privacy_unit == "author"
+        assert Release.load(tmp_path / option).promise.privacy_unit == "person"
     code, said = fit(capsys, notes, tmp_path / "model", "--text", "body")
     assert (
         "Protecting each document: epsilon = 20, delta = 1e-06. Fields seen: body, patient, ward. Use --person"
@@ -53,12 +53,12 @@ def test_how_many_words_were_chosen_and_what_was_forecast_is_said(capsys, notes,
     assert "".join(release.configuration["forecast"].split()) in "".join(said.split())  # lines are broken
 
 
-def test_owners_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp_path):
+def test_persons_in_a_file_are_used_and_words_are_private_unless_said(capsys, tmp_path):
     corpus = Corpus(COUNTS, WORDS, np.arange(900) // 3)
     for name in ("c.npz", "c.mtx"):
         write_corpus(corpus, tmp_path / name)
         _, said = fit(capsys, tmp_path / name, tmp_path / f"{name} chosen")
-        assert "Protecting each person (the file's owners)" in said
+        assert "Protecting each person (the file's persons)" in said
         assert "chosen privately from" in said
         assert Release.load(tmp_path / f"{name} chosen").configuration["words"] == "chosen"
         fit(capsys, tmp_path / name, tmp_path / f"{name} public", "--vocabulary-is-public", "--each-document")
@@ -135,16 +135,16 @@ def test_documents_are_not_called_patients(capsys, notes, tmp_path):
 
 
 def test_a_person_without_another_name_is_called_a_person_everywhere(capsys, notes, tmp_path):
-    """The officer who reads "each person" first reads of no "author" after it, with a ledger or without."""
+    """The officer who reads "each person" first reads of no "person" after it, with a ledger or without."""
     for name, more in (("m", ()), ("n", ("--ledger", tmp_path / "l.json"))):
         code, said = fit(capsys, notes, tmp_path / name, "--text", "body", "--person", "patient", *more)
         assert code == 0, said
         release = Release.load(tmp_path / name)
         assert release.promise.unit_name == "person"
         assert "unit: person (add_or_remove_one)" in release.guarantee
-        assert "author: one person" in release.card().replace("\\", "")
-        assert "any one author" not in said
-    before = Ledger(60.0, 1e-6, privacy_unit="author", path=tmp_path / "before.json")
+        assert "person: one person" in release.card().replace("\\", "")
+        assert "any one person" not in said
+    before = Ledger(60.0, 1e-6, privacy_unit="person", path=tmp_path / "before.json")
     again = ("--text", "body", "--person", "patient", "--ledger", tmp_path / "before.json")
     assert fit(capsys, notes, tmp_path / "o", *again)[0] == 0  # a ledger from before keeps its name
     assert Release.load(tmp_path / "o").promise.unit_name == before.unit_name == ""
@@ -153,8 +153,8 @@ def test_a_person_without_another_name_is_called_a_person_everywhere(capsys, not
 def test_a_name_without_persons_is_refused_with_the_option_that_this_command_has(capsys, notes, tmp_path):
     code, said = fit(capsys, notes, tmp_path / "m", "--text", "body", "--unit-name", "patient")
     assert code == 2
-    assert "or protect authors: --person FIELD." in said
-    assert "--unit author" not in said
+    assert "or protect people: --person FIELD." in said
+    assert "--unit person" not in said
 
 
 def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
@@ -165,7 +165,7 @@ def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
         assert f"unit: {unit} (add_or_remove_one)" in said
         assert f"everything but one {unit} can do" in said
         assert f"a group of several {unit}s" in said
-        assert "author" not in said
+        assert "person" not in said
     assert run(["budget", "--unit-name", "patient"]) == 2
     assert "the unit here is the document" in capsys.readouterr().err
 

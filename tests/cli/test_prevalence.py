@@ -126,13 +126,13 @@ def test_shares_by_month_and_person(ward_notes, tmp_path):
         "2024-01",
         "--to",
         "2024-07",
-        "--author",
+        "--person",
         "patient",
     ]
     assert run([*arguments, "--epsilon", "1", "--quiet", "--out", str(tmp_path / "months.json")]) == 0
     made = PrevalenceRelease.load(tmp_path / "months.json")
     assert len(made.groups) == 7
-    assert made.promise.privacy_unit == "author"
+    assert made.promise.privacy_unit == "person"
     assert made.certain_groups.tolist() == [True] * 6 + [False]
 
 
@@ -224,9 +224,9 @@ def test_whom_the_shares_protect_is_said(ward_notes, tmp_path, capsys):
         writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    topics = PrivateLDA(2, epsilon=8.0, privacy_unit="author", allow_unlearnable=True)
+    topics = PrivateLDA(2, epsilon=8.0, privacy_unit="person", allow_unlearnable=True)
     counts = np.ones((40, len(WORDS)), int)
-    release = topics.fit(counts, owners=np.arange(40) // 2).release_
+    release = topics.fit(counts, persons=np.arange(40) // 2).release_
     replace(release, vocabulary=tuple(WORDS)).save(tmp_path / "of persons")
     (tmp_path / "one.txt").write_text("north\n")
     for name, model, more, told in (
@@ -398,7 +398,7 @@ def test_persons_are_called_persons_or_as_told_without_a_ledger_file(ward_notes,
     said = capsys.readouterr()
     assert f"Protecting each {called} (field 'patient')" in said.err
     assert f"one {called}" in said.err
-    assert "author" not in said.err + said.out
+    assert "person" not in said.err + said.out
     for name in ("w", "f"):
         assert f'"unit_name": "{called}"' in (tmp_path / f"{name}.json").read_text()
         assert f"one {called}" in (tmp_path / f"{name}.md").read_text()
@@ -407,5 +407,5 @@ def test_persons_are_called_persons_or_as_told_without_a_ledger_file(ward_notes,
 def test_a_name_of_persons_without_persons_is_refused(ward_notes, tmp_path, capsys):
     shares = [*command(ward_notes), "--by", "ward", "--groups", str(ward_notes / "wards.txt")]
     assert run([*shares, "--unit-name", "patient", "--out", str(tmp_path / "w.json")]) == 2
-    assert "--unit-name says what one author is" in capsys.readouterr().err
+    assert "--unit-name says what one person is" in capsys.readouterr().err
     assert not (tmp_path / "w.json").exists()

@@ -51,17 +51,17 @@ def fitted(run, path, out, *options):
     return Release.load(out)
 
 
-@pytest.mark.parametrize("author", [[], ["--author", "who"]])
-def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_memory(run, files, author):
+@pytest.mark.parametrize("person", [[], ["--person", "who"]])
+def test_several_files_become_one_folder_of_shards_and_a_fit_of_it_is_that_of_memory(run, files, person):
     one, two, together = files / "one.jsonl", files / "two.jsonl", files / "all.jsonl"
     together.write_text(one.read_text() + two.read_text())
     shards = files / "shards"
-    done = run("convert", one, two, shards, "--shard-documents", "400", "--stop-words", "english", *author)
+    done = run("convert", one, two, shards, "--shard-documents", "400", "--stop-words", "english", *person)
     assert done.exit_code == 0, done.output
     assert "1800 documents" in done.output
     assert "No stop words" not in done.output
-    assert ShardedCorpus(shards).unit == ("author" if author else "document")
-    expected = fitted(run, together, files / "memory", *author)
+    assert ShardedCorpus(shards).unit == ("person" if person else "document")
+    expected = fitted(run, together, files / "memory", *person)
     found = fitted(run, shards, files / "release")
     assert found.vocabulary == expected.vocabulary
     assert found.topic_word.tobytes() == expected.topic_word.tobytes()
@@ -142,7 +142,7 @@ def test_counts_become_shards_too(run, files):
 
 
 def test_counts_are_streamed_with_the_files_beside_them(run, files, monkeypatch):
-    assert run("convert", files / "one.jsonl", files / "docword.one.txt", "--author", "who").exit_code == 0
+    assert run("convert", files / "one.jsonl", files / "docword.one.txt", "--person", "who").exit_code == 0
     held = monkeypatch.setattr("discreet.corpus.read_corpus", None)  # it would hold all of it
     done = run(
         "convert",
@@ -159,7 +159,7 @@ def test_counts_are_streamed_with_the_files_beside_them(run, files, monkeypatch)
     done = run("convert", files / "docword.one.txt", files / "s", "--shard-documents", "100", *public)
     assert (done.exit_code, held) == (0, None), done.output
     shards = ShardedCorpus(files / "s")
-    assert (shards.unit, len(shards)) == ("author", 900)
+    assert (shards.unit, len(shards)) == ("person", 900)
     assert shards.word_origin.declared_by == "--vocabulary-is-public of discreet convert"
     (files / "vocab.one.txt").write_text("".join(f"other{i}\n" for i in range(shards.n_words)))
     done = run("convert", files / "docword.one.txt", files / "t", "--shard-documents", "100")

@@ -31,7 +31,7 @@ from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
 rng = np.random.default_rng(1)
 counts = rng.poisson(0.5, (70, 55)).astype(np.int32)
 words = [f"w{i}" for i in range(55)]
-corpus = Corpus(sp.csc_array(counts), words, owners=np.arange(70) // 3)
+corpus = Corpus(sp.csc_array(counts), words, persons=np.arange(70) // 3)
 for k, sampler in ((50, "frozen"), (20, "auto"), (7, "mh"), (600, "frozen"), (3, "live"), (200, "auto")):
     model = GibbsLDA(k, sampler=sampler, n_sweeps=42, random_state=1).fit(corpus)
     model.transform(counts.astype(float))
@@ -45,7 +45,7 @@ private = dict(epsilon=9.0, allow_unlearnable=True)
 listed = Corpus(corpus.counts, words, words_are_public=True)
 PrivateLDA(6, **private).fit(listed)
 PrivateSVILDA(6, sampling_rate=0.3, n_jobs=2, epsilon=9.0).fit(listed)
-PrivateLDA(6, privacy_unit="author", **private).fit(listed, owners=corpus.owners)
+PrivateLDA(6, privacy_unit="person", **private).fit(listed, persons=corpus.persons)
 PrivateCountVectorizer(epsilon=30.0).fit([" ".join(np.repeat(words, row)) for row in counts])
 print(json.dumps(compiled))
 """

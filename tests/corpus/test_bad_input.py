@@ -31,33 +31,33 @@ CASES = [
     ("a.jsonl", GOOD + f'["{SECRET}"]\n', {}, ["line 2", "expected one JSON object a line, found list"]),
     ("a.jsonl", GOOD + "[" * 100_000 + "\n", {}, ["line 2: broken JSON"]),
     ("a.jsonl", GOOD, {"text": "body"}, ["no field for text='body'", "its fields are 'text', 'who'"]),
-    ("a.jsonl", GOOD, {"author": "x", "label": "y"}, ["author='x', label='y'"]),
+    ("a.jsonl", GOOD, {"person": "x", "label": "y"}, ["person='x', label='y'"]),
     ("a.jsonl", GOOD + line(who="bob"), {}, ["line 2: no field 'text'"]),
     ("a.jsonl", GOOD + line(text=None), {}, ["line 2: field 'text' must be text, found nothing"]),
     ("a.jsonl", GOOD + line(text=[SECRET]), {}, ["line 2", "a list of tokens, but text before"]),
-    ("a.jsonl", GOOD + line(text=f"{SECRET}"), {"author": "who"}, ["line 2: no field 'who'"]),
+    ("a.jsonl", GOOD + line(text=f"{SECRET}"), {"person": "who"}, ["line 2: no field 'who'"]),
     (
         "a.jsonl",
         GOOD + line(text="a", who=None),
-        {"author": "who"},
+        {"person": "who"},
         ["line 2: field 'who' must name", "nothing"],
     ),
     (
         "a.jsonl",
         GOOD + line(text="a", who=""),
-        {"author": "who"},
+        {"person": "who"},
         ["line 2: field 'who' must name", "empty text"],
     ),
     (
         "a.jsonl",
         GOOD + line(text="a", who=True),
-        {"author": "who"},
+        {"person": "who"},
         ["line 2: field 'who' must name", "true or false"],
     ),
     (
         "a.jsonl",
         GOOD + line(text="a", who=1.5),
-        {"author": "who"},
+        {"person": "who"},
         ["line 2: field 'who' must name", "a number"],
     ),
     (
@@ -105,10 +105,10 @@ CASES = [
         {"format": "csv-counts"},
         ["its columns are 'count' and 2 with other"],
     ),
-    ("a.csv", f"text,who\n{SECRET},\n", {"author": "who"}, ["line 2: field 'who' must name the author"]),
+    ("a.csv", f"text,who\n{SECRET},\n", {"person": "who"}, ["line 2: field 'who' must name the person"]),
     ("a.csv", "text\nabc\n", {"delimiter": "::"}, ["delimiter must be one character"]),
     ("a.mallet", "1 spam some words\nalone\n", {}, ["line 2: expected a name, a label and the text"]),
-    ("a.lines", "words\n", {"format": "lines", "author": "who"}, ["no field for author='who'", "'text'"]),
+    ("a.lines", "words\n", {"format": "lines", "person": "who"}, ["no field for person='who'", "'text'"]),
     ("a.txt", "words\n", {}, ["its name does not say what it is", "jsonl", "uci"]),
     ("a.txt", "words\n", {"format": "txt"}, ["reads a folder of .txt files", 'format="lines"']),
     ("a.txt", "words\n", {"format": "word"}, ["format 'word' is not known; choose one of jsonl"]),
@@ -146,7 +146,7 @@ CASES = [
     ("a.uci", "99999999999\n3\n0\n", {}, ["out of range"]),
     ("a.uci", UCI, {"vocabulary": ["a", "b"]}, ["has 3 columns, but the vocabulary has 2 words"]),
     ("a.uci", UCI, {"vocabulary": ["a", "b", "a"]}, ["position 2 (same as 0)"]),
-    ("a.uci", UCI, {"owners": [1]}, ["a.uci: owners must have shape (2,)"]),
+    ("a.uci", UCI, {"persons": [1]}, ["a.uci: persons must have shape (2,)"]),
     ("a.uci.gz", gzip.compress(UCI.encode(), mtime=0)[:-9], {}, ["a.uci.gz is cut short"]),
     ("a.mtx", "", {}, ["a.mtx is empty"]),
     ("a.mtx", "hello\n", {}, ["line 1: expected %%MatrixMarket"]),
@@ -257,8 +257,8 @@ def test_a_folder_names_the_file(tmp_path):
         read_corpus(tmp_path)
     assert_no_text(caught.value)
     (tmp_path / "two.txt").write_text("other words")
-    with pytest.raises(CorpusError, match=r"two\.txt: field 'folder' must name the author, found empty text"):
-        read_corpus(tmp_path, author="folder")
+    with pytest.raises(CorpusError, match=r"two\.txt: field 'folder' must name the person, found empty text"):
+        read_corpus(tmp_path, person="folder")
     (tmp_path / "two.txt").write_bytes(b"\0\1\2")
     with pytest.raises(CorpusError, match=r"two\.txt looks like a binary file"):
         read_corpus(tmp_path)
@@ -286,11 +286,11 @@ def test_the_place_of_a_bad_byte_is_exact_in_large_files(tmp_path, codec):
 def test_options_without_a_meaning_are_refused(tmp_path):
     (tmp_path / "a.uci").write_text(UCI)
     (tmp_path / "a.jsonl").write_text(GOOD)
-    for options in ({"text": "x"}, {"author": "x"}, {"stop_words": "english"}, {"ngram_range": (1, 2)}):
+    for options in ({"text": "x"}, {"person": "x"}, {"stop_words": "english"}, {"ngram_range": (1, 2)}):
         with pytest.raises(ParameterError, match=f'{next(iter(options))}= cannot be used with format "uci"'):
             read_corpus(tmp_path / "a.uci", **options)
-    with pytest.raises(ParameterError, match="author= or owners="):
-        read_corpus(tmp_path / "a.jsonl", author="who", owners=[1])
+    with pytest.raises(ParameterError, match="person= or persons="):
+        read_corpus(tmp_path / "a.jsonl", person="who", persons=[1])
     with pytest.raises(ParameterError, match="label= or labels="):
         read_corpus(tmp_path / "a.jsonl", label="who", labels=[1])
     from discreet.corpus import Tokenizer
@@ -348,7 +348,7 @@ def test_parquet_faults(tmp_path):
     with pytest.raises(CorpusError, match="its fields are 'text', 'who'"):
         read_corpus(path, text="body")
     with pytest.raises(CorpusError, match=r"2 problems: row 1: field 'text'.*row 2: field 'who'"):
-        read_corpus(path, author="who")
+        read_corpus(path, person="who")
     pq.write_table(
         pa.table({"document": [1, 1, 2, None], "word": ["a", None, "b", "c"], "count": [-1, 2, 1, 1]}), path
     )

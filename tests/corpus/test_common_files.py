@@ -67,9 +67,9 @@ def test_xlsx(tmp_path):
     path = tmp_path / "a.xlsx"
     rows = [["who", "text", "ward"], ["x", "nurse bed", 1], [None] * 3, [7, None, 2], ["x", "ward", 2]]
     sheet(path, rows)
-    corpus = read_corpus(path, author="who", label="ward", skip_empty=True)
+    corpus = read_corpus(path, person="who", label="ward", skip_empty=True)
     assert corpus.vocabulary == ("bed", "nurse", "ward")
-    assert corpus.owners.tolist() == [0, 0]
+    assert corpus.persons.tolist() == [0, 0]
     assert corpus.labels.tolist() == [1, 2]
     assert corpus.n_skipped == 1
     assert "row 4: field 'text' must be text, found nothing; skip_empty=True" in refusal(path)

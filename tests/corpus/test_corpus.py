@@ -18,7 +18,7 @@ from discreet.errors import CorpusError, ParameterError
 def corpus():
     counts = np.random.default_rng(0).poisson(0.4, (40, 12))
     counts[5] = 0
-    return Corpus(counts, [f"w{i}" for i in range(12)], owners=np.arange(40) // 4, labels=["x", "yy"] * 20)
+    return Corpus(counts, [f"w{i}" for i in range(12)], persons=np.arange(40) // 4, labels=["x", "yy"] * 20)
 
 
 def test_sizes_and_canonical_form(corpus):
@@ -27,7 +27,7 @@ def test_sizes_and_canonical_form(corpus):
     assert corpus.counts.dtype == np.int32
     assert corpus.counts.has_canonical_format
     assert corpus.counts.data.min() > 0
-    assert corpus.owners.dtype == np.int64
+    assert corpus.persons.dtype == np.int64
     assert corpus.labels[1] == "yy"
     assert corpus.word_origin.kind == "unknown"
     assert Corpus(corpus.counts, corpus.vocabulary).n_units == 40
@@ -41,7 +41,7 @@ def test_is_frozen_and_shows_sizes_only(corpus):
     secret = Corpus.from_texts(["topsecretword here"])
     assert "topsecretword" not in repr(secret) + str(secret)
     assert "private words" in repr(secret)
-    assert "10 owners, labels" in repr(corpus)
+    assert "10 persons, labels" in repr(corpus)
 
 
 def test_never_changes_what_it_is_given():
@@ -238,9 +238,9 @@ def test_n_words_is_checked(corpus):
         ({"vocabulary": ["a", "b\u2028c"]}, "line break"),
         ({"vocabulary": ["a", "\ud800"]}, "lone surrogate"),
         ({"vocabulary": ["a", 1]}, "expected a word (str), found int"),
-        ({"owners": [1]}, "owners must have shape (2,)"),
-        ({"owners": [1.5, 2]}, "owners must name whose document each row is"),
-        ({"owners": ["a", None]}, "row 1 has nothing"),
+        ({"persons": [1]}, "persons must have shape (2,)"),
+        ({"persons": [1.5, 2]}, "persons must name whose document each row is"),
+        ({"persons": ["a", None]}, "row 1 has nothing"),
         ({"labels": [1]}, "labels must have shape (2,)"),
         ({"labels": [None, "a"]}, "row 0 is neither"),
         ({"labels": ["a", 1]}, "row 1 is neither"),
@@ -257,8 +257,8 @@ def test_parts_must_fit_together(options, message):
 def test_take(corpus):
     some = corpus.take([3, 1])
     assert np.array_equal(some.counts.toarray(), corpus.counts.toarray()[[3, 1]])
-    assert some.owners.tolist() == [0, 0]
-    assert corpus.take(corpus.owners == 2).n_documents == 4
+    assert some.persons.tolist() == [0, 0]
+    assert corpus.take(corpus.persons == 2).n_documents == 4
     assert corpus.take([]).n_documents == 0
     for wrong in ([40], [-41], [0.5], [[1]], [True]):
         with pytest.raises(CorpusError):
@@ -278,15 +278,15 @@ def test_restrict_agrees_with_dictionaries(seed, order, kept):
     assert naive.as_documents(got) == expected
 
 
-def test_split_keeps_owners_whole(corpus):
+def test_split_keeps_persons_whole(corpus):
     for seed in range(20):
         train, test = corpus.split(0.3, random_state=seed)
-        assert not set(train.owners) & set(test.owners)
-        assert len(set(test.owners)) == 3
+        assert not set(train.persons) & set(test.persons)
+        assert len(set(test.persons)) == 3
         assert train.n_documents + test.n_documents == 40
-    # Planted mistake: splitting by document tears owners apart, and this check would notice.
+    # Planted mistake: splitting by document tears persons apart, and this check would notice.
     train, test = corpus.split(0.3, random_state=0, by="document")
-    assert set(train.owners) & set(test.owners)
+    assert set(train.persons) & set(test.persons)
 
 
 def test_split_sizes_and_seed(corpus):
@@ -301,10 +301,10 @@ def test_split_sizes_and_seed(corpus):
     for wrong in (0, 1.0, 0.0, 41, True, "half", -3):
         with pytest.raises(ParameterError):
             corpus.split(wrong, random_state=0)
-    with pytest.raises(CorpusError, match="needs a corpus with owners"):
-        Corpus(corpus.counts, corpus.vocabulary).split(0.2, random_state=0, by="owner")
+    with pytest.raises(CorpusError, match="needs a corpus with persons"):
+        Corpus(corpus.counts, corpus.vocabulary).split(0.2, random_state=0, by="person")
     with pytest.raises(ParameterError):
-        corpus.split(0.2, random_state=0, by="author")
+        corpus.split(0.2, random_state=0, by="person")
 
 
 def test_copies_for_worker_processes_are_the_same(corpus):

@@ -69,7 +69,7 @@ PIECES = [
 def valid(folder, name):
     if name in GOOD:
         return GOOD[name]
-    corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 7, 1]], ["a", "b", "c"], owners=[0, 1, 0])
+    corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 7, 1]], ["a", "b", "c"], persons=[0, 1, 0])
     if name == "npy":
         np.save(folder / "valid.npy", corpus.counts.toarray())
         return (folder / "valid.npy").read_bytes()
@@ -105,7 +105,7 @@ def read(folder, name, content):
     """None where the bytes are refused in due form; the corpus, checked, where they are read."""
     path = folder / "a.bin"
     path.write_bytes(content)
-    options = {"author": "a"} if name in ("jsonl", "json", "csv", "parquet", "arrow") else {}
+    options = {"person": "a"} if name in ("jsonl", "json", "csv", "parquet", "arrow") else {}
     try:
         corpus = read_corpus(path, name, **options)
     except CorpusError as error:

@@ -143,7 +143,7 @@ def test_what_pyarrow_writes_is_read_alike(tmp_path, kind, values, stored):
     """With and without an Arrow schema, in all encodings and versions of pages."""
     path = tmp_path / "notes.parquet"
     table = pa.table({"text": pa.array(values, kind), "who": [str(i % 7) for i in range(len(values))]})
-    plain = read_corpus(_jsonl(tmp_path, values), author="who", skip_empty=True)
+    plain = read_corpus(_jsonl(tmp_path, values), person="who", skip_empty=True)
     leaf = "text.list.element" if pa.types.is_list(kind) else "text"
     coded = pa.types.is_dictionary(kind.value_type if pa.types.is_list(kind) else kind)
     layouts = itertools.product(
@@ -159,10 +159,10 @@ def test_what_pyarrow_writes_is_read_alike(tmp_path, kind, values, stored):
             table, path, store_schema=stored, data_page_version=version, data_page_size=size,
             compression="zstd", **how,
         )  # fmt: skip
-        corpus = read_corpus(path, author="who", skip_empty=True)
+        corpus = read_corpus(path, person="who", skip_empty=True)
         assert corpus.vocabulary == plain.vocabulary
         assert np.array_equal(corpus.counts.toarray(), plain.counts.toarray())
-        assert np.array_equal(corpus.owners, plain.owners)
+        assert np.array_equal(corpus.persons, plain.persons)
         assert corpus.n_skipped == plain.n_skipped
 
 

@@ -56,7 +56,7 @@ def long_text(tmp_path_factory):
 
 
 def test_raw_text_streams(long_text):
-    n_documents, n_tokens, nnz, peak = measure(long_text, author="who")
+    n_documents, n_tokens, nnz, peak = measure(long_text, person="who")
     assert (n_documents, n_tokens) == (4000, 12_000_000)
     # 8 bytes an entry, and the buffers of about a million tokens.
     assert 8 * nnz / 2**20 < 8
@@ -65,7 +65,7 @@ def test_raw_text_streams(long_text):
 
 def test_holding_the_texts_would_be_caught(long_text):
     # Planted mistake: a list of all records first.
-    assert measure(long_text, HOLD, author="who")[3] > 90
+    assert measure(long_text, HOLD, person="who")[3] > 90
 
 
 def test_one_document_of_ten_million_tokens(tmp_path):

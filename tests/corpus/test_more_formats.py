@@ -45,9 +45,9 @@ def refusal(path, *arguments, **options) -> str:
 def test_json_arrays(tmp_path, monkeypatch, piece, layout):
     monkeypatch.setattr(json_array, "_PIECE", piece)
     (tmp_path / "a.json").write_text("\n " + json.dumps(ROWS, **layout) + "\n\n")
-    corpus = read_corpus(tmp_path / "a.json", author="who", label="ward")
+    corpus = read_corpus(tmp_path / "a.json", person="who", label="ward")
     assert by_word(corpus) == EXPECTED
-    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.persons.tolist() == [0, 1, 0]
     assert corpus.labels.tolist() == [1, 1, 2]
     (tmp_path / "b.json").write_text(json.dumps([row["text"] for row in ROWS], **layout))
     assert by_word(read_corpus(tmp_path / "b.json")) == EXPECTED
@@ -88,7 +88,7 @@ TOKENS = [["Nurse", "a", "Nurse"], [], [MARK, "a"]]
 
 
 def test_tokens_are_counted_as_they_are():
-    corpus = Corpus.from_tokens(TOKENS, owners=[1, 1, 2], labels=["x", "y", "x"])
+    corpus = Corpus.from_tokens(TOKENS, persons=[1, 1, 2], labels=["x", "y", "x"])
     assert by_word(corpus) == [{"Nurse": 2, "a": 1}, {}, {MARK: 1, "a": 1}]
     assert corpus.word_origin == FROM_TEXT
     assert Corpus.from_tokens(TOKENS, vocabulary=["a"], words_are_public=True).words_are_public
@@ -155,9 +155,9 @@ def test_arrow_and_feather(tmp_path, name):
         make = pa.ipc.new_stream if name.startswith("stream") else pa.ipc.new_file
         with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
             writer.write_table(table, max_chunksize=2)
-    corpus = read_corpus(path, author="who", label="ward")
+    corpus = read_corpus(path, person="who", label="ward")
     assert by_word(corpus) == EXPECTED
-    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.persons.tolist() == [0, 1, 0]
     assert "no field for text='body'" in refusal(path, text="body")
     whole = path.read_bytes()
     for cut in (3, 20, len(whole) // 2):
@@ -367,14 +367,14 @@ def test_fields_of_documents_that_are_left_out_need_not_be_there(tmp_path):
     (tmp_path / "a.jsonl").write_text(
         '{"text": "bed", "who": "x"}\n{"text": null, "who": null}\n{"who": "z"}\n'
     )
-    corpus = read_corpus(tmp_path / "a.jsonl", author="who", skip_empty=True)
-    assert (corpus.n_documents, corpus.n_skipped, corpus.owners.tolist()) == (1, 2, [0])
+    corpus = read_corpus(tmp_path / "a.jsonl", person="who", skip_empty=True)
+    assert (corpus.n_documents, corpus.n_skipped, corpus.persons.tolist()) == (1, 2, [0])
 
 
 def test_skipping_where_it_has_no_meaning(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "bed"}\n')
     with pytest.raises(ParameterError, match="use fields"):
-        read_corpus(tmp_path / "a.jsonl", owners=[1], skip_empty=True)
+        read_corpus(tmp_path / "a.jsonl", persons=[1], skip_empty=True)
     (tmp_path / "a.uci").write_text("1\n1\n1\n1 1 1\n")
     with pytest.raises(ParameterError, match='skip_empty= cannot be used with format "uci"'):
         read_corpus(tmp_path / "a.uci", skip_empty=True)

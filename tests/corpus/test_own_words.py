@@ -88,12 +88,12 @@ def test_runs_that_reach_into_the_next_document_would_be_caught(monkeypatch):
     )
 
 
-def test_runs_of_an_author_stay_in_each_document():
+def test_runs_of_a_person_stay_in_each_document():
     words = PrivateCountVectorizer(
-        epsilon=float("inf"), ngram_range=(2, 2), privacy_unit="author", random_state=0
+        epsilon=float("inf"), ngram_range=(2, 2), privacy_unit="person", random_state=0
     )
     texts = ["aa bb", "cc dd"] * 50
-    words.fit(texts, owners=np.arange(100) // 2)
+    words.fit(texts, persons=np.arange(100) // 2)
     assert set(words.vocabulary_) == {"aa bb", "cc dd"}
 
 
@@ -218,7 +218,7 @@ def test_a_release_says_how_its_texts_were_cut_and_new_ones_are_cut_alike():
     assert counted.vocabulary == original.vocabulary
     assert (counted.counts != original.counts).nnz == 0
     # A corpus that was counted that way says the same of itself, whatever is taken from it.
-    again = fit_topics(original.take(np.arange(700)).without_owners(), **FIT)
+    again = fit_topics(original.take(np.arange(700)).without_persons(), **FIT)
     assert {name: again.configuration[name] for name in original.cut} == dict(original.cut)
     assert original.restrict(["ward"]).cut == original.cut
     with pytest.raises(ParameterError, match="phrases must be the 1 phrases"):

@@ -191,7 +191,7 @@ def groups(tmp_path, where):
 def test_newsgroups_as_they_ship(tmp_path, where):
     path = groups(tmp_path, where)
     assert find_format(path) == "txt"
-    corpus = read_corpus(path, label="folder", author="file")
+    corpus = read_corpus(path, label="folder", person="file")
     assert corpus.labels.tolist() == ["alt.atheism", "alt.atheism", "sci.med"]
     assert corpus.n_units == 3
     assert corpus.n_tokens == 3 + 2 + 2 + 1

@@ -36,12 +36,12 @@ def expected():
     return naive.count([document["body"] for document in DOCUMENTS], PATTERN)
 
 
-def check(corpus, expected, owners=(0, 1, 0, 2, 2)):
+def check(corpus, expected, persons=(0, 1, 0, 2, 2)):
     documents, words = expected
     assert list(corpus.vocabulary) == words
     assert naive.as_documents(corpus) == documents
-    if owners is not None:
-        assert corpus.owners.tolist() == list(owners)
+    if persons is not None:
+        assert corpus.persons.tolist() == list(persons)
     assert corpus.word_origin.kind == "from text"
 
 
@@ -54,19 +54,19 @@ def write_jsonl(path, opener=open, encoding="utf-8"):
 
 def test_json_lines(tmp_path, expected):
     path = write_jsonl(tmp_path / "a.jsonl")
-    corpus = read_corpus(path, text="body", author="who", label="year")
+    corpus = read_corpus(path, text="body", person="who", label="year")
     check(corpus, expected)
     assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
     zipped = write_jsonl(tmp_path / "b.jsonl.gz", gzip.open)
-    check(read_corpus(zipped, text="body", author="who"), expected)
+    check(read_corpus(zipped, text="body", person="who"), expected)
     zipped.rename(tmp_path / "c.jsonl")  # recognised by content
-    check(read_corpus(tmp_path / "c.jsonl", text="body", author="who"), expected)
+    check(read_corpus(tmp_path / "c.jsonl", text="body", person="who"), expected)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
-    check(read_corpus(path, text="body", author="who"), expected)
+    check(read_corpus(path, text="body", person="who"), expected)
     other = write_jsonl(tmp_path / "d.jsonl", encoding="utf-16")
-    check(read_corpus(other, text="body", author="who", encoding="utf-16"), expected)
+    check(read_corpus(other, text="body", person="who", encoding="utf-16"), expected)
     renamed = path.rename(tmp_path / "e.txt")
-    check(read_corpus(renamed, "jsonl", text="body", author="who"), expected)
+    check(read_corpus(renamed, "jsonl", text="body", person="who"), expected)
 
 
 def test_csv(tmp_path, expected):
@@ -76,7 +76,7 @@ def test_csv(tmp_path, expected):
             writer.writeheader()
             # An empty cell says that nothing is there; a blank is an empty document.
             writer.writerows({**document, "body": document["body"] or " "} for document in DOCUMENTS)
-        corpus = read_corpus(tmp_path / name, text="body", author="who", label="year")
+        corpus = read_corpus(tmp_path / name, text="body", person="who", label="year")
         check(corpus, expected)
         assert corpus.labels.tolist() == ["1999", "2001", "1999", "2001", "5"]
     text = (tmp_path / "a.csv").read_text(encoding="utf-8").replace(",", ";")
@@ -96,29 +96,29 @@ def test_folder_of_text_files(tmp_path, expected):
         folder.mkdir(exist_ok=True)
         (folder / f"{number}.txt").write_text(document["body"], encoding="utf-8")
     (tmp_path / "ann" / "notes.md").write_text("not this one")
-    corpus = read_corpus(tmp_path, author="folder", label="file")
+    corpus = read_corpus(tmp_path, person="folder", label="file")
     order = [3, 4, 0, 2, 1]  # by path: 7/3, 7/4, ann/0, ann/2, bob/1
     documents, words = expected
     assert naive.as_documents(corpus) == [documents[i] for i in order]
     assert list(corpus.vocabulary) == words
-    assert corpus.owners.tolist() == [0, 0, 1, 1, 2]
+    assert corpus.persons.tolist() == [0, 0, 1, 1, 2]
     assert corpus.labels.tolist()[0] == "7/3.txt"
 
 
 def test_one_document_a_line(tmp_path):
     (tmp_path / "a.txt").write_text("the cat\n\nthe dog")
-    corpus = read_corpus(tmp_path / "a.txt", "lines", owners=["x", "y", "x"], labels=[3, 2, 1])
+    corpus = read_corpus(tmp_path / "a.txt", "lines", persons=["x", "y", "x"], labels=[3, 2, 1])
     assert naive.as_documents(corpus) == [{"the": 1, "cat": 1}, {}, {"the": 1, "dog": 1}]
-    assert corpus.owners.tolist() == [0, 1, 0]
+    assert corpus.persons.tolist() == [0, 1, 0]
     assert corpus.labels.tolist() == [3, 2, 1]
 
 
 def test_mallet(tmp_path):
     (tmp_path / "a.mallet").write_text("one spam the cat the\n\ntwo\tham\ttwo dogs\nthree ham\n")
-    corpus = read_corpus(tmp_path / "a.mallet", author="name", label="label")
+    corpus = read_corpus(tmp_path / "a.mallet", person="name", label="label")
     assert naive.as_documents(corpus) == [{"the": 2, "cat": 1}, {"two": 1, "dogs": 1}, {}]
     assert corpus.labels.tolist() == ["spam", "ham", "ham"]
-    assert corpus.owners.tolist() == [0, 1, 2]
+    assert corpus.persons.tolist() == [0, 1, 2]
 
 
 def test_parquet(tmp_path, expected):
@@ -128,7 +128,7 @@ def test_parquet(tmp_path, expected):
     columns = {key: [document[key] for document in DOCUMENTS] for key in ("body", "year")}
     columns["who"] = [str(document["who"]) for document in DOCUMENTS]
     pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=2)
-    corpus = read_corpus(tmp_path / "a.parquet", text="body", author="who", label="year")
+    corpus = read_corpus(tmp_path / "a.parquet", text="body", person="who", label="year")
     check(corpus, expected)
     assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
 
@@ -144,7 +144,7 @@ def test_frames(library, expected):
     else:
         frame = pytest.importorskip("polars").DataFrame(columns)
     frame = frame.lazy() if library == "lazy" else frame
-    corpus = from_frame(frame, text="body", author="who", label="year")
+    corpus = from_frame(frame, text="body", person="who", label="year")
     check(corpus, expected)
     assert corpus.labels.tolist() == [1999, 2001, 1999, 2001, 5]
     with pytest.raises(CorpusError, match="the frame has no field for text='text'; its fields are 'body'"):
@@ -155,18 +155,18 @@ def test_frames_with_gaps():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"text": ["one word", None, "two"], "who": [1, 2, None]})
     with pytest.raises(CorpusError, match=r"2 problems: row 1: field 'text'.*row 2: field 'who'"):
-        from_frame(frame, author="who")
-    assert from_frame(frame.iloc[[0, 0]], author="who").owners.tolist() == [0, 0]
+        from_frame(frame, person="who")
+    assert from_frame(frame.iloc[[0, 0]], person="who").persons.tolist() == [0, 0]
     with pytest.raises(TypeError):
         from_frame([1, 2])
 
 
-def test_owners_depend_on_first_appearance_only(tmp_path):
+def test_persons_depend_on_first_appearance_only(tmp_path):
     names = ["q", "a", "q", "m", "a"]
     path = tmp_path / "a.jsonl"
     for rename in (str, lambda name: name * 3, ord):
         path.write_text("".join(json.dumps({"text": "some words", "who": rename(n)}) + "\n" for n in names))
-        assert read_corpus(path, author="who").owners.tolist() == [0, 1, 0, 2, 1]
+        assert read_corpus(path, person="who").persons.tolist() == [0, 1, 0, 2, 1]
 
 
 def test_a_public_vocabulary(tmp_path):
@@ -352,16 +352,16 @@ def test_csv_counts_by_hand(tmp_path):
     assert naive.as_documents(public) == [{"cat": 3}, {}, {}]
 
 
-def test_owners_and_labels_from_files(tmp_path):
+def test_persons_and_labels_from_files(tmp_path):
     (tmp_path / "a.ldac").write_text("1 0:1\n1 1:1\n1 0:1\n")
     (tmp_path / "who.txt").write_text("ann\nbob\nann\n")
     (tmp_path / "year.txt").write_text("1999\n2000\n-3\n")
-    corpus = read_corpus(tmp_path / "a.ldac", owners=tmp_path / "who.txt", labels=tmp_path / "year.txt")
-    assert corpus.owners.tolist() == [0, 1, 0]
+    corpus = read_corpus(tmp_path / "a.ldac", persons=tmp_path / "who.txt", labels=tmp_path / "year.txt")
+    assert corpus.persons.tolist() == [0, 1, 0]
     assert corpus.labels.tolist() == [1999, 2000, -3]
     (tmp_path / "who.txt").write_text("ann\n\nann\n")
     with pytest.raises(CorpusError, match=r"who\.txt, line 2: expected one entry"):
-        read_corpus(tmp_path / "a.ldac", owners=tmp_path / "who.txt")
+        read_corpus(tmp_path / "a.ldac", persons=tmp_path / "who.txt")
 
 
 def test_tweets_read_as_scikit_learn_counts(shared_data):

@@ -39,9 +39,9 @@ def corpora(draw, words=WORD):
     counts = draw(arrays(np.int64, (n_documents, n_words), elements=elements))
     vocabulary = draw(st.lists(words, min_size=n_words, max_size=n_words, unique=True))
     rows = {"min_size": n_documents, "max_size": n_documents}
-    owners = draw(st.none() | st.lists(st.integers(-(2**63), 2**63 - 1), **rows))
+    persons = draw(st.none() | st.lists(st.integers(-(2**63), 2**63 - 1), **rows))
     labels = draw(st.none() | st.lists(st.integers(-(10**17), 10**17), **rows) | st.lists(WORD, **rows))
-    corpus = Corpus(counts, vocabulary, owners, labels)
+    corpus = Corpus(counts, vocabulary, persons, labels)
     origins = [
         UNKNOWN,
         FROM_TEXT,
@@ -57,7 +57,7 @@ def back(corpus, files, format_name):
     """Read what was written, with the files beside it."""
     options = {}
     if format_name != "npz":
-        kinds = ["vocabulary", *(k for k in ("owners", "labels") if getattr(corpus, k) is not None)]
+        kinds = ["vocabulary", *(k for k in ("persons", "labels") if getattr(corpus, k) is not None)]
         options = dict(zip(kinds, files, strict=False))
     if format_name == "mallet":
         options |= {"token_pattern": r"\S+", "lowercase": False}
@@ -68,11 +68,11 @@ def assert_same(got, corpus, *, ranked=True):
     assert got.vocabulary == corpus.vocabulary
     assert got.counts.shape == corpus.counts.shape
     assert np.array_equal(got.counts.toarray(), corpus.counts.toarray())
-    assert (got.owners is None) == (corpus.owners is None)
-    if corpus.owners is not None and not ranked:
-        assert np.array_equal(got.owners, corpus.owners)
-    elif corpus.owners is not None:  # numbered again, by first appearance
-        pairs = set(zip(got.owners.tolist(), corpus.owners.tolist(), strict=True))
+    assert (got.persons is None) == (corpus.persons is None)
+    if corpus.persons is not None and not ranked:
+        assert np.array_equal(got.persons, corpus.persons)
+    elif corpus.persons is not None:  # numbered again, by first appearance
+        pairs = set(zip(got.persons.tolist(), corpus.persons.tolist(), strict=True))
         assert len(pairs) == got.n_units == corpus.n_units
 
 
@@ -116,7 +116,7 @@ SOLID = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_round_trip_of_mallet(tmp_path, corpus):
-    corpus = Corpus(np.minimum(corpus.counts.toarray(), 50), corpus.vocabulary, corpus.owners)
+    corpus = Corpus(np.minimum(corpus.counts.toarray(), 50), corpus.vocabulary, corpus.persons)
     files = write_corpus(corpus, tmp_path / "a.mallet")
     assert_same(back(corpus, files, "mallet"), corpus)
 
@@ -130,9 +130,9 @@ def test_mallet_refuses_blanks(tmp_path):
 
 
 def test_files_and_their_names(tmp_path):
-    corpus = Corpus([[1, 2]], ["a", "b"], owners=[4], labels=["x"])
+    corpus = Corpus([[1, 2]], ["a", "b"], persons=[4], labels=["x"])
     names = [path.name for path in write_corpus(corpus, tmp_path / "docword.n.txt.gz")]
-    assert names == ["vocab.n.txt", "owners.n.txt", "labels.n.txt", "docword.n.txt.gz"]
+    assert names == ["vocab.n.txt", "persons.n.txt", "labels.n.txt", "docword.n.txt.gz"]
     assert next(p.name for p in write_corpus(corpus, tmp_path / "n.tsv")) == "n.vocab.txt"
     assert (tmp_path / "n.tsv").read_text() == "document\tword\tcount\n0\ta\t1\n0\tb\t2\n"
     for path in tmp_path.iterdir():
@@ -148,7 +148,7 @@ def test_files_and_their_names(tmp_path):
 
 
 def test_the_same_corpus_is_the_same_bytes(tmp_path):
-    corpus = Corpus([[1, 0], [2, 3]], ["a", "b"], owners=[4, 5])
+    corpus = Corpus([[1, 0], [2, 3]], ["a", "b"], persons=[4, 5])
     for name in ("a.npz", "docword.a.txt.gz", "a.parquet"):
         first = write_corpus(corpus, tmp_path / name)[-1].read_bytes()
         assert write_corpus(corpus, tmp_path / name)[-1].read_bytes() == first
@@ -172,7 +172,7 @@ def test_others_read_what_we_write(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv", "a.parquet"])
 def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypatch, name):
-    corpus = Corpus(np.eye(5, dtype=int), list("abcde"), owners=range(5))
+    corpus = Corpus(np.eye(5, dtype=int), list("abcde"), persons=range(5))
     files = write_corpus(corpus, tmp_path / name)
     before = {path: path.read_bytes() for path in files}
 
@@ -181,7 +181,7 @@ def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypa
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(CorpusError, match="cannot be written: No space left"):
-        write_corpus(Corpus(np.eye(5, dtype=int) * 2, list("vwxyz"), owners=range(5)), tmp_path / name)
+        write_corpus(Corpus(np.eye(5, dtype=int) * 2, list("vwxyz"), persons=range(5)), tmp_path / name)
     assert {path: path.read_bytes() for path in files} == before
     assert len(list(tmp_path.iterdir())) == len(files)
 

@@ -41,28 +41,28 @@ def release(notes):
 
 
 def calls(release, ledger):
-    how = {"privacy_unit": "author", "ledger": ledger, "allow_unlearnable": True}
+    how = {"privacy_unit": "person", "ledger": ledger, "allow_unlearnable": True}
     release = release.release_
     shares = {"groups": ["north", "south"], "epsilon": 1.0, "delta": 1e-6, "ledger": ledger}
     return {
         "PrivateLDA": lambda f, s: PrivateLDA(2, epsilon=1, **how).fit(
-            f[WORDS], owners=s["patient"], words_are_public=True
+            f[WORDS], persons=s["patient"], words_are_public=True
         ),
         "Corpus": lambda f, s: Corpus(f[WORDS], WORDS, s["patient"], words_are_public=True),
         "Corpus, labels": lambda f, s: Corpus(f[WORDS], WORDS, labels=s["ward"], words_are_public=True),
-        "Corpus.from_texts": lambda f, s: Corpus.from_texts(f["body"], owners=s["patient"]),
+        "Corpus.from_texts": lambda f, s: Corpus.from_texts(f["body"], persons=s["patient"]),
         "PrivateCountVectorizer": lambda f, s: PrivateCountVectorizer(
-            epsilon=1, privacy_unit="author", ledger=ledger
-        ).fit(f["body"], owners=s["patient"]),
+            epsilon=1, privacy_unit="person", ledger=ledger
+        ).fit(f["body"], persons=s["patient"]),
         "public words": lambda f, s: (
             PrivateCountVectorizer(epsilon=1, vocabulary=WORDS, words_are_public=True)
             .fit([])
-            .transform(f["body"], owners=s["patient"])
+            .transform(f["body"], persons=s["patient"])
         ),
-        "fit_topics": lambda f, s: fit_topics(f["body"], epsilon=1, owners=s["patient"], n_topics=2, **how),
+        "fit_topics": lambda f, s: fit_topics(f["body"], epsilon=1, persons=s["patient"], n_topics=2, **how),
         "PrivateFit": lambda f, s: PrivateFit(
-            release, epsilon=1.0, delta=1e-6, privacy_unit="author", ledger=ledger
-        ).fit(f[WORDS], owners=s["patient"]),
+            release, epsilon=1.0, delta=1e-6, privacy_unit="person", ledger=ledger
+        ).fit(f[WORDS], persons=s["patient"]),
         "TopicPrevalence": lambda f, s: TopicPrevalence(release, **shares).fit(f[WORDS], by=s["ward"]),
     }
 
@@ -71,7 +71,7 @@ def calls(release, ledger):
     "name", calls(type("Fitted", (), {"release_": None}), None), ids=lambda name: name.replace(" ", "-")
 )
 def test_another_index_is_refused_before_anything_is_booked(notes, release, name):
-    ledger = Ledger(8, 1e-5, privacy_unit="document" if name == "TopicPrevalence" else "author")
+    ledger = Ledger(8, 1e-5, privacy_unit="document" if name == "TopicPrevalence" else "person")
     call = calls(release, ledger)[name]
     shuffled = notes.sample(frac=1, random_state=1)
     for rows, beside in ((shuffled, notes), (notes, shuffled), (notes.iloc[:-1], notes)):
@@ -83,15 +83,15 @@ def test_another_index_is_refused_before_anything_is_booked(notes, release, name
 def test_one_index_is_taken_as_it_is_and_arrays_by_their_order(notes):
     shuffled = notes.sample(frac=1, random_state=1)
     in_order = Corpus(notes[WORDS], WORDS, notes["patient"], words_are_public=True)
-    for rows, owners in (
+    for rows, persons in (
         (shuffled[WORDS], shuffled["patient"]),
         (shuffled[WORDS], shuffled["patient"].to_numpy()),
         (shuffled[WORDS].to_numpy(), shuffled["patient"]),
         (shuffled[WORDS], list(shuffled["patient"])),
     ):
-        found = Corpus(rows, WORDS, owners, words_are_public=True)
+        found = Corpus(rows, WORDS, persons, words_are_public=True)
         order = shuffled.index.to_numpy()
-        np.testing.assert_array_equal(found.owners, in_order.owners[order])
+        np.testing.assert_array_equal(found.persons, in_order.persons[order])
         assert (found.counts != in_order.counts[order]).nnz == 0
 
 
@@ -99,12 +99,12 @@ def test_one_index_is_taken_as_it_is_and_arrays_by_their_order(notes):
 
 
 def counted(rows, **how):
-    words = PrivateCountVectorizer(epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="author")
+    words = PrivateCountVectorizer(epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="person")
     return words.fit_transform(rows["body"], **how)
 
 
 def fits(release, ledger):
-    how = {"privacy_unit": "author", "ledger": ledger, "epsilon": 1.0, "delta": 1e-6}
+    how = {"privacy_unit": "person", "ledger": ledger, "epsilon": 1.0, "delta": 1e-6}
     return {
         "PrivateLDA": lambda X, **o: PrivateLDA(2, allow_unlearnable=True, **how).fit(X, **o),
         "PrivateMomentLDA": lambda X, **o: PrivateMomentLDA(2, allow_unlearnable=True, **how).fit(X, **o),
@@ -113,20 +113,20 @@ def fits(release, ledger):
         "choose_n_topics": lambda X, **o: choose_n_topics_privately(
             X, [1, 2], allow_unlearnable=True, **how, **o
         ),
-        "vectorizer": lambda X, **o: PrivateCountVectorizer(**how).fit(Corpus(X, WORDS, X.owners), **o),
+        "vectorizer": lambda X, **o: PrivateCountVectorizer(**how).fit(Corpus(X, WORDS, X.persons), **o),
         "fit_topics": lambda X, **o: fit_topics(
-            Corpus(X, WORDS, X.owners, words_are_public=True), n_topics=2, allow_unlearnable=True, **how, **o
+            Corpus(X, WORDS, X.persons, words_are_public=True), n_topics=2, allow_unlearnable=True, **how, **o
         ),
     }
 
 
 @pytest.mark.parametrize("name", fits(None, None))
-def test_owners_that_contradict_those_of_the_counts_are_refused_before_anything_is_booked(
+def test_persons_that_contradict_those_of_the_counts_are_refused_before_anything_is_booked(
     notes, release, name
 ):
-    """Counts of shuffled texts, and the authors in the order of the frame: one author moved a sum by 79."""
+    """Counts of shuffled texts, and the people in the order of the frame: one person moved a sum by 79."""
     shuffled = notes.sample(frac=1, random_state=1)
-    X, ledger = counted(shuffled, owners=shuffled["patient"]), Ledger(9, 1e-5, privacy_unit="author")
+    X, ledger = counted(shuffled, persons=shuffled["patient"]), Ledger(9, 1e-5, privacy_unit="person")
     fit = fits(release.release_, ledger)[name]
     mine = shuffled["patient"].to_numpy()
     wrong = [
@@ -137,36 +137,38 @@ def test_owners_that_contradict_those_of_the_counts_are_refused_before_anything_
         np.zeros(N),
         iter(mine),
     ]
-    for owners in wrong:
-        with pytest.raises(PrivacyError, match=r"owners (group the documents otherwise|must be a list)"):
-            fit(X, owners=owners)
-    with pytest.raises((PrivacyError, ParameterError), match="owners must have shape"):
-        fit(X, owners=mine[1:])
+    for persons in wrong:
+        with pytest.raises(PrivacyError, match=r"persons (group the documents otherwise|must be a list)"):
+            fit(X, persons=persons)
+    with pytest.raises((PrivacyError, ParameterError), match="persons must have shape"):
+        fit(X, persons=mine[1:])
     assert not ledger.entries
 
 
 def test_the_same_people_by_other_names_are_taken(notes):
-    X = counted(notes, owners=notes["patient"])
-    for owners in (notes["patient"], -notes["patient"].to_numpy(), [f"p{i}" for i in notes["patient"]]):
-        how = {"privacy_unit": "author", "allow_unlearnable": True, "n_rounds": 1}
-        PrivateLDA(2, epsilon=np.inf, **how).fit(X, owners=owners)
-        assert Corpus(X, WORDS, owners).n_units == notes["patient"].nunique()
+    X = counted(notes, persons=notes["patient"])
+    for persons in (notes["patient"], -notes["patient"].to_numpy(), [f"p{i}" for i in notes["patient"]]):
+        how = {"privacy_unit": "person", "allow_unlearnable": True, "n_rounds": 1}
+        PrivateLDA(2, epsilon=np.inf, **how).fit(X, persons=persons)
+        assert Corpus(X, WORDS, persons).n_units == notes["patient"].nunique()
 
 
-def test_a_corpus_takes_no_owners_that_contradict_those_of_its_counts(notes):
+def test_a_corpus_takes_no_persons_that_contradict_those_of_its_counts(notes):
     shuffled = notes.sample(frac=1, random_state=1)
-    X = counted(shuffled, owners=shuffled["patient"])
-    with pytest.raises(PrivacyError, match=r"group the documents otherwise.*without_owners"):
+    X = counted(shuffled, persons=shuffled["patient"])
+    with pytest.raises(PrivacyError, match=r"group the documents otherwise.*without_persons"):
         Corpus(X, WORDS, notes["patient"].to_numpy())
-    assert Corpus(X.without_owners(), WORDS, notes["patient"].to_numpy()).n_units == len(np.unique(X.owners))
+    assert Corpus(X.without_persons(), WORDS, notes["patient"].to_numpy()).n_units == len(
+        np.unique(X.persons)
+    )
 
 
 def test_counts_carry_the_index_of_the_texts(notes, release):
     shuffled = notes.sample(frac=1, random_state=1)
     X = counted(shuffled)
     assert X.index.equals(shuffled.index)
-    how = {"privacy_unit": "author", "allow_unlearnable": True}
-    ledger = Ledger(9, 1e-5, privacy_unit="author")
+    how = {"privacy_unit": "person", "allow_unlearnable": True}
+    ledger = Ledger(9, 1e-5, privacy_unit="person")
     for part, rows in (
         (X, shuffled),
         (X[:9], shuffled[:9]),
@@ -176,7 +178,7 @@ def test_counts_carry_the_index_of_the_texts(notes, release):
         assert part.index.equals(rows.index)
         assert part.copy().index.equals(rows.index)
         with pytest.raises(CorpusError, match="another index than the documents"):
-            PrivateLDA(2, epsilon=1, ledger=ledger, **how).fit(part, owners=notes["patient"])
+            PrivateLDA(2, epsilon=1, ledger=ledger, **how).fit(part, persons=notes["patient"])
         with pytest.raises(CorpusError, match="by has another index than the documents"):
             TopicPrevalence(release.release_, ["north"], epsilon=1.0).fit(part, by=notes["ward"])
         assert Corpus(part, WORDS, rows["patient"], rows["ward"]).n_documents == len(rows)
@@ -185,29 +187,29 @@ def test_counts_carry_the_index_of_the_texts(notes, release):
     assert counted(notes.to_dict("list")).index is None
 
 
-def test_labels_and_owners_with_two_indexes_are_refused_beside_an_array(notes, release):
-    shuffled, ledger = notes.sample(frac=1, random_state=1), Ledger(9, 1e-5, privacy_unit="author")
+def test_labels_and_persons_with_two_indexes_are_refused_beside_an_array(notes, release):
+    shuffled, ledger = notes.sample(frac=1, random_state=1), Ledger(9, 1e-5, privacy_unit="person")
     shares = TopicPrevalence(
-        release.release_, ["north"], epsilon=1.0, delta=1e-6, privacy_unit="author", ledger=ledger
+        release.release_, ["north"], epsilon=1.0, delta=1e-6, privacy_unit="person", ledger=ledger
     )
-    with pytest.raises(CorpusError, match="by has another index than the owners"):
-        shares.fit(notes[WORDS].to_numpy(), by=shuffled["ward"], owners=notes["patient"])
+    with pytest.raises(CorpusError, match="by has another index than the persons"):
+        shares.fit(notes[WORDS].to_numpy(), by=shuffled["ward"], persons=notes["patient"])
     with pytest.raises(CorpusError, match=r"by has another index than by\[0\]"):
         shares.fit(
-            notes[WORDS].to_numpy(), by=(notes["ward"], shuffled["ward"]), owners=list(notes["patient"])
+            notes[WORDS].to_numpy(), by=(notes["ward"], shuffled["ward"]), persons=list(notes["patient"])
         )
-    with pytest.raises(CorpusError, match="by has another index than the owners"):
-        fit_topics(list(notes["body"]), epsilon=1, owners=notes["patient"], by=shuffled["ward"], n_topics=2)
+    with pytest.raises(CorpusError, match="by has another index than the persons"):
+        fit_topics(list(notes["body"]), epsilon=1, persons=notes["patient"], by=shuffled["ward"], n_topics=2)
     assert not ledger.entries
 
 
-def test_a_corpus_keeps_the_owners_that_its_counts_carry(notes):
+def test_a_corpus_keeps_the_persons_that_its_counts_carry(notes):
     chooser = PrivateCountVectorizer(
-        epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="author"
+        epsilon=1, vocabulary=WORDS, words_are_public=True, privacy_unit="person"
     )
-    counts = chooser.fit_transform(notes["body"], owners=notes["patient"])
+    counts = chooser.fit_transform(notes["body"], persons=notes["patient"])
     corpus = Corpus(counts, counts.vocabulary)
-    np.testing.assert_array_equal(corpus.owners, counts.owners)
-    assert corpus.without_owners().owners is None
+    np.testing.assert_array_equal(corpus.persons, counts.persons)
+    assert corpus.without_persons().persons is None
     with pytest.raises(PrivacyError, match="one person may have written several"):
         PrivateLDA(2, epsilon=1, allow_unlearnable=True).fit(corpus)

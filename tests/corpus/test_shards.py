@@ -46,7 +46,7 @@ def test_a_corpus_comes_back(tmp_path, size):
     back = ShardedCorpus(tmp_path / "s").to_corpus()
     assert same(back.counts, corpus.counts)
     assert back.labels.tolist() == labels
-    assert (back.vocabulary, back.word_origin, back.owners) == (corpus.vocabulary, corpus.word_origin, None)
+    assert (back.vocabulary, back.word_origin, back.persons) == (corpus.vocabulary, corpus.word_origin, None)
     assert len(shards.shards) == -(-1000 // size)
     assert shards.shape == (1000, 300)
     assert shards.n_tokens == corpus.n_tokens
@@ -57,24 +57,26 @@ def test_a_corpus_comes_back(tmp_path, size):
     assert same(again.counts, corpus.counts)
 
 
-def by_person(matrix, owners):
+def by_person(matrix, persons):
     """Each person's documents, in no order."""
     rows = [row.tobytes() for row in matrix.toarray().astype(np.int64)]
-    return sorted(tuple(sorted(rows[i] for i in np.flatnonzero(owners == one))) for one in np.unique(owners))
+    return sorted(
+        tuple(sorted(rows[i] for i in np.flatnonzero(persons == one))) for one in np.unique(persons)
+    )
 
 
 @pytest.mark.parametrize("size", [1, 90, 5000])
 def test_nobody_is_in_two_shards(tmp_path, size):
     corpus = Corpus(counts(), WORDS, people(), words_are_public=True)
     shards = write_shards(corpus, tmp_path / "s", shard_documents=size)
-    assert shards.unit == "author"
+    assert shards.unit == "person"
     assert shards.n_units == corpus.n_units
-    seen = [set(part.owners.tolist()) for part in shards]
+    seen = [set(part.persons.tolist()) for part in shards]
     assert sum(map(len, seen)) == len(set.union(*seen)) == corpus.n_units
     back = shards.to_corpus()
-    assert by_person(back.counts, back.owners) == by_person(corpus.counts, corpus.owners)
-    assert shards.without_owners().owners is None
-    assert shards.without_owners().to_corpus().owners is None
+    assert by_person(back.counts, back.persons) == by_person(corpus.counts, corpus.persons)
+    assert shards.without_persons().persons is None
+    assert shards.without_persons().to_corpus().persons is None
 
 
 def test_a_stream_with_names_meets_in_one_shard(tmp_path, monkeypatch):
@@ -86,7 +88,7 @@ def test_a_stream_with_names_meets_in_one_shard(tmp_path, monkeypatch):
     pieces = ((matrix[i : i + 60], names[i : i + 60]) for i in range(0, 1000, 60))
     shards = write_shards(pieces, tmp_path / "s", shard_documents=90, vocabulary=WORDS, words_are_public=True)
     back = shards.to_corpus()
-    assert by_person(back.counts, back.owners) == by_person(matrix, whose)
+    assert by_person(back.counts, back.persons) == by_person(matrix, whose)
     assert len(shards.shards) > 5
     assert {file.suffix for file in (tmp_path / "s").iterdir()} == {".safetensors", ".json", ".txt"}
     text = b"".join(file.read_bytes() for file in (tmp_path / "s").iterdir())
@@ -152,7 +154,7 @@ def change(folder, edit):
 
 
 def spans(value):
-    value["shards"][0]["last_owner"] = value["shards"][1]["first_owner"]
+    value["shards"][0]["last_person"] = value["shards"][1]["first_person"]
 
 
 def swell(value, more, *numbers):
@@ -222,9 +224,9 @@ def test_a_shard_that_was_changed_is_refused_also_after_it_was_read(folder):
     first.unlink()
     with pytest.raises(CorpusError, match="cannot be read: No such file"):
         shards.shards[0].read()
-    assert shards.owners is not None  # asks the manifest only
+    assert shards.persons is not None  # asks the manifest only
     with pytest.raises(CorpusError, match="cannot be read"):
-        np.asarray(shards.owners)
+        np.asarray(shards.persons)
 
 
 def forge(folder, number, edit):
@@ -286,10 +288,10 @@ FORGED = {
     "words as a table": lambda a: a.update(words=a["words"].reshape(-1, 1)),
     "a row too few": lambda a: a.update(sizes=np.r_[int(a["sizes"][0]) + a["sizes"][1], a["sizes"][2:]]),
     "a word twice in a row": lambda a: put(a, "words", np.uint16, 1, a["words"][0]),
-    "another owner": lambda a: put(a, "owners", np.int64, -1, a["owners"][-1] + 1),
-    "owners that fall": lambda a: put(a, "owners", np.int64, 1, a["owners"][-1]),
-    "owners of another kind": lambda a: a.update(owners=a["owners"].astype(np.float64)),
-    "an owner too few": lambda a: a.update(owners=a["owners"][1:]),
+    "another person": lambda a: put(a, "persons", np.int64, -1, a["persons"][-1] + 1),
+    "persons that fall": lambda a: put(a, "persons", np.int64, 1, a["persons"][-1]),
+    "persons of another kind": lambda a: a.update(persons=a["persons"].astype(np.float64)),
+    "a person too few": lambda a: a.update(persons=a["persons"][1:]),
     "labels too few": lambda a: a.update(labels=np.frombuffer(b'["a"]', np.uint8)),
     "labels that are no list": lambda a: a.update(
         labels=np.frombuffer(b'"' + b"a" * len(a["sizes"]) + b'"', np.uint8)
@@ -356,22 +358,22 @@ def test_texts_are_streamed_into_the_shards_that_reading_and_writing_give(
     documents = lines()
     for name, part in (("all", documents), ("a", documents[:1100]), ("b", documents[1100:])):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in part))
-    author = "who" if owned else None
+    person = "who" if owned else None
     seen = []
     shards = read_into_shards(
         [tmp_path / "a.jsonl", tmp_path / "b.jsonl"],
         tmp_path / "s",
-        author=author,
+        person=person,
         vocabulary=vocabulary,
         shard_documents=450,
         callback=lambda *what: seen.append(what[0]),
     )
-    whole = read_corpus(tmp_path / "all.jsonl", author=author, vocabulary=vocabulary)
+    whole = read_corpus(tmp_path / "all.jsonl", person=person, vocabulary=vocabulary)
     back = shards.to_corpus()
     assert (back.vocabulary, back.word_origin) == (whole.vocabulary, whole.word_origin)
     assert len(shards.shards) == (7 if not owned else len(shards.shards)) >= 5
     if owned:
-        assert by_person(back.counts, back.owners) == by_person(whole.counts, whole.owners)
+        assert by_person(back.counts, back.persons) == by_person(whole.counts, whole.persons)
     else:
         assert same(back.counts, whole.counts)
     assert set(seen) == {"reading", "writing shards"}
@@ -399,7 +401,7 @@ def test_texts_are_streamed_in_bounded_memory(tmp_path, monkeypatch, owned):
         path = tmp_path / f"{n}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines(3000)) * (n // 3000))
         tracemalloc.start()
-        read_into_shards(path, tmp_path / f"s{n}", author="who" if owned else None, shard_documents=1000)
+        read_into_shards(path, tmp_path / f"s{n}", person="who" if owned else None, shard_documents=1000)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 2 * peaks[0]
@@ -429,7 +431,7 @@ def test_shards_carry_the_choices_that_their_columns_went_through(tmp_path):
         write()
         back = ShardedCorpus(tmp_path / way)
         for found in (back, back.with_word_origin(UNKNOWN), back.with_word_origin(WordOrigin.public("her"))):
-            parts = [found, found.to_corpus(), found.without_owners(), next(iter(found))]
+            parts = [found, found.to_corpus(), found.without_persons(), next(iter(found))]
             told = [set(part.word_origin.choices) for part in parts] + [set(choices_of(found.counts))]
             assert told == [set(wanted.get(way, (first,)))] * 5, way
     with pytest.raises(CorpusError, match="these columns have words"):
@@ -503,7 +505,7 @@ def test_counts_are_streamed_into_the_shards_that_reading_and_writing_give(
     rows[[0, 7, 8, 9, 498, 499]] = 0  # empty documents, at both ends, too
     path = a_file_of_counts(tmp_path, form, rows, None if in_order else np.random.default_rng(0))
     beside = {"labels": [i % 3 for i in range(500)]}
-    beside |= {"owners": [f"p{i % 40}" for i in range(500)]} if owned else {}
+    beside |= {"persons": [f"p{i % 40}" for i in range(500)]} if owned else {}
     sizes, made = [], number_triples.stream_rows
 
     def watch(*given):
@@ -518,8 +520,8 @@ def test_counts_are_streamed_into_the_shards_that_reading_and_writing_give(
     assert (back.vocabulary, back.word_origin) == (whole.vocabulary, whole.word_origin)
     assert len(shards.shards) >= 4
     if owned:
-        assert shards.unit == "author"
-        assert by_person(back.counts, back.owners) == by_person(whole.counts, whole.owners)
+        assert shards.unit == "person"
+        assert by_person(back.counts, back.persons) == by_person(whole.counts, whole.persons)
     else:
         assert same(back.counts, whole.counts)
         assert back.labels.tolist() == beside["labels"]
@@ -550,8 +552,8 @@ def test_options_of_texts_mean_nothing_for_counts_nor_the_other_way_round(tmp_pa
     with pytest.raises(ParameterError, match='lowercase= cannot be used with format "uci"'):
         read_into_shards(path, tmp_path / "s", lowercase=False)
     (tmp_path / "a.jsonl").write_text('{"text": "good"}\n')
-    with pytest.raises(ParameterError, match='owners= cannot be used with format "jsonl"'):
-        read_into_shards(tmp_path / "a.jsonl", tmp_path / "s", owners=["x"])
+    with pytest.raises(ParameterError, match='persons= cannot be used with format "jsonl"'):
+        read_into_shards(tmp_path / "a.jsonl", tmp_path / "s", persons=["x"])
     with pytest.raises(PrivacyError, match="the counts have none"):
         read_into_shards(path, tmp_path / "s", words_are_public=True)
     assert not (tmp_path / "s").exists()
@@ -578,13 +580,13 @@ def frames_of(rows, n_pieces=4):
 def test_frames_are_streamed_into_shards(tmp_path, which, owned):
     rows = lines(300)
     (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    how = {"author": "who" if owned else None, "stop_words": ["word3"]}
+    how = {"person": "who" if owned else None, "stop_words": ["word3"]}
     shards = read_into_shards(list(frames_of(rows))[which], tmp_path / "s", shard_documents=70, **how)
     whole, back = read_corpus(tmp_path / "all.jsonl", **how), shards.to_corpus()
     assert (back.vocabulary, back.word_origin, back.cut) == (whole.vocabulary, whole.word_origin, whole.cut)
     assert len(shards.shards) >= 4
     if owned:
-        assert by_person(back.counts, back.owners) == by_person(whole.counts, whole.owners)
+        assert by_person(back.counts, back.persons) == by_person(whole.counts, whole.persons)
     else:
         assert same(back.counts, whole.counts)
 
@@ -625,7 +627,7 @@ def test_frames_of_dask_are_streamed(tmp_path):
 
 def test_partitions_of_dask_are_computed_one_by_one(tmp_path):
     made = []
-    shards = read_into_shards(Partitions(made), tmp_path / "s", author="who")
+    shards = read_into_shards(Partitions(made), tmp_path / "s", person="who")
     assert (made, len(shards), shards.n_units, shards.n_words) == ([0, 1, 2, 3, 4], 5, 2, 6)
 
 

@@ -178,7 +178,7 @@ def add_large(shard, state, table):
     return state.copy()
 
 
-def test_scratch_can_be_read_by_its_owner_only(tmp_path):
+def test_scratch_can_be_read_by_its_person_only(tmp_path):
     with tempfile.TemporaryFile(dir=tmp_path) as file:
         assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
     assert np.dtype(np.float32).itemsize == 4

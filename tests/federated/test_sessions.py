@@ -212,7 +212,7 @@ def test_a_restart_at_any_message(number, after, tmp_path):
     assert [len(o.ledger.entries) for o in offices][1] == 1
 
 
-def test_what_is_written_is_the_owners_alone_and_forgets_keys_at_the_end(tmp_path):
+def test_what_is_written_is_the_persons_alone_and_forgets_keys_at_the_end(tmp_path):
     offices = [Office(tmp_path, c) for c in range(N)]
     state = on_to(VECTOR, [o.silo for o in offices])
     assert not list(offices[0].kept.iterdir()), "nothing before it has paid"
@@ -237,7 +237,7 @@ def test_two_processes_do_not_share_sessions(tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["readable", "a link", "a file"])
-def test_a_folder_that_is_not_the_owners_alone_is_refused(fault, tmp_path):
+def test_a_folder_that_is_not_the_persons_alone_is_refused(fault, tmp_path):
     folder = tmp_path / "sessions"
     if fault == "a file":
         folder.write_text("")

@@ -10,16 +10,16 @@ from tests.naive.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
 
-def by_unit(counts, owners=None):
+def by_unit(counts, persons=None):
     """List of units, each a list of documents, each a dictionary word -> count."""
     dense = counts.toarray()
     documents = [{int(w): int(row[w]) for w in np.flatnonzero(row)} for row in dense]
-    if owners is None:
+    if persons is None:
         return [[document] for document in documents]
     groups = defaultdict(list)
-    for owner, document in zip(owners.tolist(), documents, strict=True):
-        groups[owner].append(document)
-    return [groups[owner] for owner in sorted(groups)]
+    for person, document in zip(persons.tolist(), documents, strict=True):
+        groups[person].append(document)
+    return [groups[person] for person in sorted(groups)]
 
 
 def place(vector, normalise=True, bits=BITS):
@@ -202,9 +202,9 @@ def posterior_mean_and_law(noisy, base, noise, lifts, *, start=None, width=0.12,
     return np.maximum(answer, 0), weights
 
 
-def group(counts, owners):
+def group(counts, persons):
     """Units as sorted lists of documents, for comparison with ``group_units``."""
-    return [sorted(sorted(document.items()) for document in unit) for unit in by_unit(counts, owners)]
+    return [sorted(sorted(document.items()) for document in unit) for unit in by_unit(counts, persons)]
 
 
 def nats_a_token(document, topics, prior, n_steps=20):

@@ -23,29 +23,29 @@ def square_norm(integers):
     return sum(value * value for value in np.ravel(integers).tolist())
 
 
-def units_fit_the_lattice(total, counts, owners=None, bits=BITS):
+def units_fit_the_lattice(total, counts, persons=None, bits=BITS):
     """Whether each unit alone has an exact integer norm of at most 2**bits."""
     return all(
-        square_norm(total(counts[rows], None if owners is None else owners[rows])) <= 4**bits
-        for rows in rows_of_units(counts, owners)
+        square_norm(total(counts[rows], None if persons is None else persons[rows])) <= 4**bits
+        for rows in rows_of_units(counts, persons)
     )
 
 
-def moves_by_at_most_one(total, counts, owners=None, bits=BITS):
-    """Whether removing any one unit moves ``total(counts, owners)`` by at most 2**bits in L2, exactly."""
-    everything = total(counts, owners)
-    for rows in rows_of_units(counts, owners):
+def moves_by_at_most_one(total, counts, persons=None, bits=BITS):
+    """Whether removing any one unit moves ``total(counts, persons)`` by at most 2**bits in L2, exactly."""
+    everything = total(counts, persons)
+    for rows in rows_of_units(counts, persons):
         rest = np.setdiff1d(np.arange(counts.shape[0]), rows)
-        less = total(counts[rest], None if owners is None else owners[rest])
+        less = total(counts[rest], None if persons is None else persons[rest])
         if less.shape != everything.shape or square_norm(everything - less) > 4**bits:
             return False
     return True
 
 
-def rows_of_units(counts, owners):
-    if owners is None:
+def rows_of_units(counts, persons):
+    if persons is None:
         return [np.array([row]) for row in range(counts.shape[0])]
-    return [np.flatnonzero(owners == owner) for owner in np.unique(owners)]
+    return [np.flatnonzero(persons == person) for person in np.unique(persons)]
 
 
 def noise_has_scale(noise, scale):
@@ -63,12 +63,12 @@ def random_counts(n_documents, n_words, seed, mean=0.4):
 
 
 def same_for_any_threads_and_order(statistic):
-    """Whether ``statistic(counts, owners, n_jobs)`` has the same bytes for any threads and order of documents."""
+    """Whether ``statistic(counts, persons, n_jobs)`` has the same bytes for any threads and order of documents."""
     counts = random_counts(200, 30, 1)
-    owners = np.random.default_rng(2).integers(0, 60, 200)
+    persons = np.random.default_rng(2).integers(0, 60, 200)
     order = np.random.default_rng(3).permutation(200)
     same = []
-    for given, permuted in ((None, None), (owners, owners[order])):
+    for given, permuted in ((None, None), (persons, persons[order])):
         reference = statistic(counts, given, 1).tobytes()
         same += [statistic(counts, given, n).tobytes() == reference for n in (2, 4, 300)]
         same.append(statistic(counts[order], permuted, 2).tobytes() == reference)
@@ -76,12 +76,12 @@ def same_for_any_threads_and_order(statistic):
 
 
 def in_memory_and_in_shards(folder, owned):
-    """Return counts of 12 words, their owners, and the same units in shards."""
+    """Return counts of 12 words, their persons, and the same units in shards."""
     counts = random_counts(120, 12, 3)
-    owners = np.arange(120) // 3 if owned else None
+    persons = np.arange(120) // 3 if owned else None
     words = [f"w{i}" for i in range(12)]
-    shards = write_shards(Corpus(counts, words, owners), folder / "s", shard_documents=17)
-    return counts, owners, ShardedUnits(shards.shards, 12)
+    shards = write_shards(Corpus(counts, words, persons), folder / "s", shard_documents=17)
+    return counts, persons, ShardedUnits(shards.shards, 12)
 
 
 def block_corpus(n_documents, n_topics=4, words_a_topic=25, length=40, seed=0):
@@ -109,8 +109,8 @@ def perplexity_of_unigram(counts):
 
 @st.composite
 def corpora(draw, n_words=5, most=5):
-    """Small corpora with owners: empty documents, single tokens, huge counts, authors with many documents."""
+    """Small corpora with persons: empty documents, single tokens, huge counts, people with many documents."""
     count = st.one_of(st.just(0), st.integers(0, 3), st.sampled_from([1, 1000, 2**24 + 1, 2**31 - 1]))
     rows = draw(st.lists(st.lists(count, min_size=n_words, max_size=n_words), min_size=1, max_size=most))
-    owners = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
-    return csr(rows), np.array(owners, dtype=np.int64)
+    persons = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    return csr(rows), np.array(persons, dtype=np.int64)

@@ -104,15 +104,15 @@ def as_documents(corpus):
     ]
 
 
-def same_owner(one, other):
-    """Whether two ids, each a whole number or text, are the same person: the rule of _owners, word by word."""
+def same_person(one, other):
+    """Whether two ids, each a whole number or text, are the same person: the rule of _persons, word by word."""
 
-    def number(owner):
-        if isinstance(owner, int):
-            return owner
-        digits = owner.removeprefix("-")
+    def number(person):
+        if isinstance(person, int):
+            return person
+        digits = person.removeprefix("-")
         plain = digits != "" and all(letter in "0123456789" for letter in digits)
-        return int(owner) if plain and str(int(owner)) == owner else None
+        return int(person) if plain and str(int(person)) == person else None
 
     if number(one) is not None or number(other) is not None:
         return number(one) == number(other)

@@ -4,10 +4,10 @@ import math
 from collections import defaultdict
 
 
-def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
+def prevalence_sum(doc_topic, group, people, n_groups, count_weight, bits):
     n_topics = len(doc_topic[0])
     documents = defaultdict(int)
-    whose = range(len(doc_topic)) if authors is None else authors
+    whose = range(len(doc_topic)) if people is None else people
     vectors = defaultdict(lambda: [0.0] * (n_groups * (n_topics + 1)))
     for shares, g, unit in zip(doc_topic, group, whose, strict=True):
         if g < 0:
@@ -28,12 +28,12 @@ def prevalence_sum(doc_topic, group, authors, n_groups, count_weight, bits):
     return total
 
 
-def name_weights(labels, authors, most, bits):
+def name_weights(labels, people, most, bits):
     """Weight of each name, in lattice steps: a unit gives 1/sqrt(k) to each of its k names, its most used first."""
     names_of = defaultdict(lambda: defaultdict(int))
     for row, label in enumerate(labels):
         if label is not None:
-            names_of[row if authors is None else authors[row]][label] += 1
+            names_of[row if people is None else people[row]][label] += 1
     weights = defaultdict(int)
     for held in names_of.values():
         kept = sorted(held, key=lambda name: -held[name])[:most]

@@ -8,7 +8,7 @@ from discreet import PrivateLDA, PrivateSVILDA
 from discreet.privacy import mechanism
 
 COUNTS = random_counts(400, 30, 0)
-OWNERS = np.random.default_rng(1).integers(0, 120, 400)
+PERSONS = np.random.default_rng(1).integers(0, 120, 400)
 
 
 def make(**changes):

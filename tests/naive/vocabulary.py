@@ -8,14 +8,14 @@ from fractions import Fraction
 from scipy.stats import norm
 
 
-def units_of(documents, owners=None):
-    """Lists of words, one a unit; units in the order of their owners."""
-    if owners is None:
+def units_of(documents, persons=None):
+    """Lists of words, one a unit; units in the order of their persons."""
+    if persons is None:
         return [list(document) for document in documents]
     joined = {}
-    for document, owner in zip(documents, owners, strict=True):
-        joined.setdefault(owner, []).extend(document)
-    return [joined[owner] for owner in sorted(joined)]
+    for document, person in zip(documents, persons, strict=True):
+        joined.setdefault(person, []).extend(document)
+    return [joined[person] for person in sorted(joined)]
 
 
 def preferences(unit, number=None):

@@ -43,8 +43,8 @@ def shares_of(mechanism, n_worst, unit, clip=True):
     """The sum with a unit of so many documents of one topic, alone in its group; without it where there are none."""
     X = np.vstack([REST, np.repeat(WORST, n_worst, 0)])
     group = np.array([0] * 6 + [1] * n_worst, np.int32)
-    authors = np.array([*range(6), *[6] * n_worst]) if unit == "author" and clip else None
-    return prevalence_sum(PURE.transform(X), group, authors, 2, C, mechanism.bound)
+    people = np.array([*range(6), *[6] * n_worst]) if unit == "person" and clip else None
+    return prevalence_sum(PURE.transform(X), group, people, 2, C, mechanism.bound)
 
 
 def shares_audit(epsilon, unit="document", *, clip=True):
@@ -58,7 +58,7 @@ def shares_audit(epsilon, unit="document", *, clip=True):
     return distinguish(*scores, delta=DELTA)
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_shares_are_within_their_promise_and_the_audit_is_nearly_tight(unit):
     report = shares_audit(EPSILON, unit)
     assert 0.4 * EPSILON < report.epsilon_lower_bound <= EPSILON
@@ -70,8 +70,8 @@ def test_half_the_noise_is_flagged():
 
 
 def test_a_person_whose_documents_are_clipped_one_by_one_is_flagged():
-    """The sum over an author's documents has to be bounded, not each document."""
-    assert shares_audit(EPSILON, "author", clip=False).exceeds_gaussian(MU)
+    """The sum over a person's documents has to be bounded, not each document."""
+    assert shares_audit(EPSILON, "person", clip=False).exceeds_gaussian(MU)
 
 
 def test_noise_that_forgets_the_count_is_flagged():
@@ -101,7 +101,7 @@ def test_the_fit_is_within_its_promise_and_half_the_noise_is_flagged():
     assert fit_audit(gdp_epsilon(2 * MU, DELTA)).exceeds_gaussian(MU)
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_chosen_names_and_their_shares_are_within_one_promise(unit):
     """Both releases of a private choice of groups, seen together: a unit of one name, at the edge of the threshold."""
     model = TopicPrevalence(PURE, group_selection="private", epsilon=EPSILON, delta=DELTA, privacy_unit=unit)

@@ -20,11 +20,11 @@ WARDS = np.repeat(["north", "south", "west"], 1000)
 
 def fitted(**how):
     ledger = Ledger(8.0, 1e-5, privacy_unit=how.get("privacy_unit", "document"))
-    owners = {"owners": np.arange(3000) // 2} if ledger.privacy_unit == "author" else {}
-    topics = PrivateLDA(2, epsilon=4.0, ledger=ledger, **how).fit(COUNTS, **owners).release_
+    persons = {"persons": np.arange(3000) // 2} if ledger.privacy_unit == "person" else {}
+    topics = PrivateLDA(2, epsilon=4.0, ledger=ledger, **how).fit(COUNTS, **persons).release_
     shares = TopicPrevalence(topics, ["north", "south", "west"], epsilon=1.0, ledger=ledger, **how)
     fit = PrivateFit(topics, epsilon=0.5, ledger=ledger, **how)
-    return shares.fit(COUNTS, by=WARDS, **owners).release_, fit.fit(COUNTS, **owners).release_
+    return shares.fit(COUNTS, by=WARDS, **persons).release_, fit.fit(COUNTS, **persons).release_
 
 
 def test_the_cards_tell_all_of_the_promise():
@@ -52,7 +52,7 @@ def test_the_cards_tell_all_of_the_promise():
 
 
 def test_shares_tell_of_groups_and_who_declared_them():
-    shares, fit = fitted(privacy_unit="author")
+    shares, fit = fitted(privacy_unit="person")
     card = shares.card()
     assert card.startswith("# Shares of 2 topics in 3 groups\n")
     assert "| groups | a public list, not made from these texts, as declared by whoever made this |" in card

@@ -44,32 +44,32 @@ def wards():
     st.sampled_from([0.2, 0.5, 2.0]),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_sum_is_that_of_the_slow_twin(seed, by_author, weight):
+def test_the_sum_is_that_of_the_slow_twin(seed, by_person, weight):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 60))
     shares = rng.dirichlet(np.full(4, 0.3), n)
     group = rng.integers(-1, 3, n).astype(np.int32)
-    authors = rng.integers(0, 10, n) if by_author else None
-    bound = contribution_bound(weight, "author" if by_author else "document")
-    fast = prevalence_sum(shares, group, authors, 3, weight, bound)
-    slow = naive.prevalence_sum(shares, group, authors, 3, weight, bound.bits)
+    people = rng.integers(0, 10, n) if by_person else None
+    bound = contribution_bound(weight, "person" if by_person else "document")
+    fast = prevalence_sum(shares, group, people, 3, weight, bound)
+    slow = naive.prevalence_sum(shares, group, people, 3, weight, bound.bits)
     assert (
         np.abs(fast.values - np.array(slow)).max(initial=0) <= 2
-    )  # the order of adding an author's documents up
+    )  # the order of adding a person's documents up
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([0.1, 0.5, 3.0]))
 @settings(deadline=None, max_examples=100)
-def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(seed, by_author, weight):
+def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(seed, by_person, weight):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 80))
     shares = rng.dirichlet(np.full(4, 0.05), n)
     group = rng.integers(-1, 3, n).astype(np.int32)
-    authors = rng.integers(0, 5, n) if by_author else np.arange(n)
-    bound = contribution_bound(weight, "author")
-    gone = authors != authors[0]
-    whole = prevalence_sum(shares, group, authors, 3, weight, bound).values
-    rest = prevalence_sum(shares[gone], group[gone], authors[gone], 3, weight, bound).values
+    people = rng.integers(0, 5, n) if by_person else np.arange(n)
+    bound = contribution_bound(weight, "person")
+    gone = people != people[0]
+    whole = prevalence_sum(shares, group, people, 3, weight, bound).values
+    rest = prevalence_sum(shares[gone], group[gone], people[gone], 3, weight, bound).values
     assert int(((whole - rest) ** 2).sum()) <= bound.sensitivity**2
 
 
@@ -83,18 +83,18 @@ def test_the_bound_is_reached_and_a_forgotten_count_would_break_it():
     assert length * bound.step > 1.1
 
 
-def test_clipping_the_sum_instead_of_each_author_would_be_noticed():
-    authors, weight = np.repeat([0, 1], [50, 1]), 0.5
+def test_clipping_the_sum_instead_of_each_person_would_be_noticed():
+    people, weight = np.repeat([0, 1], [50, 1]), 0.5
     shares, group = np.tile([1.0, 0.0], (51, 1)), np.zeros(51, np.int32)
-    bound = contribution_bound(weight, "author")
-    whole = prevalence_sum(shares, group, authors, 1, weight, bound).values
+    bound = contribution_bound(weight, "person")
+    whole = prevalence_sum(shares, group, people, 1, weight, bound).values
     unclipped = prevalence_sum(shares, group, None, 1, weight, bound).values
     assert math.sqrt(int((whole**2).sum())) <= 2 * bound.sensitivity
     assert math.sqrt(int((unclipped**2).sum())) > 50 * bound.sensitivity
 
 
-def test_an_author_in_two_groups_counts_once_in_all():
-    bound = contribution_bound(0.5, "author")
+def test_a_person_in_two_groups_counts_once_in_all():
+    bound = contribution_bound(0.5, "person")
     shares = np.tile([0.5, 0.5], (2, 1))
     total = prevalence_sum(shares, np.array([0, 1], np.int32), np.zeros(2, np.int64), 2, 0.5, bound).values
     assert int((total**2).sum()) <= bound.sensitivity**2
@@ -107,7 +107,7 @@ def test_a_person_weighs_one_however_much_they_wrote(m, n_groups):
     shares, who = rng.dirichlet(np.ones(5), 100 * m), np.repeat(np.arange(100), m)
     group = np.tile(np.arange(m) % n_groups, 100).astype(np.int32)
     group[::7] = -1 if m > 7 else group[::7]
-    bound = contribution_bound(0.5, "author")
+    bound = contribution_bound(0.5, "person")
     total = prevalence_sum(shares, group, who, n_groups, 0.5, bound).values.reshape(n_groups, 6) * bound.step
     assert total[:, 5].sum() / 0.5 == pytest.approx(100, abs=0.01)
     assert total[:, :5].sum() == pytest.approx(100, abs=0.01)
@@ -118,11 +118,11 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
 
     rng = np.random.default_rng(5)
     shares, group = rng.dirichlet(np.ones(4), 1000), rng.integers(-1, 3, 1000).astype(np.int32)
-    for authors in (None, rng.integers(0, 90, 1000)):
-        bound = contribution_bound(0.5, "author")
-        one = prevalence_sum(shares, group, authors, 3, 0.5, bound).values
+    for people in (None, rng.integers(0, 90, 1000)):
+        bound = contribution_bound(0.5, "person")
+        one = prevalence_sum(shares, group, people, 3, 0.5, bound).values
         monkeypatch.setattr(statistic, "_BLOCK", 37)
-        assert np.array_equal(prevalence_sum(shares, group, authors, 3, 0.5, bound, n_jobs=2).values, one)
+        assert np.array_equal(prevalence_sum(shares, group, people, 3, 0.5, bound, n_jobs=2).values, one)
         monkeypatch.undo()
 
 
@@ -256,7 +256,7 @@ def test_labels_that_are_equal_are_one_group():
         ({"freq": "fortnight"}, "freq must be"),
         ({"count_weight": 0}, "count_weight must be"),
         ({"epsilon": -1}, "epsilon"),
-        ({"privacy_unit": "author"}, "owners"),
+        ({"privacy_unit": "person"}, "persons"),
     ],
 )
 def test_bad_parameters_book_nothing(parameters, message, wards):

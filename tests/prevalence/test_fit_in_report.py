@@ -86,9 +86,9 @@ def test_the_mark_of_version_0_1_is_known():
         RELEASE.to_html(fit=older)
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_the_command_books_releases_and_says_one_figure(place, tmp_path, capsys, unit):
-    by = ["--person", "patient"] if unit == "author" else []
+    by = ["--person", "patient"] if unit == "person" else []
     ledger, out = tmp_path / "budget.json", tmp_path / "fit.json"
     assert evaluate(place, *by, "--epsilon", "0.5", "--ledger", str(ledger), "--out", str(out)) == 0
     said = capsys.readouterr()

@@ -141,18 +141,18 @@ def test_intervals_of_differences_hold_what_documents_are_drawn_from(name):
     assert np.allclose(compare(two, 0, 1).low, found.low[0])
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_intervals_of_releases_hold_the_exact_shares_of_documents_and_of_persons(unit):
     rng = np.random.default_rng(0)
     counts = rng.poisson(np.where(np.arange(24) // 6 == rng.integers(4, size=(900, 1)), 1.0, 0.1))
     topics = PrivateLDA(4, epsilon=8.0, random_state=0).fit(counts).release_
     by, who = rng.choice(["a", "b", "c"], 900), rng.integers(300, size=900)  # in several groups, most of them
     how = {"groups": ["a", "b", "c"], "privacy_unit": unit}
-    owners = who if unit == "author" else None
+    persons = who if unit == "person" else None
 
     def shares(epsilon, seed):
         model = TopicPrevalence(topics, epsilon=epsilon, random_state=seed, **how)
-        return model.fit(counts, by=by, owners=owners).release_.shares()
+        return model.fit(counts, by=by, persons=persons).release_.shares()
 
     exact, inside = shares(np.inf, None).share, []
     for seed in range(RUNS):

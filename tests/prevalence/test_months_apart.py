@@ -16,8 +16,8 @@ DATES = MONTHS[np.arange(len(X)) % 3]
 def release(month, ledger, **parameters):
     given = {"freq": "month", "start": month, "end": month, "unlisted": "leave_out", "epsilon": 0.6}
     model = TopicPrevalence(RELEASE, **(given | {"division": "date received"} | parameters), ledger=ledger)
-    owners = np.arange(len(X)) // 4 if model.privacy_unit == "author" else None
-    return model.fit(X, by=DATES, owners=owners).release_
+    persons = np.arange(len(X)) // 4 if model.privacy_unit == "person" else None
+    return model.fit(X, by=DATES, persons=persons).release_
 
 
 def test_documents_pay_for_their_own_month_only(tmp_path):
@@ -37,12 +37,12 @@ def test_documents_pay_for_their_own_month_only(tmp_path):
 
 
 def test_the_months_of_persons_add_up():
-    ledger = Ledger(0.8, 1e-6, privacy_unit="author")
-    release(MONTHS[0], ledger, privacy_unit="author", division=None)
-    release(MONTHS[1], ledger, privacy_unit="author", division=None, epsilon=0.3)
+    ledger = Ledger(0.8, 1e-6, privacy_unit="person")
+    release(MONTHS[0], ledger, privacy_unit="person", division=None)
+    release(MONTHS[1], ledger, privacy_unit="person", division=None, epsilon=0.3)
     assert ledger.spent().epsilon > 0.65
     with pytest.raises(BudgetExceeded):
-        release(MONTHS[2], ledger, privacy_unit="author", division=None)
+        release(MONTHS[2], ledger, privacy_unit="person", division=None)
 
 
 def test_a_month_does_not_depend_on_documents_of_others():
@@ -59,7 +59,7 @@ def test_a_month_does_not_depend_on_documents_of_others():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"privacy_unit": "author"}, "their costs add up"),
+        ({"privacy_unit": "person"}, "their costs add up"),
         ({"unlisted": "other"}, "documents of all other periods"),
         ({"division": " "}, "must name the date that is meant"),
         ({"groups": ["2024-01"], "start": None, "end": None}, "is for periods"),

@@ -63,8 +63,8 @@ def test_documents_with_nothing_to_score_change_nothing():
     assert alone.n_units == pytest.approx(4000, abs=40)
     # Nor do those of a person who wrote others, too; and who wrote nothing else is not counted.
     rows = sp.vstack([HELD_OUT, empty, HELD_OUT[:1] * 0], format="csr")
-    owners = np.r_[np.arange(4000), np.arange(3000), 4000]
-    persons = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="author").fit(rows, owners=owners).release_
+    persons = np.r_[np.arange(4000), np.arange(3000), 4000]
+    persons = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="person").fit(rows, persons=persons).release_
     assert (persons.gain, persons.n_units) == (alone.gain, alone.n_units)
 
 
@@ -130,13 +130,13 @@ def test_perplexities_are_those_of_the_halves_and_their_ratio_is_the_gain():
     assert private.perplexity == pytest.approx(made.perplexity, rel=0.05)
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_one_unit_moves_the_sum_by_no_more_than_the_sensitivity(unit):
-    owners = np.arange(300) // 7
+    persons = np.arange(300) // 7
     exact = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit=unit, contribution_bound=0.05)
-    rest = np.arange(300) >= (7 if unit == "author" else 1)
-    given = {"owners": owners} if unit == "author" else {}
-    less = {"owners": owners[rest]} if unit == "author" else {}
+    rest = np.arange(300) >= (7 if unit == "person" else 1)
+    given = {"persons": persons} if unit == "person" else {}
+    less = {"persons": persons[rest]} if unit == "person" else {}
     whole = exact.fit(HELD_OUT[:300], **given).release_
     fewer = exact.fit(HELD_OUT[:300][rest], **less).release_
     names = ("gain_total", "unigram_total", "unit_count")
@@ -215,8 +215,10 @@ def test_a_sentence_about_a_seeded_fit_says_so():
 
 
 def test_a_person_of_many_documents_weighs_as_much_as_one_of_one():
-    owners = np.minimum(np.arange(HELD_OUT.shape[0]), 100)
-    made = PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="author").fit(HELD_OUT, owners=owners).release_
+    persons = np.minimum(np.arange(HELD_OUT.shape[0]), 100)
+    made = (
+        PrivateFit(RELEASE, epsilon=math.inf, privacy_unit="person").fit(HELD_OUT, persons=persons).release_
+    )
     assert made.n_units == pytest.approx(101, abs=0.01)
     score = np.clip(gains(RELEASE, HELD_OUT), -1, 1)
     assert made.gain == pytest.approx((score[:100].sum() + score[100:].mean()) / 101, abs=1e-4)

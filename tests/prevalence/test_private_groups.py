@@ -19,17 +19,17 @@ def reservation(method):
     return Ledger(math.inf, 1e-5, privacy_unit=method.privacy_unit).reserve(method.event(), "names")
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
     rng = np.random.default_rng(0)
     labels = [["north", "south", "west", "", "other", "two\nlines"][i] for i in rng.integers(6, size=500)]
     labels[250] = "rare"
-    authors = rng.integers(0, 90, 500) if unit == "author" else None
+    people = rng.integers(0, 90, 500) if unit == "person" else None
     method = name_choice(400.0, 1e-6, 0.25, 6, unit).method  # next to no noise
     weights = naive.name_weights(
         [label if label in ("north", "south", "west", "rare") else None for label in labels],
-        authors,
-        6 if unit == "author" else 1,
+        people,
+        6 if unit == "person" else 1,
         method.mechanism.bound.bits,
     )
     passing = {
@@ -37,7 +37,7 @@ def test_names_are_those_that_the_slow_twin_weighs_above_the_threshold(unit):
         for name, weight in weights.items()
         if weight > method.threshold * method.mechanism.bound.sensitivity
     }
-    documents = LabelledDocuments(None, 500, labels, authors)
+    documents = LabelledDocuments(None, 500, labels, people)
     found = choose_names(documents, method, SecureStream(0), reservation(method))
     assert found == tuple(sorted(passing)) == ("north", "south", "west")
 
@@ -85,7 +85,7 @@ def test_names_and_shares_are_priced_together():
 
 
 def test_a_person_of_many_names_counts_as_one():
-    method = name_choice(1.0, 1e-6, 0.25, 3, "author").method
+    method = name_choice(1.0, 1e-6, 0.25, 3, "person").method
     weights = naive.name_weights(
         [f"place {i}" for i in range(50)], np.zeros(50, int), 3, method.mechanism.bound.bits
     )
@@ -123,8 +123,8 @@ def test_where_no_name_is_shared_nothing_is_chosen():
         TopicPrevalence(RELEASE, group_selection="private", epsilon=1.0).fit(X, by=["north"])
 
 
-def test_a_document_has_one_name_and_an_author_no_more_than_was_said():
-    assert [name_choice(1.0, 1e-6, 0.25, 3, unit).method.max_words for unit in ("document", "author")] == [
+def test_a_document_has_one_name_and_a_person_no_more_than_was_said():
+    assert [name_choice(1.0, 1e-6, 0.25, 3, unit).method.max_words for unit in ("document", "person")] == [
         1,
         3,
     ]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.central.test_sharded import OWNERS, WORDS, Killer, N, corpus, digest
+from tests.central.test_sharded import PERSONS, WORDS, Killer, N, corpus, digest
 from tests.clusters import local_cluster
 
 from discreet import Corpus, CorpusError, Ledger, ParameterError, PrivateLDA, TopicPrevalence, fit_topics
@@ -24,7 +24,7 @@ RELEASE = PrivateLDA(3, epsilon=4.0, random_state=1, allow_unlearnable=True).fit
 
 def labelled(owned=False, labels=WARDS):
     documents = corpus()
-    return Corpus(documents.counts, WORDS, OWNERS if owned else None, labels, words_are_public=True)
+    return Corpus(documents.counts, WORDS, PERSONS if owned else None, labels, words_are_public=True)
 
 
 KINDS = {
@@ -39,7 +39,7 @@ KINDS = {
 
 
 def shares(X, kind, owned, **how):
-    settings = {"epsilon": 2.0, "random_state": 3, "privacy_unit": "author" if owned else "document"}
+    settings = {"epsilon": 2.0, "random_state": 3, "privacy_unit": "person" if owned else "document"}
     made = TopicPrevalence(RELEASE, **{**settings, **KINDS[kind][0], **how}).fit(X).release_
     return made.groups, digest(made.topic_totals, made.unit_counts)
 
@@ -62,7 +62,7 @@ def test_shards_of_any_size_give_the_numbers_of_memory(tmp_path, kind, owned, mo
 def test_names_of_units_weigh_what_they_weigh_in_memory(tmp_path, owned):
     documents = labelled(owned)
     shards = LabelledShards(write_shards(documents, tmp_path / "s", shard_documents=100))
-    memory = LabelledDocuments(documents, N, WARDS, OWNERS if owned else None)
+    memory = LabelledDocuments(documents, N, WARDS, PERSONS if owned else None)
     assert shards.names() == memory.names() == ("nobody's", "north", "south", "west")
     order, weights = np.arange(4, dtype=np.uint64), np.array([0, 100, 71, 58])
     units = first_words(memory.names_of_units(memory.names(), order), 3)

@@ -68,7 +68,7 @@ def fit_counts(release):
         ({"by": None}, "by must give the group"),
         ({"prevalence": None}, "by, names groups|by names groups"),
         ({"prevalence": "wards"}, "must be a TopicPrevalence"),
-        ({"prevalence": TopicPrevalence(None, groups=["a"], privacy_unit="author")}, "protects each author"),
+        ({"prevalence": TopicPrevalence(None, groups=["a"], privacy_unit="person")}, "protects each person"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], epsilon=2.0)}, "leaves none for the topics"),
         ({"prevalence": TopicPrevalence(None, groups=[])}, "groups must be one or more distinct"),
         ({"prevalence": TopicPrevalence(None, groups=["a"], ledger=Ledger(1.0, 1e-6))}, "without a ledger"),

@@ -21,7 +21,7 @@ class WordTotals(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         mechanism = GaussianMechanism(self._bound(), noise_multiplier_for(self.epsilon, self.delta))
         ledger = self._ledger()
         reservation = ledger.reserve(mechanism.event(), "word totals")
@@ -58,27 +58,27 @@ class WordTotals(BaseEstimator):
         return mechanism.release(total, stream.spawn("totals"), reservation, n_jobs=self.n_jobs) * 1.0
 
 
-class AuthorTotals(WordTotals):
-    """An honest estimator of authors: what one author wrote is added up before it is bounded."""
+class PersonTotals(WordTotals):
+    """An honest estimator of people: what one person wrote is added up before it is bounded."""
 
-    privacy_unit = "author"
+    privacy_unit = "person"
 
-    def fit(self, X, y=None, owners=None):
-        if owners is None:
-            raise PrivacyError("pass owners= to fit")
-        self._owners = np.unique(owners, return_inverse=True)[1]
+    def fit(self, X, y=None, persons=None):
+        if persons is None:
+            raise PrivacyError("pass persons= to fit")
+        self._persons = np.unique(persons, return_inverse=True)[1]
         try:
-            return super().fit(X, y, owners)
+            return super().fit(X, y, persons)
         finally:
-            del self._owners
+            del self._persons
 
     def _bound(self):
-        return Bound(privacy_unit="author")
+        return Bound(privacy_unit="person")
 
     def _total(self, bound, counts):
-        of_author = np.zeros((self._owners.max() + 1, counts.shape[1]))
-        np.add.at(of_author, self._owners, counts)
-        return super()._total(bound, of_author)
+        of_person = np.zeros((self._persons.max() + 1, counts.shape[1]))
+        np.add.at(of_person, self._persons, counts)
+        return super()._total(bound, of_person)
 
 
 def failures(estimator) -> set[str]:

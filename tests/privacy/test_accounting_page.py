@@ -20,7 +20,7 @@ def test_the_examples_run_and_give_the_numbers_beside_them(tmp_path, monkeypatch
                 assert eval(told[1], names) == pytest.approx(float(told[2]), abs=1e-3)
                 compared += 1
     assert compared == 5
-    assert "unit: author (add_or_remove_one)" in capsys.readouterr().out
+    assert "unit: person (add_or_remove_one)" in capsys.readouterr().out
 
 
 def test_the_table_of_mu_is_computed():

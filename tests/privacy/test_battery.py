@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from tests.privacy.small_estimators import AuthorTotals, WordTotals, failures
+from tests.privacy.small_estimators import PersonTotals, WordTotals, failures
 
 from discreet import Ledger, PrivateLDA
 from discreet.errors import ParameterError
@@ -21,24 +21,24 @@ from discreet.privacy import (
 from discreet.privacy.testing.battery import CHECKS
 
 
-class BoundsEachDocument(AuthorTotals):
-    """Booked for authors, but each document counts for itself."""
+class BoundsEachDocument(PersonTotals):
+    """Booked for people, but each document counts for itself."""
 
     def _total(self, bound, counts):
         return bound.sum(counts, normalise=True)
 
 
-class IgnoresOwners(WordTotals):
-    """The same, in the way it is most easily written: ``fit`` takes owners and never looks at them."""
+class IgnoresPersons(WordTotals):
+    """The same, in the way it is most easily written: ``fit`` takes persons and never looks at them."""
 
-    privacy_unit = "author"
+    privacy_unit = "person"
 
     def _bound(self):
-        return Bound(privacy_unit="author")
+        return Bound(privacy_unit="person")
 
 
-class BoundOfAnotherUnit(AuthorTotals):
-    """Bounded in the name of documents, and booked for authors."""
+class BoundOfAnotherUnit(PersonTotals):
+    """Bounded in the name of documents, and booked for people."""
 
     def _bound(self):
         return Bound()
@@ -72,8 +72,8 @@ class DividesByTheExactNumber(WordTotals):
         self._exact = total.values.sum()
         return super()._noisy(mechanism, total, stream, reservation)
 
-    def fit(self, X, y=None, owners=None):
-        super().fit(X, y, owners)
+    def fit(self, X, y=None, persons=None):
+        super().fit(X, y, persons)
         self.totals_ = self.totals_ / self._exact
         del self._exact
         return self
@@ -82,8 +82,8 @@ class DividesByTheExactNumber(WordTotals):
 class ReleasesAnExactArrayBeside(WordTotals):
     """Two numbers in one release: the noisy one covers for the exact one."""
 
-    def fit(self, X, y=None, owners=None):
-        super().fit(X, y, owners)
+    def fit(self, X, y=None, persons=None):
+        super().fit(X, y, persons)
         self.totals_ = {"noisy": self.totals_, "exact": np.asarray(X.sum(0)).ravel() % 97}
         return self
 
@@ -159,10 +159,10 @@ class DependsOnThreads(WordTotals):
 
 
 class BooksAfterReading(WordTotals):
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         if not isinstance(X, sp.csr_matrix):
             len(X)
-        return super().fit(X, y, owners)
+        return super().fit(X, y, persons)
 
 
 class IgnoresTheBudget(WordTotals):
@@ -242,7 +242,7 @@ FAULTS = {
     KeepsTheLongestDocument: "check_canaries_are_not_released",
     KeepsLengths: "check_size_does_not_depend_on_documents",
     BoundsEachDocument: SUMS,
-    IgnoresOwners: SUMS,
+    IgnoresPersons: SUMS,
     BoundOfAnotherUnit: SUMS,
     SumsByHand: SUMS,
     BoundsTheSum: SUMS,
@@ -281,7 +281,7 @@ ALSO = {
 }
 
 
-@pytest.mark.parametrize("honest", [WordTotals(), AuthorTotals()], ids=["documents", "authors"])
+@pytest.mark.parametrize("honest", [WordTotals(), PersonTotals()], ids=["documents", "people"])
 def test_honest_estimators_pass(honest):
     assert failures(honest) == set()
     assert set(check_private_estimator(honest, released=("totals_",)).values()) == {"passed"}

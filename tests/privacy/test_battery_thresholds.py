@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from tests.privacy.small_estimators import AuthorTotals, WordTotals, failures
+from tests.privacy.small_estimators import PersonTotals, WordTotals, failures
 from tests.test_private_battery import texts
 
 from discreet.errors import ParameterError
@@ -33,17 +33,17 @@ class Keeps(WordTotals):
         return super()._total(bound, counts)
 
 
-class KeepsOfAuthors(AuthorTotals):
-    """The same, of what each author wrote."""
+class KeepsOfPeople(PersonTotals):
+    """The same, of what each person wrote."""
 
     def __init__(self, of=None, epsilon=2.0, delta=1e-6, ledger=None, random_state=None, n_jobs=None):
         super().__init__(epsilon, delta, ledger, random_state, n_jobs)
         self.of = of
 
     def _total(self, bound, counts):
-        of_author = np.zeros((self._owners.max() + 1, counts.shape[1]))
-        np.add.at(of_author, self._owners, counts)
-        self.kept_ = self.of(of_author)
+        of_person = np.zeros((self._persons.max() + 1, counts.shape[1]))
+        np.add.at(of_person, self._persons, counts)
+        self.kept_ = self.of(of_person)
         return super()._total(bound, counts)
 
 
@@ -74,9 +74,9 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", [Keeps, KeepsOfAuthors])
+@pytest.mark.parametrize("kind", [Keeps, KeepsOfPeople])
 def test_words_chosen_by_exact_counts_are_caught(kind, rule):
-    """Which words are kept is told: each rule, of documents and of authors, is caught by the check for it."""
+    """Which words are kept is told: each rule, of documents and of people, is caught by the check for it."""
     with pytest.raises(AssertionError, match="kept_"):
         check_all_is_made_of_noisy_sums(Subject(kind(RULES[rule]), planted_counts, ("totals_",), True))
 
@@ -100,10 +100,10 @@ class OfTexts(WordTotals):
 
     least = 10
 
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         self.words = [f"word{chr(97 + column)}" for column in range(24)]
         try:
-            return super().fit(X, y, owners)
+            return super().fit(X, y, persons)
         finally:
             del self.words
 
@@ -140,7 +140,7 @@ ROUNDINGS = {
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-@pytest.mark.parametrize("kind", [Keeps, KeepsOfAuthors])
+@pytest.mark.parametrize("kind", [Keeps, KeepsOfPeople])
 def test_rounded_numbers_of_units_are_caught(kind, rounding):
     with pytest.raises(AssertionError, match="kept_ tells whether there is"):
         check_all_is_made_of_noisy_sums(
@@ -220,8 +220,8 @@ def test_what_attributes_do_not_show_is_looked_into(holder):
 class Holds(WordTotals):
     """Honest: all that it holds, in whatever way, is made of the noisy sums."""
 
-    def fit(self, X, y=None, owners=None):
-        super().fit(X, y, owners)
+    def fit(self, X, y=None, persons=None):
+        super().fit(X, y, persons)
         self.held_ = {name: hold(self.totals_) for name, hold in HOLDERS.items()}
         self.lock_ = threading.Lock()
         return self
@@ -234,9 +234,9 @@ def test_honest_holders_pass():
 class Timed(WordTotals):
     """Honest, and says how long it took."""
 
-    def fit(self, X, y=None, owners=None):
+    def fit(self, X, y=None, persons=None):
         started = time.perf_counter()
-        super().fit(X, y, owners)
+        super().fit(X, y, persons)
         self.fit_time_ = time.perf_counter() - started
         return self
 

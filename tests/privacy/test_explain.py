@@ -129,7 +129,7 @@ def test_the_explanation_in_words_and_numbers():
         "or an epsilon of 1.1 for the topics or about 22,000 units",
     ):
         assert part in words, part
-    assert "several authors" in explain_budget(1, 1e-6, privacy_unit="author").in_words()
+    assert "several people" in explain_budget(1, 1e-6, privacy_unit="person").in_words()
     twin = explain_budget(math.inf, 1e-6, n_documents=10, n_topics=2, n_words=5).in_words()
     assert "No privacy" in twin
     assert "x = 0 (good)" in twin
@@ -223,9 +223,9 @@ def test_few_words_are_not_good_however_little_noise_there_is():
 
 def test_the_sentence_is_a_bound_for_every_mechanism():
     assert "Nothing limits" in attack_risk_sentence(Guarantee(math.inf, 1e-6, "document", "replace_one"))
-    sentence = attack_risk_sentence(Guarantee(1.0, 1e-6, "author", "add_or_remove_one"))
+    sentence = attack_risk_sentence(Guarantee(1.0, 1e-6, "person", "add_or_remove_one"))
     assert "accuses 1 % of outsiders finds at most 2.72 %" in sentence
-    assert "unit: author" in sentence
+    assert "unit: person" in sentence
     for epsilon in (0.1, 1, 3, 6, 800):
         words = attack_risk_sentence(Guarantee(epsilon, 1e-6, "document", "replace_one"))
         share = float(re.split("at most |over ", words)[1].split(" %")[0]) / 100

@@ -343,7 +343,7 @@ def test_a_snapshot_is_closed_and_stays_as_it_was():
 
 def test_equality_is_by_content_and_so_there_is_no_hash():
     assert Ledger(1, 1e-6) == Ledger(1, 1e-6)
-    assert Ledger(1, 1e-6) != Ledger(1, 1e-6, privacy_unit="author")
+    assert Ledger(1, 1e-6) != Ledger(1, 1e-6, privacy_unit="person")
     assert Ledger(1, 1e-6) != "ledger"
     with pytest.raises(TypeError):
         hash(Ledger(1, 1e-6))
@@ -354,7 +354,7 @@ def test_equality_is_by_content_and_so_there_is_no_hash():
 
 
 def full_ledger():
-    ledger = Ledger(9, 1e-5, privacy_unit="author")
+    ledger = Ledger(9, 1e-5, privacy_unit="person")
     ledger.reserve(events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-8), "words: ä, \ud800, <b>")
     ledger.reserve(events.composed(events.poisson_sampled(0.05, events.gaussian(1.24)), 20), "topics")
     ledger.reserve(events.bounded_range(0.25), "a draw")
@@ -472,7 +472,7 @@ def test_every_single_edit_is_noticed():
 def test_the_checksum_is_no_signature():
     # Whoever edits on purpose can renew it: documented, and so it should stay true.
     content = full_ledger().to_json()
-    forged = sealed(content["entries"][1:], 9.0, 1e-5, "author")
+    forged = sealed(content["entries"][1:], 9.0, 1e-5, "person")
     assert len(Ledger.from_json(forged).entries) == 2
 
 

@@ -76,7 +76,7 @@ def test_a_month_whose_budget_is_spent_is_refused_and_another_is_not():
     assert ledger.entries[-1].touched == ("2024-03",)
 
 
-@pytest.mark.parametrize("relation", [{"privacy_unit": "author"}, {"neighboring": "replace_one"}])
+@pytest.mark.parametrize("relation", [{"privacy_unit": "person"}, {"neighboring": "replace_one"}])
 def test_parts_of_a_person_or_of_replaced_documents_are_refused(relation):
     ledger = Ledger(1.0, 1e-6, **relation)
     with pytest.raises(PrivacyError, match="their costs add up"):

@@ -55,7 +55,7 @@ def test_a_ledger_in_a_file_goes_on_where_it_was(tmp_path):
 def test_opening_makes_a_ledger_only_with_a_budget(tmp_path):
     with pytest.raises(PrivacyError, match="give epsilon and delta"):
         Ledger.open(tmp_path / "none.json")
-    made = Ledger.open(tmp_path / "new.json", 1, 1e-6, privacy_unit="author")
+    made = Ledger.open(tmp_path / "new.json", 1, 1e-6, privacy_unit="person")
     made.reserve(release_of(0.5), "topics")
     again = Ledger.open(tmp_path / "new.json", 99, 1e-3)
     assert (again.epsilon, again.delta, len(again.entries)) == (1, 1e-6, 1)  # it keeps its own budget

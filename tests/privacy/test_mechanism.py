@@ -145,7 +145,7 @@ def test_what_was_not_booked_is_not_released(mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("other", [{"bits": 8}, {"privacy_unit": "author"}, {"contribution_bound": 2.0}])
+@pytest.mark.parametrize("other", [{"bits": 8}, {"privacy_unit": "person"}, {"contribution_bound": 2.0}])
 def test_a_sum_of_another_bound_is_refused_and_draws_nothing(mechanism, other):
     reservation = booked(mechanism)
     with pytest.raises(PrivacyError, match="make the mechanism from the sum's own bound"):

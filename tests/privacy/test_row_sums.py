@@ -53,15 +53,15 @@ def test_one_row_moves_the_sum_by_no_more_than_the_sensitivity(seed, norm, norma
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["l2", "l1"]), st.booleans())
-def test_owners_are_bounded_for_all_their_rows_together(seed, norm, normalise):
-    bound, rows = Bound(norm, bits=10, privacy_unit="author"), matrix(seed)
-    owners = np.random.default_rng(seed).choice(["ann", "bob", "eve"], 60)
-    of_each = {name: np.zeros(30) for name in dict.fromkeys(owners.tolist())}
-    for name, row in zip(owners.tolist(), rows.toarray(), strict=True):
+def test_persons_are_bounded_for_all_their_rows_together(seed, norm, normalise):
+    bound, rows = Bound(norm, bits=10, privacy_unit="person"), matrix(seed)
+    persons = np.random.default_rng(seed).choice(["ann", "bob", "eve"], 60)
+    of_each = {name: np.zeros(30) for name in dict.fromkeys(persons.tolist())}
+    for name, row in zip(persons.tolist(), rows.toarray(), strict=True):
         of_each[name] = of_each[name] + row
-    whole = sum_rows(rows, bound, owners=owners, normalise=normalise).values
+    whole = sum_rows(rows, bound, persons=persons, normalise=normalise).values
     assert np.array_equal(whole, bound.sum(of_each.values(), normalise=normalise).values)
-    without = sum_rows(rows[owners != "eve"], bound, owners=owners[owners != "eve"], normalise=normalise)
+    without = sum_rows(rows[persons != "eve"], bound, persons=persons[persons != "eve"], normalise=normalise)
     moved = whole - without.values
     length = int((moved**2).sum()) if norm == "l2" else int(np.abs(moved).sum())
     assert length <= bound.sensitivity ** (2 if norm == "l2" else 1)
@@ -71,21 +71,21 @@ SAME = [(7, "7"), (7.0, "7"), (np.uint8(7), 7), ("Jos\u00e9", "Jose\u0301")]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_an_owner_written_in_two_ways_is_one_person(one, other):
-    bound = Bound("l1", bits=4, privacy_unit="author")
-    assert sum_rows(np.ones((2, 1)), bound, owners=[one, other]).values.tolist() == [16]
-    assert sum_rows(np.ones((2, 1)), bound, owners=[one, "somebody else"]).values.tolist() == [32]
+def test_a_owner_written_in_two_ways_is_one_person(one, other):
+    bound = Bound("l1", bits=4, privacy_unit="person")
+    assert sum_rows(np.ones((2, 1)), bound, persons=[one, other]).values.tolist() == [16]
+    assert sum_rows(np.ones((2, 1)), bound, persons=[one, "somebody else"]).values.tolist() == [32]
 
 
-def test_owners_may_be_of_any_kind_but_none_may_be_missing():
-    bound = Bound("l1", bits=4, privacy_unit="author")
+def test_persons_may_be_of_any_kind_but_none_may_be_missing():
+    bound = Bound("l1", bits=4, privacy_unit="person")
     of_frame = pd.Series([7, 8, 7], index=[2, 1, 0])
-    assert sum_rows(np.eye(3), bound, owners=of_frame).values.tolist() == [8, 16, 8]
+    assert sum_rows(np.eye(3), bound, persons=of_frame).values.tolist() == [8, 16, 8]
     for missing in (None, np.nan, pd.NA, pd.NaT, "", " ", "nan", True, b"ann"):
-        with pytest.raises(CorpusError, match=r"owners must name whose .* row is, .* but row 1 has"):
-            sum_rows(np.eye(3), bound, owners=["ann", missing, "ann"])
-    with pytest.raises(CorpusError, match=r"owners must have shape \(3,\)"):
-        sum_rows(np.eye(3), bound, owners=["ann", "bob"])
+        with pytest.raises(CorpusError, match=r"persons must name whose .* row is, .* but row 1 has"):
+            sum_rows(np.eye(3), bound, persons=["ann", missing, "ann"])
+    with pytest.raises(CorpusError, match=r"persons must have shape \(3,\)"):
+        sum_rows(np.eye(3), bound, persons=["ann", "bob"])
 
 
 def test_threads_duplicates_and_odd_values_change_nothing():

@@ -145,7 +145,7 @@ def test_no_noise_needs_a_reservation_of_no_privacy():
         cheat.release(TOTAL, 1.0, "cheat")
 
 
-@pytest.mark.parametrize("unit", ["document", "author"])
+@pytest.mark.parametrize("unit", ["document", "person"])
 def test_the_bound_names_the_unit(unit):
     honest = gate()
     bound = SharedGaussian(honest.reservation, honest.noise_multiplier, unit, SecureStream(0), None).bound

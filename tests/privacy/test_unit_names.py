@@ -14,11 +14,11 @@ from discreet.privacy.accounting import events
 from discreet.privacy.units import Guarantee, plural
 
 TEXTS = ["the senate passed a law", "a storm hit the coast"] * 400
-OWNERS = np.arange(800) // 2
+PERSONS = np.arange(800) // 2
 
 
 def named(**terms):
-    return Ledger(9.0, 1e-6, privacy_unit="author", unit_name="patient", **terms)
+    return Ledger(9.0, 1e-6, privacy_unit="person", unit_name="patient", **terms)
 
 
 def test_a_ledger_keeps_the_name_wherever_it_goes(tmp_path):
@@ -33,11 +33,11 @@ def test_a_ledger_keeps_the_name_wherever_it_goes(tmp_path):
         Ledger.open(tmp_path / "ledger.json", unit_name="patient"),
         Ledger.from_json(ledger.snapshot().to_json()),
     ):
-        assert (same.unit_name, same.called, same.privacy_unit) == ("patient", "patient", "author")
+        assert (same.unit_name, same.called, same.privacy_unit) == ("patient", "patient", "person")
         assert same == ledger
     assert "all documents of any one patient multiplies" in ledger.guarantee().in_words()
     assert "unit: patient (add_or_remove_one)" in ledger.guarantee().in_words()
-    assert "author" not in ledger.guarantee().in_words()
+    assert "person" not in ledger.guarantee().in_words()
     assert "for each patient" in ledger._repr_html_()
     assert "unit_name='patient'" in repr(ledger)
     assert ledger.to_frame() is not None
@@ -46,10 +46,10 @@ def test_a_ledger_keeps_the_name_wherever_it_goes(tmp_path):
 
 
 def test_without_a_name_everything_is_as_it_was():
-    plain = Ledger(1.0, 1e-6, privacy_unit="author")
+    plain = Ledger(1.0, 1e-6, privacy_unit="person")
     assert "unit_name" not in json.dumps(plain.to_json())
-    assert plain.called == "author"
-    assert plain != Ledger(1.0, 1e-6, privacy_unit="author", unit_name="patient")
+    assert plain.called == "person"
+    assert plain != Ledger(1.0, 1e-6, privacy_unit="person", unit_name="patient")
     assert "unit_name" not in repr(plain)
 
 
@@ -72,9 +72,9 @@ def test_without_a_name_everything_is_as_it_was():
 )
 def test_what_is_no_plain_word_is_refused_wherever_it_is_given(name):
     for make in (
-        lambda: Ledger(1.0, 1e-6, privacy_unit="author", unit_name=name),
-        lambda: Guarantee(1.0, 1e-6, "author", "add_or_remove_one", unit_name=name),
-        lambda: fit_topics(TEXTS, owners=OWNERS, privacy_unit="author", epsilon=1.0, unit_name=name),
+        lambda: Ledger(1.0, 1e-6, privacy_unit="person", unit_name=name),
+        lambda: Guarantee(1.0, 1e-6, "person", "add_or_remove_one", unit_name=name),
+        lambda: fit_topics(TEXTS, persons=PERSONS, privacy_unit="person", epsilon=1.0, unit_name=name),
     ):
         with pytest.raises(PrivacyError, match="unit_name must say in one to three plain words"):
             make()
@@ -105,15 +105,15 @@ def test_no_promise_is_told_in_the_name_of_somebody_it_does_not_protect(unit):
 
 
 @pytest.mark.parametrize("name", ["document", "word", "person or document", "anybody", "any body"])
-def test_an_author_is_not_called_like_another_unit(name):
+def test_a_person_is_not_called_like_another_unit(name):
     with pytest.raises(PrivacyError, match="must say what one person is"):
-        Ledger(1.0, 1e-6, privacy_unit="author", unit_name=name)
-    assert Ledger(1.0, 1e-6, privacy_unit="author", unit_name="case worker").called == "case worker"
+        Ledger(1.0, 1e-6, privacy_unit="person", unit_name=name)
+    assert Ledger(1.0, 1e-6, privacy_unit="person", unit_name="case worker").called == "case worker"
 
 
 def test_everything_that_is_released_says_it(tmp_path):
     release = fit_topics(
-        TEXTS, owners=OWNERS, privacy_unit="author", unit_name="patient", epsilon=6.0, n_topics=2,
+        TEXTS, persons=PERSONS, privacy_unit="person", unit_name="patient", epsilon=6.0, n_topics=2,
         allow_unlearnable=True, random_state=0,
     )  # fmt: skip
     assert "at most 100 words for each patient" in release.ledger.entries[0].purpose
@@ -122,9 +122,9 @@ def test_everything_that_is_released_says_it(tmp_path):
     card, page = release.card(), release.to_html()
     assert "unit: patient (add_or_remove_one)" in release.guarantee
     for told in (card, page, release.guarantee):
-        assert "unit: author" not in told
-    assert "author: one patient" in page
-    assert "author: one patient" in card.replace("\\", "")
+        assert "unit: person" not in told
+    assert "person: one patient" in page
+    assert "person: one patient" in card.replace("\\", "")
     for said in (
         "| unit | one patient |",
         "number of patients",
@@ -139,13 +139,15 @@ def test_everything_that_is_released_says_it(tmp_path):
     ):
         assert said in page, said
     assert "for each patient" in release._repr_html_()
-    assert "author" not in release._repr_html_()
+    assert "person" not in release._repr_html_()
     counts = Corpus.from_texts(TEXTS, words_are_public=False).restrict(release.vocabulary)
     fit = (
-        PrivateFit(release, privacy_unit="author", random_state=0).fit(counts.counts, owners=OWNERS).release_
+        PrivateFit(release, privacy_unit="person", random_state=0)
+        .fit(counts.counts, persons=PERSONS)
+        .release_
     )
-    shares = TopicPrevalence(release, groups=["a", "b"], privacy_unit="author", random_state=0)
-    made = shares.fit(counts.counts, owners=OWNERS, by=["a", "b"] * 400).release_
+    shares = TopicPrevalence(release, groups=["a", "b"], privacy_unit="person", random_state=0)
+    made = shares.fit(counts.counts, persons=PERSONS, by=["a", "b"] * 400).release_
     for one in (fit, made):
         one.save(tmp_path / f"{type(one).__name__}.json")
         assert type(one).load(tmp_path / f"{type(one).__name__}.json") == one
@@ -157,12 +159,12 @@ def test_everything_that_is_released_says_it(tmp_path):
 def test_the_sentence_of_a_file_names_the_unit_and_no_other(tmp_path):
     from tests.release.test_files import rewrite, stated
 
-    ledger = Ledger(9.0, 1e-6, privacy_unit="author", unit_name="case worker")
+    ledger = Ledger(9.0, 1e-6, privacy_unit="person", unit_name="case worker")
     ledger.reserve(events.gaussian(9.0), "topics")
     made = Release([[0.5, 0.5]], ["a", "b"], ledger)
     made.save(tmp_path / "m")
     assert Release.load(tmp_path / "m") == made
-    rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", "unit: author")))
+    rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", "unit: person")))
     assert Release.load(tmp_path / "m") == made  # as earlier versions wrote it
     for unit in ("case", "document", "patient"):
         rewrite(tmp_path / "m", stated(words=made.guarantee.replace("unit: case worker", f"unit: {unit}")))
@@ -173,11 +175,11 @@ def test_the_sentence_of_a_file_names_the_unit_and_no_other(tmp_path):
 def test_a_ledger_and_a_run_must_agree():
     with pytest.raises(PrivacyError, match="ledger calls a unit 'patient'"):
         fit_topics(
-            TEXTS, owners=OWNERS, privacy_unit="author", unit_name="client", epsilon=1.0, ledger=named()
+            TEXTS, persons=PERSONS, privacy_unit="person", unit_name="client", epsilon=1.0, ledger=named()
         )
     ledger = named()
-    model = PrivateLDA(2, epsilon=2.0, privacy_unit="author", ledger=ledger, allow_unlearnable=True)
-    assert "one patient" in model.fit(np.ones((800, 5), int), owners=OWNERS).release_.card()
+    model = PrivateLDA(2, epsilon=2.0, privacy_unit="person", ledger=ledger, allow_unlearnable=True)
+    assert "one patient" in model.fit(np.ones((800, 5), int), persons=PERSONS).release_.card()
 
 
 def test_plurals():
@@ -192,10 +194,10 @@ def test_plurals():
 
 
 def test_a_budget_is_explained_in_the_name_of_the_unit(capsys):
-    call = "budget --epsilon 2 --unit author --unit-name patient --documents 8000 --topics 12 --words 400"
+    call = "budget --epsilon 2 --unit person --unit-name patient --documents 8000 --topics 12 --words 400"
     assert run(call.split()) == 0
     said = capsys.readouterr().out
-    assert "author" not in said
+    assert "person" not in said
     for part in ("unit: patient (", "any one patient", "but one patient can do", "several patients"):
         assert part in said
     assert run("budget --unit document --unit-name patient".split()) == 2

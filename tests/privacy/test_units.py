@@ -108,8 +108,8 @@ def test_a_guarantee_with_nonsense_numbers_cannot_be_made(guarantee):
 
 
 def test_units_are_checked_together_with_relations():
-    check_unit("author", "add_or_remove_one")
-    with pytest.raises(PrivacyError, match="document, author, word, report"):
+    check_unit("person", "add_or_remove_one")
+    with pytest.raises(PrivacyError, match="document, person, word, report"):
         check_unit("user", "add_or_remove_one")
     with pytest.raises(PrivacyError, match="add_or_remove_one, replace_one"):
-        check_unit("author", "both")
+        check_unit("person", "both")

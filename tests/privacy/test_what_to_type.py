@@ -47,7 +47,7 @@ def test_a_delta_larger_than_the_ledgers_is_called_that():
     assert "inf" not in told.replace("information", "")
 
 
-def test_a_new_ledger_is_its_owners_and_stays_as_somebody_sets_it(tmp_path):
+def test_a_new_ledger_is_its_persons_and_stays_as_somebody_sets_it(tmp_path):
     path = tmp_path / "l.json"
     for make in (lambda: Ledger(1.0, 1e-6, path=path), lambda: Ledger.open(tmp_path / "m.json", 1.0, 1e-6)):
         assert stat.S_IMODE(make().path.stat().st_mode) == 0o600

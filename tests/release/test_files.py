@@ -540,7 +540,7 @@ def stated(**changes):
         {"epsilon": "1"},
         {"epsilon": {"float": "nan"}},
         {"delta": 1e-9},
-        {"privacy_unit": "author"},
+        {"privacy_unit": "person"},
         {"neighboring": "replace_one"},
         {"neighboring": ["add_or_remove_one"]},
     ],
@@ -572,9 +572,9 @@ def test_accounting_may_improve_without_making_old_files_unreadable(folder):
     "words",
     [
         "",
-        "Differential privacy with epsilon = 0.01 and delta = 1e-12, unit: author. Secure noise.",
+        "Differential privacy with epsilon = 0.01 and delta = 1e-12, unit: person. Secure noise.",
         "epsilon = {epsilon}, delta = 1e-12, unit: document",
-        "epsilon = {epsilon}, delta = {delta:g}, unit: author",
+        "epsilon = {epsilon}, delta = {delta:g}, unit: person",
         "epsilon = {epsilon}, delta = {delta:g}, unit: document. That is to say, epsilon = 0.01.",
     ],
 )

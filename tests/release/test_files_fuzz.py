@@ -33,7 +33,7 @@ LONG = settings(max_examples=5000, deadline=None, suppress_health_check=[HealthC
 
 @functools.cache
 def original():
-    ledger = Ledger(4, 1e-6, privacy_unit="author")
+    ledger = Ledger(4, 1e-6, privacy_unit="person")
     ledger.reserve(events.with_delta(events.gaussian(6.0), 1e-8), "vocabulary")
     ledger.reserve(events.gaussian(5.0), "topics")
     rng = np.random.default_rng(1)

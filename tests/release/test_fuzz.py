@@ -188,7 +188,7 @@ budgets = st.fixed_dictionaries(
     optional={
         "epsilon": numbers,
         "delta": st.one_of(st.floats(0, 1), numbers),
-        "privacy_unit": st.sampled_from(["document", "author", "word", "city", 3]),
+        "privacy_unit": st.sampled_from(["document", "person", "word", "city", 3]),
         "neighboring": st.sampled_from(["add_or_remove_one", "replace_one", "none", []]),
     },
 )

@@ -208,8 +208,8 @@ def one_run_audit(
 
     Notes
     -----
-    Documents of one author count as independent units here: where the promise is for authors, give ``train`` a way of
-    training that makes each canary an author of its own.
+    Documents of one person count as independent units here: where the promise is for people, give ``train`` a way of
+    training that makes each canary a person of its own.
     """
     check_train(train)
     counts = check_counts(corpus)

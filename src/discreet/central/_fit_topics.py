@@ -68,7 +68,7 @@ def fit_topics(
     n_topics: int = 20,
     privacy_unit: str = "document",
     unit_name: str | None = None,
-    owners: Any = None,
+    persons: Any = None,
     vocabulary: Any = None,
     words_are_public: bool = False,
     vocabulary_share: float = 0.25,
@@ -105,12 +105,12 @@ def fit_topics(
         non-private twin.
     n_topics : int, default 20
         Number of topics, K.
-    privacy_unit : {"document", "author"}, default "document"
+    privacy_unit : {"document", "person"}, default "document"
         Whose presence is hidden.
     unit_name : str, optional
-        What one author is called in ledger, card, report and messages, such as "patient". Public.
-    owners : array-like of shape (n_documents,), optional
-        Author of each document, where authors are the unit; by default those of the corpus.
+        What one person is called in ledger, card, report and messages, such as "patient". Public.
+    persons : array-like of shape (n_documents,), optional
+        Person of each document, where people are the unit; by default those of the corpus.
     vocabulary : iterable or mapping of str, optional
         A public list of words instead of privately chosen ones: then all of epsilon goes to the topics.
     words_are_public : bool, default False
@@ -198,11 +198,11 @@ def fit_topics(
     )
     check_kind(texts_or_corpus)
     by = by if prevalence is None else labels_for(texts_or_corpus, by)
-    check_rows_of_labels(texts_or_corpus, by, owners)
+    check_rows_of_labels(texts_or_corpus, by, persons)
     theirs = ledger_of_choices(texts_or_corpus)
     refuse(
         [
-            *faults_of_call(topics, texts_or_corpus, owners),
+            *faults_of_call(topics, texts_or_corpus, persons),
             *faults_of_counted(texts_or_corpus, words.get_params(deep=False)),
             *_faults_of_chosen(texts_or_corpus, vocabulary),
             *faults_with_topics(prevalence, texts_or_corpus, by, privacy_unit, epsilon, n_topics),
@@ -224,7 +224,7 @@ def fit_topics(
     if chosen or where:
         topics.epsilon = _left_for_topics([*chosen, *where], topics)
     if known and not where:
-        release = topics.fit(texts_or_corpus, owners=owners).release_
+        release = topics.fit(texts_or_corpus, persons=persons).release_
     else:
         if chosen:
             check_vectors(word_vectors)
@@ -238,13 +238,13 @@ def fit_topics(
         booked = book_together(book, *chosen, topics, *where, at_epsilon=other)
         counts: Any = texts_or_corpus
         if chosen:
-            counts = count_booked(words, booked[0], texts_or_corpus, owners)
+            counts = count_booked(words, booked[0], texts_or_corpus, persons)
             public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
-            counts = words.transform(texts_or_corpus, owners=owners)
-        release = fit_booked(topics, booked[len(chosen)], counts, owners, public)
+            counts = words.transform(texts_or_corpus, persons=persons)
+        release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
         if prevalence is not None:
-            shares_booked(prevalence, booked[-1], release, counts, by, owners)
+            shares_booked(prevalence, booked[-1], release, counts, by, persons)
         drop_for_now(counts)
     return release
 

@@ -38,7 +38,7 @@ class Data(NamedTuple):
     Attributes
     ----------
     counts : canonical CSR of shape (n_documents, n_words), int32, or a ShardedCorpus
-    authors : array of shape (n_documents,), int64, or None
+    people : array of shape (n_documents,), int64, or None
         Where they are the unit.
     words : tuple of str
         Public.
@@ -49,7 +49,7 @@ class Data(NamedTuple):
     """
 
     counts: Any
-    authors: NDArray[Any] | None
+    people: NDArray[Any] | None
     words: tuple[str, ...]
     public: Any = None
     coverage: Coverage | None = None
@@ -89,7 +89,7 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         X: Any,
         y: Any = None,
         *,
-        owners: Any = None,
+        persons: Any = None,
         vocabulary: Any = None,
         words_are_public: bool = False,
     ) -> Self:
@@ -101,8 +101,8 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
             Counts: whole numbers, not negative.
         y : None
             Ignored.
-        owners : array-like of shape (n_documents,), optional
-            Author of each document, as whole numbers or text; by default those that X carries. With the document as
+        persons : array-like of shape (n_documents,), optional
+            Person of each document, as whole numbers or text; by default those that X carries. With the document as
             the unit they are an error.
         vocabulary : sequence of str of length n_words, optional
             The public word of each column, where X carries none. Without words columns are numbered, and that their
@@ -123,14 +123,14 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """
         refuse_texts(X)
         words, faults = take_words(self, X, vocabulary, words_are_public)
-        refuse([*self._faults(), *self._faults_of_call(X, owners), *faults])
+        refuse([*self._faults(), *self._faults_of_call(X, persons), *faults])
         public = self._read_public(words.words)
-        return self._fit_booked(self._book(X), X, owners, words, public)
+        return self._fit_booked(self._book(X), X, persons, words, public)
 
-    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+    def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         return [
-            *super()._faults_of_call(X, owners),
-            *faults_of_shards(X, owners, getattr(self, "engine", None)),
+            *super()._faults_of_call(X, persons),
+            *faults_of_shards(X, persons, getattr(self, "engine", None)),
         ]
 
     def _faults_of_words(self, n_words: int) -> list[DiscreetError]:
@@ -144,10 +144,10 @@ class PrivateTopicModel(PrivateEstimator, ReleasedTopics):
         """
         return None
 
-    def _fit_booked(self, booking: Booking, X: Any, owners: Any, words: GivenWords, public: Any) -> Self:
+    def _fit_booked(self, booking: Booking, X: Any, persons: Any, words: GivenWords, public: Any) -> Self:
         """Do what was planned and booked. From here on X is read."""
         plan = booking.plan
-        read = check_data(X, owners, words.words, self.privacy_unit, in_shards=self._in_shards)
+        read = check_data(X, persons, words.words, self.privacy_unit, in_shards=self._in_shards)
         data = Data(*read, public, words.origin.coverage)
         # Whoever chose words knows the text, and on which ledger.
         self._notice(booking, None if words.origin.kind == "chosen" else data.counts)
@@ -219,7 +219,7 @@ def fit_booked(
     model: PrivateTopicModel,
     booking: Booking,
     X: Any,
-    owners: Any,
+    persons: Any,
     public: Any,
     words: GivenWords | None = None,
 ) -> Release:
@@ -227,7 +227,7 @@ def fit_booked(
     if words is None:
         words, faults = take_words(model, X, None, False)
         refuse(faults)
-    return model._fit_booked(booking, X, owners, words, public).release_  # pyright: ignore[reportPrivateUsage]
+    return model._fit_booked(booking, X, persons, words, public).release_  # pyright: ignore[reportPrivateUsage]
 
 
 def take_words(

@@ -1,11 +1,11 @@
-"""What the central estimators read, once its cost is booked: counts, authors where they are the unit, words."""
+"""What the central estimators read, once its cost is booked: counts, people where they are the unit, words."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._owners import number_owners
+from discreet._persons import number_persons
 from discreet._word_order import column_words
 from discreet.corpus import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -16,14 +16,14 @@ __all__ = ["check_data"]
 
 
 def check_data(
-    X: Any, owners: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False
+    X: Any, persons: Any, words: tuple[str, ...] | None, privacy_unit: str, *, in_shards: bool = False
 ) -> tuple[Any, NDArray[np.int64] | None, tuple[str, ...]]:
     """Read X; a corpus in shards stays where it is, for who can go through shards.
 
     Returns
     -------
     counts : canonical CSR of shape (n_documents, n_words), or a ShardedCorpus
-    authors : array of shape (n_documents,), int64, or None
+    people : array of shape (n_documents,), int64, or None
         Where they are the unit.
     words : tuple of str
 
@@ -35,13 +35,13 @@ def check_data(
     if in_shards and isinstance(X, ShardedCorpus):
         return X, None, X.vocabulary
     counts = check_counts(X)
-    authors = None
-    if privacy_unit == "author":
-        authors = number_owners(carried(X, "owners") if owners is None else owners, counts.shape[0])
+    people = None
+    if privacy_unit == "person":
+        people = number_persons(carried(X, "persons") if persons is None else persons, counts.shape[0])
     if words is None:
         words = column_words(counts.shape[1])
     if len(words) != counts.shape[1]:
         raise CorpusError(
             f"the vocabulary has {len(words)} words, but X has {counts.shape[1]} columns; they must agree."
         )
-    return counts, authors, words
+    return counts, people, words

@@ -14,15 +14,15 @@ the other in the sums. Without them chance would decide between candidates on sm
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the topics of all
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: the topics of all
 candidates, and which is the best. *Sensitivity*: that of :class:`~discreet.PrivateLDA` for each candidate, and a row of
 scores in [0, 1] for the choice. *Events*: one Gaussian event for each candidate, and one draw of randomised response
 for the choice.
 
-*Who is held out* is read off a hash of a document's own counts, of an author off the sum of those of their documents:
+*Who is held out* is read off a hash of a document's own counts, of a person off the sum of those of their documents:
 a function of the unit alone. So a unit that comes or goes moves no other across the border. The documents to train on
 differ by that unit or not at all, and so do those to score on: each step sees neighbours, or one and the same data, and
-its own proof applies. Scores are functions of the unit and of released topics; an author's are the mean of those of
+its own proof applies. Scores are functions of the unit and of released topics; a person's are the mean of those of
 their documents, so they lie in [0, 1] as well, and the proof of noisy max applies whatever the topics are: it is one
 more step that may look at what was released before. Where columns were chosen privately, that was such a step, too. All
 are booked as one plan before a document is read, so they are composed exactly: c candidates of precision
@@ -134,7 +134,7 @@ def choose_n_topics_privately(
     epsilon: float,
     delta: float = 1e-6,
     privacy_unit: str = "document",
-    owners: Any = None,
+    persons: Any = None,
     selection_share: float = 0.1,
     contribution_bound: float = 1.0,
     random_state: int | None = None,
@@ -155,8 +155,8 @@ def choose_n_topics_privately(
         Numbers of topics, two or more; each costs.
     epsilon, delta : float
         The promise of everything that is released.
-    privacy_unit : {"document", "author"}, default "document"
-    owners : array-like of shape (n_documents,), optional
+    privacy_unit : {"document", "person"}, default "document"
+    persons : array-like of shape (n_documents,), optional
     selection_share : float, default 0.1
         Share of epsilon for the choice; the candidates get the largest equal part that all together leaves.
     contribution_bound : float, default 1.0
@@ -201,7 +201,7 @@ def choose_n_topics_privately(
         **common,
     )
     words, faults = take_words(models[0], X, None, False)
-    refuse([*faults_of_estimator(models[0]), *faults_of_call(models[0], X, owners), *faults])
+    refuse([*faults_of_estimator(models[0]), *faults_of_call(models[0], X, persons), *faults])
     each = _epsilon_of_each(choice, len(models), epsilon, delta)
     book = ledger or ledger_of_choices(X) or Ledger(epsilon, delta, privacy_unit=privacy_unit)
     for model in models:
@@ -209,33 +209,33 @@ def choose_n_topics_privately(
     public = [read_public(model, words.words) for model in models]
     *booked, of_choice = book_together(book, *models, choice)
     # From here on X may be read: the cost is booked.
-    counts, authors, _ = check_data(X, owners, words.words, privacy_unit)
+    counts, people, _ = check_data(X, persons, words.words, privacy_unit)
     if words.origin.kind != "chosen":  # whoever chose them has noticed
         choice.notice(of_choice, counts)
-    held_out = _held_out(counts, authors)
+    held_out = _held_out(counts, people)
     if held_out.all():
         raise CorpusError(
             "too few documents: a tenth is held out to choose by, and none is left to train on."
         )
-    learnt, writers = counts[~held_out], None if authors is None else authors[~held_out]
+    learnt, writers = counts[~held_out], None if people is None else people[~held_out]
     releases: list[Release] = []
     for one in steps(callback, "training candidates", len(models)):
         releases.append(fit_booked(models[one], booked[one], learnt, writers, public[one], words))
     scores = _scores(releases, counts[held_out], contribution_bound, n_jobs)
-    rows = _by_unit(scores, None if authors is None else authors[held_out])
+    rows = _by_unit(scores, None if people is None else people[held_out])
     stream = SecureStream(random_state).spawn("number of topics")
     best = of_choice.plan.how.choose(rows, stream, of_choice.reservation, lead=_LEAD)
     return ChosenTopics(numbers[best], releases[best], numbers, tuple(releases))
 
 
-def _held_out(counts: Any, authors: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+def _held_out(counts: Any, people: NDArray[np.int64] | None) -> NDArray[np.bool_]:
     """Return which documents to score on: those of about a tenth of the units, each by a rule that sees it alone."""
     marks = document_marks(counts)
-    if authors is not None:
-        _, author = np.unique(authors, return_inverse=True)
-        of_authors = np.zeros(len(marks), np.uint64)
-        np.add.at(of_authors, author, marks)
-        marks = of_authors[author]
+    if people is not None:
+        _, person = np.unique(people, return_inverse=True)
+        of_people = np.zeros(len(marks), np.uint64)
+        np.add.at(of_people, person, marks)
+        marks = of_people[person]
     return marks % np.uint64(_PARTS) == 0
 
 
@@ -256,13 +256,13 @@ def _scores(
     return np.clip(scores, 0.0, 1.0)
 
 
-def _by_unit(scores: NDArray[np.float64], authors: NDArray[np.int64] | None) -> NDArray[np.float64]:
+def _by_unit(scores: NDArray[np.float64], people: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Return a row of scores from 0 to 1 for each unit: the mean of what its documents say."""
     scores = np.clip(scores, 0.0, 1.0)
-    if authors is None:
+    if people is None:
         return scores
-    _, author, n_documents = np.unique(authors, return_inverse=True, return_counts=True)
-    return np.column_stack([np.bincount(author, column) for column in scores.T]) / n_documents[:, None]
+    _, person, n_documents = np.unique(people, return_inverse=True, return_counts=True)
+    return np.column_stack([np.bincount(person, column) for column in scores.T]) / n_documents[:, None]
 
 
 def _epsilon_of_each(choice: _Choice, n_candidates: int, epsilon: float, delta: float) -> float:

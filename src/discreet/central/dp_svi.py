@@ -14,7 +14,7 @@ cell, and
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed.
+*Unit, neighbours*: a document, or all documents of a person, added or removed.
 *Released*: the noisy sums (hence lambda). *Sensitivity*: B in L2, because each *unit* is clipped, before the
 sum, and the sum is divided by the expected size, never by the realised one. *Event*: T Poisson-sampled
 Gaussian events: coins are independent of one another, of the units and of the noise, so that the other units are

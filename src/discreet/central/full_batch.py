@@ -16,7 +16,7 @@ reserved precision:
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed.
+*Unit, neighbours*: a document, or all documents of a person, added or removed.
 *Released*: everything above, and whatever is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in
 L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
 and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to

@@ -41,8 +41,8 @@ class PrivateMomentLDA(PrivateTopicModel):
         Number of topics, K.
     epsilon, delta : float, default 1.0 and 1e-6
         The promise. ``epsilon = inf`` is the non-private twin.
-    privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``.
+    privacy_unit : {"document", "person"}, default "document"
+        Whose presence is hidden. "person" needs ``persons``.
     doc_topic_prior : float, default 0.1
         For ``transform``.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
@@ -164,7 +164,7 @@ class PrivateMomentLDA(PrivateTopicModel):
             )
         stream = SecureStream(self.random_state).spawn("moments")
         gate = SharedGaussian(booking.reservation, booking.plan.how, self.privacy_unit, stream, self.n_jobs)
-        units_in = units_of(data.counts, data.authors, self.engine, self.n_jobs, presence_only=True)
+        units_in = units_of(data.counts, data.people, self.engine, self.n_jobs, presence_only=True)
         with telling(self.callback, "releasing moments"), units_in as units:
             moments = release_moments(units, gate)
         self._check_delta(moments.n_documents, booking)

@@ -1,6 +1,6 @@
 r"""Moments under the central Gaussian: who goes with whom in a corpus, released once, then fitted like reports.
 
-Each unit (a document, or all documents of an author) adds two vectors to two sums, each scaled to L2 norm 1 (up as
+Each unit (a document, or all documents of a person) adds two vectors to two sums, each scaled to L2 norm 1 (up as
 well as down) and placed on the integer lattice: the square roots of its word counts, and the strict upper triangle
 of the outer product of its presence vector :math:`x` (which words it has), summed over its documents. With
 documents of l words each that is, up to scale,
@@ -13,7 +13,7 @@ does for reports.
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the number of units, u and
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: the number of units, u and
 C with noise, and whatever is computed from them. *Sensitivity*: 1 in L2 for each, because a unit's vector is a
 function of that unit's documents alone, with norm at most 1 (see :mod:`discreet.central.rounds.statistics`). *Event*:
 one Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three releases use shares that add up

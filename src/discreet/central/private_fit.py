@@ -9,9 +9,9 @@ once and for one booking; the third number costs the others 10 % more noise (c =
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: the sum over units, with
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: the sum over units, with
 Gaussian noise. *Sensitivity*: :math:`\sqrt{1 + w^2 + c^2}` in L2: topics, frequencies, b, r, w and c are public, split
-and scores are functions of the one document, an author's vector is the mean of their scored documents' (or zero) and
+and scores are functions of the one document, a person's vector is the mean of their scored documents' (or zero) and
 so no longer than the longest, and :class:`~discreet.privacy.Bound` holds each to that norm. *Event*: one Gaussian
 event.
 """
@@ -69,8 +69,8 @@ class PrivateFit(PrivateEstimator):
     epsilon, delta : float, default 0.1 and 1e-6
         The promise. epsilon adds to what the topics cost, and one number needs little: hence not 1.0, as for topics.
         ``inf`` is the non-private twin.
-    privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``.
+    privacy_unit : {"document", "person"}, default "document"
+        Whose presence is hidden. "person" needs ``persons``.
     contribution_bound : float, default 1.0
         b, in nats a token: gains are clipped to it, on either side.
     count_weight : float, default 0.5
@@ -142,7 +142,7 @@ class PrivateFit(PrivateEstimator):
         self.ledger = ledger
         self.callback = callback
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> "PrivateFit":
+    def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> "PrivateFit":
         """Book the cost, then score the documents.
 
         Parameters
@@ -151,8 +151,8 @@ class PrivateFit(PrivateEstimator):
             Counts of the words of ``release``, in their order.
         y : None
             Ignored.
-        owners : array-like of shape (n_documents,), optional
-            Author of each document, where authors are the unit.
+        persons : array-like of shape (n_documents,), optional
+            Person of each document, where people are the unit.
 
         Raises
         ------
@@ -162,10 +162,10 @@ class PrivateFit(PrivateEstimator):
             Where X is not what was expected. The cost stays booked.
         """
         refuse_texts(X, COUNT_ITS_WORDS)
-        self._check_call(X, owners)
+        self._check_call(X, persons)
         booking = self._book(X)
         # From here on X may be read: the cost is booked.
-        counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
+        counts, people, _ = check_data(X, persons, None, self.privacy_unit)
         self._notice(booking, counts)
         ordered = in_order(X, self.release.vocabulary)  # by name, where X names its columns
         counts = check_counts(ordered) if ordered is not X else counts
@@ -179,10 +179,10 @@ class PrivateFit(PrivateEstimator):
             rows = contributions(
                 self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
             )
-        if authors is not None:
-            _, author = np.unique(authors, return_inverse=True)
-            scored = np.bincount(author, rows[:, 2] > 0)
-            rows = np.column_stack([np.bincount(author, column) for column in rows.T])
+        if people is not None:
+            _, person = np.unique(people, return_inverse=True)
+            scored = np.bincount(person, rows[:, 2] > 0)
+            rows = np.column_stack([np.bincount(person, column) for column in rows.T])
             rows /= np.maximum(scored, 1)[:, None]
         mechanism: GaussianMechanism = booking.plan.how
         stream = SecureStream(self.random_state).spawn("fit")

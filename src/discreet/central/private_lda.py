@@ -43,7 +43,7 @@ __all__ = ["PrivateLDA"]
 
 
 class PrivateLDA(PrivateTopicModel):
-    r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each author.
+    r"""Latent Dirichlet allocation with a differential-privacy guarantee for each document, or each person.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class PrivateLDA(PrivateTopicModel):
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
         What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
-    privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``.
+    privacy_unit : {"document", "person"}, default "document"
+        Whose presence is hidden. "person" needs ``persons``.
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     n_rounds : int, optional
@@ -74,7 +74,7 @@ class PrivateLDA(PrivateTopicModel):
         better, by a noisy score that is part of the budget. "auto" starts from the vectors where texts are few enough
         for a look to be taken and it speaks for the vectors, and from the pairs otherwise.
     n_units_lower_bound : int, optional
-        A public lower bound on the number of documents (or authors): lets a hopeless fit, or a delta that is
+        A public lower bound on the number of documents (or people): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
     allow_unlearnable : bool, default False
         Train even where topics will be mostly noise or more than the words can tell apart, and without a
@@ -217,8 +217,8 @@ class PrivateLDA(PrivateTopicModel):
             )
         return faults
 
-    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [*super()._faults_of_call(X, owners), *self._faults_of_hope(X)]
+    def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
+        return [*super()._faults_of_call(X, persons), *self._faults_of_hope(X)]
 
     def _faults_of_hope(self, X: Any) -> list[DiscreetError]:
         """Say where so few units as are public cannot be enough. How many words texts have is private, and not used."""
@@ -256,7 +256,7 @@ class PrivateLDA(PrivateTopicModel):
         return read_vectors(self.word_vectors, words, booked=booked)
 
     def _train(self, data: Data, booking: Booking) -> Fitted:
-        with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
+        with units_of(data.counts, data.people, self.engine, self.n_jobs) as units:
             return self._train_on(units, data, booking)
 
     def _train_on(self, units: Units | ShardedUnits, data: Data, booking: Booking) -> Fitted:

@@ -35,7 +35,7 @@ __all__ = ["PrivateSVILDA"]
 
 
 class PrivateSVILDA(PrivateTopicModel):
-    r"""Latent Dirichlet allocation by DP-SVI: noisy rounds on Poisson samples, private for documents or authors.
+    r"""Latent Dirichlet allocation by DP-SVI: noisy rounds on Poisson samples, private for documents or people.
 
     The algorithm of Park, Foulds, Chaudhuri and Welling (2016), made right. **For better topics take**
     :class:`~discreet.central.PrivateLDA`: on all corpora measured it learns more at the same epsilon.
@@ -48,8 +48,8 @@ class PrivateSVILDA(PrivateTopicModel):
         Privacy loss of the fit. ``inf`` is the non-private twin, through the same code.
     delta : float, default 1e-6
         What the promise allows beyond the factor exp(epsilon); far below 1 / number of units.
-    privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``.
+    privacy_unit : {"document", "person"}, default "document"
+        Whose presence is hidden. "person" needs ``persons``.
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     topic_word_prior : float, optional
@@ -65,7 +65,7 @@ class PrivateSVILDA(PrivateTopicModel):
     denoise : {"empirical_bayes", "zero"}, default "empirical_bayes"
         How noisy sums are read; "zero" replaces negative ones by 0.
     n_units_lower_bound : int, optional
-        A public lower bound on the number of documents (or authors): lets a delta that is too large be refused.
+        A public lower bound on the number of documents (or people): lets a delta that is too large be refused.
     allow_large_delta : bool, default False
         Train even where delta is above 1 over that bound, or over the number of units that a private choice of the
         words has released.
@@ -99,7 +99,7 @@ class PrivateSVILDA(PrivateTopicModel):
     Notes
     -----
     *Guarantee*, booking and ledgers: as for :class:`~discreet.central.PrivateLDA`. With a seed, the same order of
-    documents (or authors) gives the same bytes for any shards.
+    documents (or people) gives the same bytes for any shards.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class PrivateSVILDA(PrivateTopicModel):
     def _train(self, data: Data, booking: Booking) -> Fitted:
         if data.coverage is not None:  # this model releases no number of units of its own
             self._check_delta(data.coverage.surely_units, booking)
-        with units_of(data.counts, data.authors, self.engine, self.n_jobs) as units:
+        with units_of(data.counts, data.people, self.engine, self.n_jobs) as units:
             state = self._rounds(units, booking)
         return Fitted(
             topic_word=rows_of(state.topics),

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._numbers import as_numbers
-from discreet._owners import number_owners
+from discreet._persons import number_persons
 from discreet.corpus.words.chosen_counts import ChosenCsr, choices_of
 from discreet.corpus.words.column_choice import joined
 from discreet.corpus.words.origin import UNKNOWN, WordOrigin
@@ -32,8 +32,8 @@ class WordCounts(ChosenCsr):
     vocabulary : sequence of str of length n_words, optional
         The word of each column.
     index : pandas.Index of length n_documents, optional
-        Which row of a frame each row was counted from: owners and labels with another index are refused.
-    owners : array-like of shape (n_documents,), optional
+        Which row of a frame each row was counted from: persons and labels with another index are refused.
+    persons : array-like of shape (n_documents,), optional
         Whose document each row is, as in :class:`discreet.Corpus`; private, as the counts are.
     word_weights : array of shape (n_words,), optional
         Noisy weight of each word, as the choice of the vocabulary released it.
@@ -56,7 +56,7 @@ class WordCounts(ChosenCsr):
         vocabulary: Any = None,
         *,
         index: Any = None,
-        owners: Any = None,
+        persons: Any = None,
         word_weights: Any = None,
         word_origin: WordOrigin | None = None,
         cut: Mapping[str, Any] | None = None,
@@ -81,7 +81,7 @@ class WordCounts(ChosenCsr):
         for name, value, axis in (
             ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),
             ("index", index, 0),
-            ("owners", None if owners is None else number_owners(owners, self._length(0)), 0),
+            ("persons", None if persons is None else number_persons(persons, self._length(0)), 0),
             ("word_weights", None if word_weights is None else np.asarray(word_weights), 1),
         ):
             if value is None:
@@ -125,9 +125,9 @@ class WordCounts(ChosenCsr):
         return self._carried_if_it_fits("index", 0)
 
     @property
-    def owners(self) -> NDArray[np.int64] | None:
-        """Owner of each row, or None where it is not known."""
-        return self._carried_if_it_fits("owners", 0)
+    def persons(self) -> NDArray[np.int64] | None:
+        """Person of each row, or None where it is not known."""
+        return self._carried_if_it_fits("persons", 0)
 
     @property
     def word_weights(self) -> NDArray[np.float64] | None:
@@ -141,10 +141,10 @@ class WordCounts(ChosenCsr):
             return super().word_origin
         return self._carried["word_origin"].after(self.column_choices)
 
-    def without_owners(self) -> "WordCounts":
+    def without_persons(self) -> "WordCounts":
         """Return the same counts, each document for itself: nobody is known to have written several."""
         copied = self.copy()
-        copied._carried.pop("owners", None)
+        copied._carried.pop("persons", None)
         return copied
 
     def copy(self) -> "WordCounts":
@@ -164,10 +164,10 @@ class WordCounts(ChosenCsr):
         by_rows = rows is not None and getattr(rows, "ndim", 1) == 1
         if by_rows and isinstance(chosen, WordCounts) and chosen._length(1) == self._length(1):
             carried = {
-                name: value for name, value in self._carried.items() if name not in ("owners", "index")
+                name: value for name, value in self._carried.items() if name not in ("persons", "index")
             }
             places = np.atleast_1d(np.arange(self._length(0))[rows])
-            for name, value in (("owners", self.owners), ("index", self.index)):
+            for name, value in (("persons", self.persons), ("index", self.index)):
                 if value is not None:
                     carried[name] = value[places]
             chosen._carried = carried

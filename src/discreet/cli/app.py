@@ -51,7 +51,7 @@ _ClickException: Any = _UsageError.__base__
 
 #: What parameters of the library are called on the command line, where that is not ``--name``.
 _OPTIONS = {
-    "author": "--person",
+    "person": "--person",
     "division": "--disjoint",
     "end": "--to",
     "freq": "--every",
@@ -66,7 +66,7 @@ _OPTIONS = {
     "n_units_lower_bound": "--at-least",
     "n_words": "--words",
     "ngram_range": "--ngrams",
-    "owners": "--person",
+    "persons": "--person",
     "privacy_unit": "--unit",
     "random_state": "--seed",
     "start": "--from",
@@ -203,7 +203,7 @@ def _in_options(error: DiscreetError, command: str) -> str:
         option = options.get(part.name, "--" + part.name.replace("_", "-"))
         if part == Proposal("group_selection", "private"):
             return option
-        if part == Proposal("privacy_unit", "author") and command in _OF_PERSONS:
+        if part == Proposal("privacy_unit", "person") and command in _OF_PERSONS:
             return "--person FIELD"
         if part == Proposal("shares", (1.0,)):
             return f"{option} 1.0 (in a course begun anew)"

@@ -11,10 +11,10 @@ __all__ = ["ledger_of_run", "name_of_unit", "open_ledger"]
 
 
 def name_of_unit(unit: str, given: str | None = None, topics: "Release | None" = None) -> str | None:
-    """Return what a new ledger calls a unit: as given, or as the topics call theirs; ``--person`` protects a person."""
+    """Return what a new ledger calls a unit: as given, or as the topics call theirs."""
     if topics is not None and topics.promise.privacy_unit == unit:
         given = given or topics.ledger.unit_name
-    return given or ("person" if unit == "author" else None)
+    return given
 
 
 def open_ledger(

@@ -12,7 +12,6 @@ from discreet.errors import ReleaseError, WeakForecastWarning
 
 __all__ = [
     "AllowUnlearnable",
-    "Author",
     "Delimiter",
     "Delta",
     "Encoding",
@@ -23,6 +22,7 @@ __all__ = [
     "Model",
     "NewFolder",
     "PageFile",
+    "Person",
     "PublicWords",
     "Quiet",
     "ReportFile",
@@ -52,11 +52,11 @@ FileFormat = Annotated[
     typer.Option("--format", help=f"Format of the input, by default found from its name: {listed()}."),
 ]
 Text = Annotated[str | None, typer.Option(help="Field or column that holds the text (JSON Lines, CSV).")]
-Author = Annotated[
+Person = Annotated[
     str | None,
     typer.Option(
         "--person",
-        "--author",
+        "--person",
         help="Field that says whose document it is: each person is then protected, with all that they wrote.",
     ),
 ]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["open_shards", "write_as_shards"]
 
 #: Options that mean something where counts, or raw text, are streamed.
-_OF_COUNTS = ("vocabulary", "owners", "labels", "encoding")
+_OF_COUNTS = ("vocabulary", "persons", "labels", "encoding")
 _STREAMED = (
     "vocabulary",
     "text",
-    "author",
+    "person",
     "tokenizer",
     "label",
     "delimiter",
@@ -36,7 +36,7 @@ def open_shards(source: Path, known: str, **options: Any) -> tuple["ShardedCorpu
     if given:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ParameterError(
-            f"{flags}: shards hold counts with their words and owners; say it when they are written."
+            f"{flags}: shards hold counts with their words and persons; say it when they are written."
         )
     return ShardedCorpus(source), []
 

@@ -1,6 +1,6 @@
 """The corpus: counts of words, the words, whose document each row is.
 
-What is private about it: everything. The counts are as private as the text; owners and labels are data about people;
+What is private about it: everything. The counts are as private as the text; persons and labels are data about people;
 and unless they come from a public list, the words are private too, because a word that one document holds is in the
 list or is not. A corpus therefore shows only its sizes, is never part of a release, and knows where its words come
 from: ``word_origin``. The sizes it shows are exact, hence private under ``add_or_remove_one`` as well; they are for
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
-from discreet._owners import check_same_owners, check_same_rows, number_owners
+from discreet._persons import check_same_persons, check_same_rows, number_persons
 from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
 from discreet.corpus.labels import check_labels
@@ -44,8 +44,8 @@ class Corpus(NoArray):
         CSR with int32.
     vocabulary : sequence of str
         Word of each column; distinct.
-    owners : array-like of shape (n_documents,), optional
-        Whose document each row is, as text or whole numbers; :mod:`discreet._owners` says when two are one. By
+    persons : array-like of shape (n_documents,), optional
+        Whose document each row is, as text or whole numbers; :mod:`discreet._persons` says when two are one. By
         default those that the counts carry, if any. Names become numbers; whole numbers stay what they are.
     labels : sequence of shape (n_documents,), optional
         A label of each document: int or str. Never used in training.
@@ -62,10 +62,10 @@ class Corpus(NoArray):
     word_origin : WordOrigin
         Where the words come from, and who says so.
     words_are_public : bool
-    owners : int64 array or None
+    persons : int64 array or None
     labels : int64 array, object array of str, or None
     n_documents, n_words, n_tokens, n_units : int
-        ``n_units`` is the number of owners, or of documents where there are no owners.
+        ``n_units`` is the number of persons, or of documents where there are no persons.
 
     Raises
     ------
@@ -73,13 +73,13 @@ class Corpus(NoArray):
         Where the parts do not fit together; names the row or column.
     """
 
-    __slots__ = ("_counts", "_cut", "_labels", "_n_skipped", "_origin", "_owners", "_vocabulary")
+    __slots__ = ("_counts", "_cut", "_labels", "_n_skipped", "_origin", "_persons", "_vocabulary")
 
     def __init__(
         self,
         counts: Any,
         vocabulary: Sequence[str],
-        owners: ArrayLike | None = None,
+        persons: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         *,
         words_are_public: bool = False,
@@ -96,12 +96,12 @@ class Corpus(NoArray):
                 f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
                 "give the vocabulary the counts were made with."
             )
-        check_same_rows(counts, owners, "owners")
+        check_same_rows(counts, persons, "persons")
         check_same_rows(counts, labels, "labels")
-        carries = carried(counts, "owners")
-        check_same_owners(carries, owners)
-        known = carries if owners is None else owners
-        self._owners = None if known is None else number_owners(known, n_documents)
+        carries = carried(counts, "persons")
+        check_same_persons(carries, persons)
+        known = carries if persons is None else persons
+        self._persons = None if known is None else number_persons(known, n_documents)
         self._labels = check_labels(labels, n_documents)
         self._n_skipped = 0
         self._cut: Mapping[str, Any] = carried(counts, "cut") or {}
@@ -119,7 +119,7 @@ class Corpus(NoArray):
         *,
         tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
         vocabulary: WordList | None = None,
-        owners: ArrayLike | None = None,
+        persons: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         words_are_public: bool = False,
     ) -> Corpus:
@@ -134,7 +134,7 @@ class Corpus(NoArray):
         vocabulary : path or iterable of str, optional
             Words to count; others are not counted and columns are in this order. Without it every word is
             counted, in sorted order.
-        owners, labels, words_are_public
+        persons, labels, words_are_public
             As for :class:`Corpus`. Only a list that is given, ``vocabulary``, can be public.
 
         Returns
@@ -148,12 +148,12 @@ class Corpus(NoArray):
             raise CorpusError(
                 "texts must be an iterable of str, one a document, but are one str; use [text]."
             )
-        check_same_rows(texts, owners, "owners")
+        check_same_rows(texts, persons, "persons")
         check_same_rows(texts, labels, "labels")
         listed = listed_words(vocabulary, words_are_public)
         cut = choose_tokenizer(tokenizer)
         counts, words = count_texts(texts, cut, listed)
-        return cls(counts, words, owners, labels)._counted(
+        return cls(counts, words, persons, labels)._counted(
             listed, words_are_public, "from_texts", cut.settings()
         )
 
@@ -163,7 +163,7 @@ class Corpus(NoArray):
         documents: Iterable[Iterable[str]],
         *,
         vocabulary: WordList | None = None,
-        owners: ArrayLike | None = None,
+        persons: ArrayLike | None = None,
         labels: ArrayLike | Sequence[str] | None = None,
         words_are_public: bool = False,
     ) -> Corpus:
@@ -173,7 +173,7 @@ class Corpus(NoArray):
         ----------
         documents : iterable of iterable of str
             The tokens of each document; counted as they are.
-        vocabulary, owners, labels, words_are_public
+        vocabulary, persons, labels, words_are_public
             As for :meth:`from_texts`.
 
         Returns
@@ -190,7 +190,7 @@ class Corpus(NoArray):
 
         listed = listed_words(vocabulary, words_are_public)
         counts, words = count_tokens(documents, Tokenizer(), listed)
-        return cls(counts, words, owners, labels)._counted(listed, words_are_public, "from_tokens", {})
+        return cls(counts, words, persons, labels)._counted(listed, words_are_public, "from_tokens", {})
 
     def _counted(self, listed: Any, public: bool, where: str, cut: Mapping[str, Any]) -> Corpus:
         said = WordOrigin.public(f"words_are_public=True in Corpus.{where}") if public else FROM_TEXT
@@ -208,9 +208,9 @@ class Corpus(NoArray):
         return self._vocabulary
 
     @property
-    def owners(self) -> NDArray[np.int64] | None:
+    def persons(self) -> NDArray[np.int64] | None:
         """Whose document each row is, or None."""
-        return self._owners
+        return self._persons
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -249,18 +249,18 @@ class Corpus(NoArray):
 
     @property
     def n_units(self) -> int:
-        """Number of owners, or of documents where there are no owners."""
-        return self.n_documents if self._owners is None else len(np.unique(self._owners))
+        """Number of persons, or of documents where there are no persons."""
+        return self.n_documents if self._persons is None else len(np.unique(self._persons))
 
     def __len__(self) -> int:
         return self.n_documents
 
     def __repr__(self) -> str:
-        owners = "no owners" if self._owners is None else f"{self.n_units} owners"
+        persons = "no persons" if self._persons is None else f"{self.n_units} persons"
         kind = {"public": "public", "chosen": "privately chosen"}.get(self._origin.kind, "private")
         labels = "" if self._labels is None else ", labels"
         sizes = f"{self.n_documents} documents, {self.n_words} {kind} words, {self.n_tokens} tokens"
-        return f"Corpus({sizes}, {owners}{labels})"
+        return f"Corpus({sizes}, {persons}{labels})"
 
     _repr_html_ = corpus_html
 
@@ -291,11 +291,11 @@ class Corpus(NoArray):
             raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
         return self._with(
             self._counts[chosen],
-            None if self._owners is None else self._owners[chosen],
+            None if self._persons is None else self._persons[chosen],
             None if self._labels is None else self._labels[chosen],
         )
 
-    def without_owners(self) -> Corpus:
+    def without_persons(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(self._counts, None, self._labels)
 
@@ -323,13 +323,13 @@ class Corpus(NoArray):
         says that the columns are numbered, and they have words.
         """
         origin.check_words(self._vocabulary)
-        corpus = self._with(self._counts, self._owners, self._labels)
+        corpus = self._with(self._counts, self._persons, self._labels)
         corpus._set_origin(origin.after(self._origin.choices))
         corpus._n_skipped = self._n_skipped
         return corpus
 
-    def _with(self, counts: Csr, owners: Any, labels: Any) -> Corpus:
-        corpus = Corpus(counts, self._vocabulary, owners, labels)
+    def _with(self, counts: Csr, persons: Any, labels: Any) -> Corpus:
+        corpus = Corpus(counts, self._vocabulary, persons, labels)
         corpus._cut = self._cut
         corpus._set_origin(self._origin)
         return corpus
@@ -361,7 +361,7 @@ class Corpus(NoArray):
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])[self._counts.indptr]
         size = (self.n_documents, len(kept))
         counts = sp.csr_matrix((self._counts.data[stays], moved[stays], ends), shape=size)
-        corpus = Corpus(counts, kept, self._owners, self._labels).read_as(cut=self._cut)
+        corpus = Corpus(counts, kept, self._persons, self._labels).read_as(cut=self._cut)
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)
@@ -386,13 +386,13 @@ class Corpus(NoArray):
             A share between 0 and 1, or a number, of units. ``train_size`` is the rest by default.
         random_state : int
             The same number, the same split.
-        by : "document" or "owner", optional
-            The unit. By default the owner where there are owners: then nobody stands on both sides.
+        by : "document" or "person", optional
+            The unit. By default the person where there are persons: then nobody stands on both sides.
 
         Returns
         -------
         train, test : Corpus
-            Rows in their old order; numbers of owners unchanged.
+            Rows in their old order; numbers of persons unchanged.
         """
         from discreet.corpus.split import split_rows
 

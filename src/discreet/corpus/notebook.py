@@ -16,7 +16,7 @@ def corpus_html(corpus: "Corpus") -> str:
         ("documents", f"{corpus.n_documents:,}"),
         ("tokens", f"{corpus.n_tokens:,}"),
         ("words", f"{corpus.n_words:,} ({corpus.word_origin.kind})"),
-        ("owners", "none" if corpus.owners is None else f"{corpus.n_units:,}"),
+        ("persons", "none" if corpus.persons is None else f"{corpus.n_units:,}"),
         ("labels", "none" if corpus.labels is None else "given"),
         ("private", "these numbers are exact: do not publish them"),
     ]

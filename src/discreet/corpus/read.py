@@ -34,10 +34,10 @@ def read_corpus(
     format: str | None = None,  # noqa: A002  (a name other code relies on)
     *,
     text: str | None = None,
-    author: str | None = None,
+    person: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
-    owners: PathLike | ArrayLike | None = None,
+    persons: PathLike | ArrayLike | None = None,
     labels: PathLike | Sequence[Any] | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
@@ -66,16 +66,16 @@ def read_corpus(
         By default found from the name.
     text : str, default "text"
         Field that holds the text, or a list of tokens, which are counted as they are (raw text).
-    author : str, optional
-        Field that names whose document it is (raw text): text or whole numbers. Becomes ``owners``, numbered
-        in order of first appearance; names are not kept. 7, 7.0 and "7" are one author (see
-        :mod:`discreet._owners`).
+    person : str, optional
+        Field that names whose document it is (raw text): text or whole numbers. Becomes ``persons``, numbered
+        in order of first appearance; names are not kept. 7, 7.0 and "7" are one person (see
+        :mod:`discreet._persons`).
     label : str, optional
         Field that holds a label (raw text).
     vocabulary : path or iterable of str, optional
         List of words, or file with one a line; gensim's dictionaries, too. Raw text: other words are not counted,
         columns are in this order. Counts: the word of each column.
-    owners, labels : path or array-like, optional
+    persons, labels : path or array-like, optional
         Whose document each row is, and its label, where no field of the file says it; a file has one a line.
     tokenizer : Tokenizer or callable, optional
         How a text becomes words: a Tokenizer says all of it; a callable takes one text and returns its words. Or give
@@ -88,7 +88,7 @@ def read_corpus(
         Whether an SVMlight file numbers its words from 0; from 1 by default. Where words are given, and the numbers
         in the file would fit both, it has to be said, unless a comment in the file says it.
     encoding : str, default "utf-8"
-        Encoding of the text, and of files of words, owners and labels.
+        Encoding of the text, and of files of words, persons and labels.
     words_are_public : bool, default False
         Say that the words were not made from these texts. Otherwise a private estimator wants some of them chosen
         privately first (or a file of :func:`write_corpus`, or the one beside it, says where they come from). Refused
@@ -130,10 +130,10 @@ def _read(
     path: PathLike,
     format: str | None,  # noqa: A002
     text: str | None,
-    author: str | None,
+    person: str | None,
     label: str | None,
     vocabulary: WordList | None,
-    owners: PathLike | ArrayLike | None,
+    persons: PathLike | ArrayLike | None,
     labels: PathLike | Sequence[Any] | None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None,
     token_pattern: str | None,
@@ -158,25 +158,25 @@ def _read(
         "ngram_range": ngram_range,
         "phrases": phrases,
     }
-    if owners is not None and author is not None:
-        raise ParameterError("give author= or owners=, not both.")
+    if persons is not None and person is not None:
+        raise ParameterError("give person= or persons=, not both.")
     if labels is not None and label is not None:
         raise ParameterError("give label= or labels=, not both.")
     by_row = {
-        "owners": None if owners is None else one_a_line(owners, encoding),
+        "persons": None if persons is None else one_a_line(persons, encoding),
         "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
     }
     if skip_empty and any(values is not None for values in by_row.values()):
         raise ParameterError(
-            "skip_empty= leaves out documents that owners= and labels= speak of; use fields."
+            "skip_empty= leaves out documents that persons= and labels= speak of; use fields."
         )
     given = {option: values for option, values in by_row.items() if values is not None}
     if row.holds == "text":
         words = choose_tokenizer(**tokenizing)
-        fields = Fields("text" if text is None else text, author, label)
+        fields = Fields("text" if text is None else text, person, label)
         reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty)
         corpus: Corpus = row.load().read(path, reading)
-        parts = {"owners": corpus.owners, "labels": corpus.labels}
+        parts = {"persons": corpus.persons, "labels": corpus.labels}
         origin, n_skipped, cut = corpus.word_origin, corpus.n_skipped, corpus.cut
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
@@ -184,8 +184,8 @@ def _read(
         origin = origin if beside is None else origin.after(beside.choices)
         origin = declared(origin, words_are_public, listed is not None)
         return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
-    fields = {"text": text, "author": author, "label": label}
-    refuse_options(row.name, fields, "owners and labels of counts come from lists of their own, one a line")
+    fields = {"text": text, "person": person, "label": label}
+    refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
     refuse_options(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
     refuse_options(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
@@ -194,7 +194,7 @@ def _read(
     words, origin = name_columns(
         path, row, counts.shape, counts.nnz, (counted.vocabulary, counted.word_origin), listed
     )
-    parts = {"owners": counted.owners, "labels": counted.labels}
+    parts = {"persons": counted.persons, "labels": counted.labels}
     corpus = _assemble(path, counts, words, parts | given)
     return corpus.with_word_origin(declared(origin, words_are_public, listed is not None)).read_as(
         cut=counted.cut

@@ -1,4 +1,4 @@
-"""Splitting a corpus at random, without tearing an owner's documents apart."""
+"""Splitting a corpus at random, without tearing a person's documents apart."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -23,18 +23,18 @@ def split_rows(
     by: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to train on and the rows to test on; see :meth:`Corpus.split`."""
-    check(by=(by, optional(choice("document", "owner"))))
-    owners = corpus.owners
-    if by == "owner" and owners is None:
+    check(by=(by, optional(choice("document", "person"))))
+    persons = corpus.persons
+    if by == "person" and persons is None:
         raise CorpusError(
-            'by="owner" needs a corpus with owners: read it with author=, or split by="document".'
+            'by="person" needs a corpus with persons: read it with person=, or split by="document".'
         )
-    if owners is None or by == "document":
+    if persons is None or by == "document":
         unit = np.arange(corpus.n_documents)
         name = "documents"
     else:
-        unit = np.unique(owners, return_inverse=True)[1].astype(np.int64)
-        name = "owners"
+        unit = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+        name = "persons"
     n_units = int(unit.max()) + 1 if len(unit) else 0
     n_test = _amount(test_size, n_units, "test_size", round_up=True)
     n_train = (

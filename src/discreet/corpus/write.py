@@ -3,11 +3,11 @@
 Every file is written beside its final name and moved there when all are complete, so a crash leaves no half
 of one. Files can be read by their owner only (mode 600): counts are as private as the text.
 
-Only ``npz`` holds a whole corpus. With the other formats go small files: the words, and owners and labels
+Only ``npz`` holds a whole corpus. With the other formats go small files: the words, and persons and labels
 where there are any, one a line, named after the main file (``notes.mtx``: ``notes.vocab.txt``,
-``notes.owners.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
-back as ``vocabulary=``, ``owners=`` and ``labels=``. Owners are always written: without them each
-document would be trained on as if it had an author of its own. Where the words come from, if that is known, stands
+``notes.persons.txt``, ``notes.labels.txt``; ``docword.kos.txt``: ``vocab.kos.txt`` and so on). They are given
+back as ``vocabulary=``, ``persons=`` and ``labels=``. Persons are always written: without them each
+document would be trained on as if it had a person of its own. Where the words come from, if that is known, stands
 in ``notes.mtx.origin.json``, with a digest of the words it is about; :func:`read_word_origin` reads it.
 """
 
@@ -65,7 +65,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     writers: list[tuple[Path, Writer]] = []
     if not row.whole:
         writers.append((side_file(target, "vocab"), lambda file: _write_lines(corpus.vocabulary, file)))
-        for kind, values in (("owners", corpus.owners), ("labels", corpus.labels)):
+        for kind, values in (("persons", corpus.persons), ("labels", corpus.labels)):
             if values is not None:
                 writers.append((side_file(target, kind), _line_writer(values, kind)))
         known = corpus.word_origin.choices or corpus.word_origin.kind not in ("unknown", "numbered")
@@ -102,7 +102,7 @@ def _refuse_twin(target: Path, origin: list[str]) -> None:
 
 
 def side_file(target: Path, kind: str) -> Path:
-    """Return where the "vocab", "owners", "labels" or "origin" of a main file are written."""
+    """Return where the "vocab", "persons", "labels" or "origin" of a main file are written."""
     name = target.name[:-3] if target.name.lower().endswith(".gz") else target.name
     if kind == "origin":  # of this file alone, and not of all that are called alike
         return target.with_name(f"{name}.origin.json")

@@ -1,6 +1,6 @@
 r"""Bounded contributions: what one unit may add to a sum, as integers with an exact norm.
 
-One unit (a document, an author) contributes a real vector :math:`x`. It is clipped to norm
+One unit (a document, a person) contributes a real vector :math:`x`. It is clipped to norm
 :math:`C` (or scaled to exactly :math:`C`, up as well as down), divided by the lattice step
 :math:`g = C / 2^m` and rounded **toward zero**. Every entry shrinks, so the norm bound survives the
 rounding; because the scaling itself is floating-point, the norm of the integers is then checked in

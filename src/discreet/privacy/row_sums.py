@@ -2,7 +2,7 @@
 
 The fast way to what :meth:`~discreet.privacy.Bound.sum` does unit by unit; the proof is that of
 :mod:`discreet.privacy.bound`, for every unit passes the same ``place_l2`` or ``place_l1``, once, before the sum. A unit
-is a row, or the sum of all rows of one owner: a function of that owner's rows and of no others.
+is a row, or the sum of all rows of one person: a function of that person's rows and of no others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
 from discreet._numbers import as_numbers
-from discreet._owners import number_owners
+from discreet._persons import number_persons
 from discreet._sparse import Matrix, inside_its_shape
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
@@ -28,20 +28,20 @@ def sum_rows(
     rows: Matrix,
     bound: Bound,
     *,
-    owners: ArrayLike | None = None,
+    persons: ArrayLike | None = None,
     normalise: bool = False,
     n_jobs: int | None = None,
 ) -> BoundedSum:
-    """Bound each row of a matrix, or all rows of each owner together, then add them up.
+    """Bound each row of a matrix, or all rows of each person together, then add them up.
 
     Parameters
     ----------
     rows : sparse matrix or array of shape (n_units, n_columns)
-        What each unit contributes: one row a unit, or several where ``owners`` are given.
+        What each unit contributes: one row a unit, or several where ``persons`` are given.
     bound : Bound
         What a unit may contribute, and the lattice.
-    owners : array-like of shape (n_rows,), optional
-        Whose each row is, as text or whole numbers: 7, 7.0 and "7" are one person. The rows of one owner are added up
+    persons : array-like of shape (n_rows,), optional
+        Whose each row is, as text or whole numbers: 7, 7.0 and "7" are one person. The rows of one person are added up
         first, and their sum is bounded.
     normalise : bool, default False
         Scale short rows up to the bound, too.
@@ -58,7 +58,7 @@ def sum_rows(
     PrivacyError
         Where ``rows`` is not a matrix.
     CorpusError
-        Where ``owners`` do not name somebody for each row; who is one person is decided as everywhere else.
+        Where ``persons`` do not name somebody for each row; who is one person is decided as everywhere else.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def sum_rows(
     >>> from discreet.privacy import Bound, sum_rows
     >>> sum_rows(np.eye(3), Bound(bits=4)).values
     array([16, 16, 16])
-    >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="author"), owners=["ann", "bob", "ann"]).values
+    >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="person"), persons=["ann", "bob", "ann"]).values
     array([ 8, 16,  8])
     """
     given: Any = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
@@ -75,8 +75,8 @@ def sum_rows(
         raise PrivacyError(
             f"expected a matrix with one row a unit, but got an array of shape {np.shape(given)}."
         )
-    if owners is not None:
-        matrix = _of_owners(matrix, owners)
+    if persons is not None:
+        matrix = _of_persons(matrix, persons)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -105,9 +105,9 @@ def sum_rows(
     return BoundedSum(total, bound)
 
 
-def _of_owners(matrix: Any, owners: Any) -> Any:
-    """Return one row for each owner: the sum of theirs."""
-    _, theirs = np.unique(number_owners(owners, matrix.shape[0]), return_inverse=True)
+def _of_persons(matrix: Any, persons: Any) -> Any:
+    """Return one row for each person: the sum of theirs."""
+    _, theirs = np.unique(number_persons(persons, matrix.shape[0]), return_inverse=True)
     n_rows = len(theirs)
     ones = np.ones(n_rows)
     whose = sp.csr_matrix((ones, (theirs, np.arange(n_rows))), (int(theirs.max(initial=-1)) + 1, n_rows))

@@ -28,12 +28,12 @@ __all__ = [
     "round_up",
 ]
 
-PRIVACY_UNITS = ("document", "author", "word", "report", "pair")
+PRIVACY_UNITS = ("document", "person", "word", "report", "pair")
 NEIGHBORING = ("add_or_remove_one", "replace_one")
 
 _WHOSE = {
     "document": "any one document",
-    "author": "all documents of any one {called}",
+    "person": "all documents of any one {called}",
     "word": "the word of any one token (lengths are public)",
     "report": "any one person's whole report",
     "pair": (
@@ -149,7 +149,7 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
     Raises
     ------
     PrivacyError
-        Unless the name is one to three plain words in small letters, and the unit is the author: of documents it would
+        Unless the name is one to three plain words in small letters, and the unit is the person: of documents it would
         say that more is hidden than is.
     """
     if unit_name is None or unit_name == "":
@@ -161,12 +161,12 @@ def check_unit_name(unit_name: Any, privacy_unit: str) -> str:
             f" must say in one to three plain words, in small letters, what one unit is, such as patient, but is "
             f"{given}. It stands in everything that is released.",
         )
-    if privacy_unit != "author":
+    if privacy_unit != "person":
         raise PrivacyError(
             Parameter("unit_name"),
-            f" says what one author is, with all documents, but the unit here is the {privacy_unit}: the promise would "
-            "be misstated. Leave it out, or protect authors: ",
-            Proposal("privacy_unit", "author"),
+            f" says what one person is, with all documents, but the unit here is the {privacy_unit}: the promise would "
+            "be misstated. Leave it out, or protect people: ",
+            Proposal("privacy_unit", "person"),
             ".",
         )
     if _OTHERS & set(re.split("[ -]", unit_name)):
@@ -191,7 +191,7 @@ class Guarantee:
     ----------
     epsilon, delta : float
         The privacy loss, and what is allowed beyond exp(epsilon). ``epsilon`` may be infinite.
-    privacy_unit : {"document", "author", "word", "report", "pair"}
+    privacy_unit : {"document", "person", "word", "report", "pair"}
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}
         How two corpora differ that must look alike.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._articles import kind_of
-from discreet._owners import check_same_owners, check_same_rows
+from discreet._persons import check_same_persons, check_same_rows
 from discreet._validate import Checked, collect, is_whole, refuse, shown
 from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, LargeDeltaWarning, Parameter, PrivacyError, Proposal
@@ -37,7 +37,7 @@ __all__ = [
     "book_together",
     "faults_of_call",
     "faults_of_estimator",
-    "faults_of_owners",
+    "faults_of_persons",
 ]
 
 
@@ -96,7 +96,7 @@ class PrivateEstimator(PlannedEstimator):
     #: Whether X is counts, and not texts of which words are chosen.
     _takes_counts: ClassVar[bool] = True
     #: The units that a subclass can protect.
-    _protects: ClassVar[tuple[str, ...]] = ("document", "author")
+    _protects: ClassVar[tuple[str, ...]] = ("document", "person")
 
     def planned_event(self) -> "Event":
         """Return the event that ``fit`` would book, from parameters alone: before any data, and booking nothing.
@@ -180,9 +180,9 @@ class PrivateEstimator(PlannedEstimator):
 
     # ---- refusals, before anything is booked or read
 
-    def _check_call(self, X: Any, owners: Any) -> None:
+    def _check_call(self, X: Any, persons: Any) -> None:
         """Raise one error that tells all that is wrong with a call of ``fit``. Does not read X."""
-        refuse([*self._faults(), *self._faults_of_call(X, owners)])
+        refuse([*self._faults(), *self._faults_of_call(X, persons)])
 
     def _faults(self) -> list[DiscreetError]:
         return [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
@@ -219,9 +219,9 @@ class PrivateEstimator(PlannedEstimator):
             )
         return faults
 
-    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+    def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         """Return what is wrong with what comes with X: asks for what X carries, and reads none of it."""
-        return [*faults_of_owners(self.privacy_unit, X, owners), *self._faults_of_choices(X)]
+        return [*faults_of_persons(self.privacy_unit, X, persons), *self._faults_of_choices(X)]
 
     def _faults_of_choices(self, X: Any) -> list[DiscreetError]:
         """Say where the columns of X were chosen privately, and what that cost would not be told with this fit."""
@@ -233,34 +233,34 @@ def faults_of_estimator(estimator: PrivateEstimator) -> list[DiscreetError]:
     return estimator._faults()  # pyright: ignore[reportPrivateUsage]
 
 
-def faults_of_call(estimator: PrivateEstimator, X: Any, owners: Any) -> list[DiscreetError]:
+def faults_of_call(estimator: PrivateEstimator, X: Any, persons: Any) -> list[DiscreetError]:
     """Return all that is wrong with what comes with X in a call of ``fit``. Does not read X."""
-    return estimator._faults_of_call(X, owners)  # pyright: ignore[reportPrivateUsage]
+    return estimator._faults_of_call(X, persons)  # pyright: ignore[reportPrivateUsage]
 
 
-def faults_of_owners(privacy_unit: Any, X: Any, owners: Any) -> list[DiscreetError]:
-    """Say where authors are the unit and nobody knows them, or are not and somebody does.
+def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetError]:
+    """Say where people are the unit and nobody knows them, or are not and somebody does.
 
-    And where they group the rows otherwise than the owners that X has. Looks at nothing else of X but the index of
-    its rows: ``CorpusError`` where owners have another one.
+    And where they group the rows otherwise than the persons that X has. Looks at nothing else of X but the index of
+    its rows: ``CorpusError`` where persons have another one.
     """
-    check_same_rows(X, owners, "owners")
-    theirs = carried(X, "owners")
-    known = owners is not None or theirs is not None
-    if privacy_unit == "author" and known:
-        return collect(lambda: check_same_owners(theirs, owners))
-    if privacy_unit == "author":
-        advice = ('="author" needs to know the authors; pass ', Proposal("owners"), " to fit.")
+    check_same_rows(X, persons, "persons")
+    theirs = carried(X, "persons")
+    known = persons is not None or theirs is not None
+    if privacy_unit == "person" and known:
+        return collect(lambda: check_same_persons(theirs, persons))
+    if privacy_unit == "person":
+        advice = ('="person" needs to know the people; pass ', Proposal("persons"), " to fit.")
         return [PrivacyError(Parameter("privacy_unit"), *advice)]
     if privacy_unit == "document" and known:
         return [
             PrivacyError(
                 Parameter("privacy_unit"),
                 '="document" protects each document for itself, but ',
-                Parameter("owners"),
+                Parameter("persons"),
                 " say that one person may have written several, who would be protected less: take ",
-                Proposal("privacy_unit", "author"),
-                ", or leave the owners out (Corpus.without_owners()).",
+                Proposal("privacy_unit", "person"),
+                ", or leave the persons out (Corpus.without_persons()).",
             )
         ]
     return []

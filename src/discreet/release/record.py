@@ -70,7 +70,7 @@ class Release(Promised):
     topic_word_noise : array-like of shape (n_topics, n_words), optional
         Standard deviation of the privacy noise in each cell before denoising, in probability units.
     n_units_noisy : float, optional
-        Released number of documents or authors.
+        Released number of documents or people.
 
     Raises
     ------

@@ -93,9 +93,9 @@ class TopicPrevalence(PrivateEstimator):
     epsilon, delta : float, default 0.25 and 1e-6
         The promise of the shares. epsilon adds to what the topics cost, and sums over groups need less than topics do:
         hence not 1.0, as for those. ``inf`` is the non-private twin.
-    privacy_unit : {"document", "author"}, default "document"
-        Whose presence is hidden. "author" needs ``owners``; an author then weighs one in all, split over groups as
-        their documents are, so that shares are means over authors and sizes add up to the number of authors.
+    privacy_unit : {"document", "person"}, default "document"
+        Whose presence is hidden. "person" needs ``persons``; a person then weighs one in all, split over groups as
+        their documents are, so that shares are means over people and sizes add up to the number of people.
     freq : {"decade", "year", "quarter", "month", "week", "day"}, optional
         Labels are dates, and groups their periods.
     start, end : date or text such as "2024-01", optional
@@ -111,7 +111,7 @@ class TopicPrevalence(PrivateEstimator):
         "private" where the names themselves are not public: those that enough units have are chosen, paid from the
         same epsilon.
     selection_share, max_groups_per_unit : float and int, default 0.25 and 3
-        Share of epsilon for choosing names, and most names of one author that count for it; a document has one.
+        Share of epsilon for choosing names, and most names of one person that count for it; a document has one.
     count_weight : float, default 0.5
         c: how much of the budget says how many units a group has.
     random_state, n_jobs, ledger, callback, engine
@@ -205,7 +205,7 @@ class TopicPrevalence(PrivateEstimator):
         self.callback = callback
         self.engine = engine
 
-    def fit(self, X: Any, by: Any = None, *, owners: Any = None) -> "TopicPrevalence":
+    def fit(self, X: Any, by: Any = None, *, persons: Any = None) -> "TopicPrevalence":
         """Book the cost, then add up and release.
 
         Parameters
@@ -216,8 +216,8 @@ class TopicPrevalence(PrivateEstimator):
             By default the labels that X carries; shards always carry theirs. The group of each document: a label, or
             with ``freq`` a date; None, NaN and "" for no group. For a cross table a pair of such sequences, or a frame
             of two columns: those of the rows, and of the columns.
-        owners : array-like of shape (n_documents,), optional
-            Author of each document, where authors are the unit; by default those that X carries.
+        persons : array-like of shape (n_documents,), optional
+            Person of each document, where people are the unit; by default those that X carries.
 
         Raises
         ------
@@ -225,20 +225,20 @@ class TopicPrevalence(PrivateEstimator):
             Before X is read or anything booked.
         CorpusError
             Where labels are not what was expected, before anything is booked: in which rows they stand is
-            told to you alone. Where X or ``owners`` are not: then the cost stays booked.
+            told to you alone. Where X or ``persons`` are not: then the cost stays booked.
         """
         why = " must be a Release; only fit_topics, which makes one, goes without."
         by = labels_for(X, by)
-        faults = [*self._faults(), *self._faults_of_call(X, owners), *self._faults_of_labels(X, by)]
+        faults = [*self._faults(), *self._faults_of_call(X, persons), *self._faults_of_labels(X, by)]
         refuse([*faults, *([ParameterError(Parameter("release"), why)] if self.release is None else [])])
         refuse_texts(X, COUNT_ITS_WORDS)
-        check_rows_of_labels(X, by, owners)
+        check_rows_of_labels(X, by, persons)
         by = check_labels(self, X, by)
-        return self._fit_booked(self._book(X), self.release, X, by, owners)
+        return self._fit_booked(self._book(X), self.release, X, by, persons)
 
-    def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, owners: Any) -> "TopicPrevalence":
+    def _fit_booked(self, booking: Booking, topics: Any, X: Any, by: Any, persons: Any) -> "TopicPrevalence":
         """Do what was planned and booked, for these topics. From here on X and the labels may be read."""
-        documents = self._labelled(X, by, owners, booking)
+        documents = self._labelled(X, by, persons, booking)
         stream, how = SecureStream(self.random_state).spawn("prevalence"), booking.plan.how
         mechanism, weight = how.shares, float(self.count_weight)
         try:
@@ -265,19 +265,21 @@ class TopicPrevalence(PrivateEstimator):
         self._notice_delta(self.release_)
         return self
 
-    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
-        return [*super()._faults_of_call(X, owners), *faults_of_shards(X, owners, self.engine)]
+    def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
+        return [*super()._faults_of_call(X, persons), *faults_of_shards(X, persons, self.engine)]
 
     def _faults_of_labels(self, X: Any, by: Any) -> list[DiscreetError]:
         return faults_of_labels(X, by, self._is_crossed())
 
-    def _labelled(self, X: Any, by: Any, owners: Any, booking: Booking) -> LabelledDocuments | LabelledShards:
+    def _labelled(
+        self, X: Any, by: Any, persons: Any, booking: Booking
+    ) -> LabelledDocuments | LabelledShards:
         if isinstance(X, ShardedCorpus):
             self._notice(booking, X)
             return LabelledShards(X, self.engine, self.n_jobs)
-        counts, authors, _ = check_data(X, owners, None, self.privacy_unit)
+        counts, people, _ = check_data(X, persons, None, self.privacy_unit)
         self._notice(booking, counts)
-        return LabelledDocuments(X, counts.shape[0], by, authors, self.n_jobs)
+        return LabelledDocuments(X, counts.shape[0], by, people, self.n_jobs)
 
     def _grouping(self, documents: Labelled, how: "_How", stream: SecureStream, booking: Booking) -> Grouping:
         if how.names is None:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._owners import check_same_rows
+from discreet._persons import check_same_rows
 from discreet._word_order import column_order
 from discreet.central.prevalence.groups import OTHER, Grouping, is_name
 from discreet.central.prevalence.placing import label_texts, n_documents_of, place, settled
@@ -45,7 +45,7 @@ class LabelledDocuments(NamedTuple):
     documents: Any
     n_documents: int
     by: Any
-    authors: NDArray[np.int64] | None
+    people: NDArray[np.int64] | None
     n_jobs: int | None = None
 
     def names(self) -> tuple[str, ...]:
@@ -54,14 +54,14 @@ class LabelledDocuments(NamedTuple):
 
     def names_of_units(self, names: tuple[str, ...], order: NDArray[np.uint64]) -> UnitWords:
         """Return the names that each unit has, as :func:`rank_words`."""
-        return rank_words(one_hot(label_texts(self.by, self.n_documents), names), self.authors, order)
+        return rank_words(one_hot(label_texts(self.by, self.n_documents), names), self.people, order)
 
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""
         placed = place(self.by, grouping, self.n_documents)
         doc_topic = topics.transform(self.documents, n_jobs=self.n_jobs)
         n_groups = len(grouping.names)
-        return prevalence_sum(doc_topic, placed, self.authors, n_groups, count_weight, bound, self.n_jobs)
+        return prevalence_sum(doc_topic, placed, self.people, n_groups, count_weight, bound, self.n_jobs)
 
 
 class LabelledShards(Through):
@@ -137,10 +137,10 @@ def settled_labels(
     return None
 
 
-def check_rows_of_labels(X: Any, by: Any, owners: Any) -> None:
-    """Raise ``CorpusError`` where documents, labels and owners have different indexes: before anything is booked."""
+def check_rows_of_labels(X: Any, by: Any, persons: Any) -> None:
+    """Raise ``CorpusError`` where documents, labels and persons have different indexes: before anything is booked."""
     for labels in (pair := by if isinstance(by, tuple | list) else (by,)):  # a pair, for a cross table
-        for rows, of in ((X, "the documents"), (owners, "the owners"), (pair[0], "by[0]")):
+        for rows, of in ((X, "the documents"), (persons, "the persons"), (pair[0], "by[0]")):
             check_same_rows(rows, labels, "by", of)
 
 
@@ -179,7 +179,7 @@ class _Named(NamedTuple):
     def __call__(self, shard: Shard) -> Rows:
         _, rows = _read(shard)
         texts = label_texts(rows.labels, rows.counts.shape[0])
-        return Rows(one_hot(texts, self.names), rows.owners)
+        return Rows(one_hot(texts, self.names), rows.persons)
 
 
 def _names(part: tuple[str, Rows]) -> set[str]:
@@ -213,4 +213,4 @@ def _shares(
     except CorpusError as fault:
         raise CorpusError(f"{file}: ", *fault.args) from None
     doc_topic = fold_in(topic_word, counts, doc_topic_prior=prior)
-    return prevalence_sum(doc_topic, placed, rows.owners, len(grouping.names), count_weight, bound).values
+    return prevalence_sum(doc_topic, placed, rows.persons, len(grouping.names), count_weight, bound).values

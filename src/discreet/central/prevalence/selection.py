@@ -6,7 +6,7 @@ are listed, in the order of the alphabet.
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, which has one name, or an author, of whose names the m most used count
+*Unit, neighbours*: a document, which has one name, or a person, of whose names the m most used count
 (``max_groups_per_unit``); added or removed. *Released*: the names above the threshold. *Sensitivity*: that of
 :mod:`discreet.central.vocabulary.weighted_gaussian`, whose proof holds word for word with "name" for "word": a unit's
 names are a function of that unit alone. *Event*: Gaussian noise, and the chance that a name which nobody else has

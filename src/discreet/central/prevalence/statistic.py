@@ -5,16 +5,16 @@ A document d with topic shares :math:`\theta_d` in group g contributes
 .. math:: v_d = (\theta_d \text{ in row } g;\; c \text{ in the count of } g), \qquad
           \lVert v_d \rVert_2 = \sqrt{\lVert\theta_d\rVert_2^2 + c^2} \le \sqrt{1 + c^2},
 
-since theta sums to 1; and nothing where it has no group. An author's contribution is the mean over those of their
-documents that have a group, and lies in the same ball, which is convex. So an author weighs one in all, however much
-they wrote: sizes of groups add up to the number of authors, each split as their documents are, and shares are means
-over authors. (The sum over the documents, scaled down to the ball, would reach its edge, with up to
+since theta sums to 1; and nothing where it has no group. A person's contribution is the mean over those of their
+documents that have a group, and lies in the same ball, which is convex. So a person weighs one in all, however much
+they wrote: sizes of groups add up to the number of people, each split as their documents are, and shares are means
+over people. (The sum over the documents, scaled down to the ball, would reach its edge, with up to
 :math:`\sqrt{(1 + c^2) / (1/K + c^2)}` times the signal; but then whoever writes much, on many topics, weighs more, and
 no size says how many there are.) The contribution is placed on the lattice.
 
 Guarantee
 ---------
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the integer
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: nothing here; the integer
 sum goes to a mechanism. *Sensitivity*: :math:`\sqrt{1 + c^2}` in L2, exactly :math:`2^{\mathrm{bits}}` on the
 lattice: the topics, the groups and c are public, :math:`\theta_d` is folded in from the one document, and its group
 is a function of its own label; so a unit's vector depends on no other unit, and :class:`~discreet.privacy.Bound`
@@ -48,7 +48,7 @@ def contribution_bound(count_weight: float, privacy_unit: str) -> Bound:
 def prevalence_sum(
     doc_topic: NDArray[np.float64],
     group: NDArray[np.int32],
-    authors: NDArray[np.int64] | None,
+    people: NDArray[np.int64] | None,
     n_groups: int,
     count_weight: float,
     bound: Bound,
@@ -62,8 +62,8 @@ def prevalence_sum(
         Rows sum to 1.
     group : array of shape (n_documents,), int32
         Number of each document's group, -1 for none.
-    authors : array of shape (n_documents,), int64, or None
-        Whose document each is, where authors are the unit.
+    people : array of shape (n_documents,), int64, or None
+        Whose document each is, where people are the unit.
     n_groups : int
     count_weight : float
     bound : Bound
@@ -77,22 +77,22 @@ def prevalence_sum(
     """
     total = np.zeros(n_groups * (doc_topic.shape[1] + 1), np.int64)
     chosen = np.flatnonzero(group >= 0)
-    if authors is not None:
-        chosen = chosen[np.argsort(authors[chosen], kind="stable")]
-    for low, high in pairwise(_cuts(chosen, authors)):
+    if people is not None:
+        chosen = chosen[np.argsort(people[chosen], kind="stable")]
+    for low, high in pairwise(_cuts(chosen, people)):
         rows = chosen[low:high]
         vectors = _vectors(doc_topic[rows], group[rows], n_groups, count_weight)
-        if authors is not None:
-            vectors = _mean_by(authors[rows], vectors)
+        if people is not None:
+            vectors = _mean_by(people[rows], vectors)
         total += sum_rows(vectors, bound, n_jobs=n_jobs).values
     return BoundedSum(total, bound)
 
 
-def _cuts(chosen: NDArray[np.int64], authors: NDArray[np.int64] | None) -> list[int]:
-    """Cut rows into blocks that bound memory and tear no author apart."""
+def _cuts(chosen: NDArray[np.int64], people: NDArray[np.int64] | None) -> list[int]:
+    """Cut rows into blocks that bound memory and tear no person apart."""
     cuts = list(range(0, len(chosen), _BLOCK))
-    if authors is not None:
-        ordered = authors[chosen]
+    if people is not None:
+        ordered = people[chosen]
         cuts = sorted({int(np.searchsorted(ordered, ordered[cut])) for cut in cuts})
     return [*cuts, len(chosen)]
 
@@ -108,10 +108,10 @@ def _vectors(
     return sp.csr_matrix((values.ravel(), columns.ravel(), starts), shape=(n, n_groups * width))
 
 
-def _mean_by(authors: NDArray[np.int64], vectors: Any) -> Any:
-    """Average the rows of each author."""
-    _, author, many = np.unique(authors, return_inverse=True, return_counts=True)
+def _mean_by(people: NDArray[np.int64], vectors: Any) -> Any:
+    """Average the rows of each person."""
+    _, person, many = np.unique(people, return_inverse=True, return_counts=True)
     member = sp.csr_matrix(
-        (1.0 / many[author], (author, np.arange(len(author)))), shape=(len(many), len(author))
+        (1.0 / many[person], (person, np.arange(len(person)))), shape=(len(many), len(person))
     )
     return member @ vectors

@@ -66,7 +66,7 @@ def _groups_of(model: TopicPrevalence) -> tuple[str, ...]:
 
 
 def shares_booked(
-    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, owners: Any
+    model: TopicPrevalence, booking: Booking, topics: Release, X: Any, by: Any, persons: Any
 ) -> PrevalenceRelease:
     """Release the shares of topics that were trained meanwhile, where the cost was booked together with theirs."""
-    return model._fit_booked(booking, topics, X, by, owners).release_  # pyright: ignore[reportPrivateUsage]
+    return model._fit_booked(booking, topics, X, by, persons).release_  # pyright: ignore[reportPrivateUsage]

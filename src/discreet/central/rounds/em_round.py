@@ -18,7 +18,7 @@ L2 norm 1: every unit is heard as loudly as the noise allows, long ones less tha
 public bound B and clipped, that is, scaled to norm 1 only where it is longer: with a = 1 and a B that nearly nobody
 reaches the sum is that of expected counts, as expectation-maximisation without privacy takes it.
 
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: nothing here; the sum
 goes to the gate. *Sensitivity*: 1 in L2, in units of B where there is one. Theta and r, own share left out or not, are
 functions of the one document, its own last theta, public settings and earlier releases; theta is never released; a is
 public, and B is public or follows from earlier releases. So a unit's vector depends on no other unit, and it is placed

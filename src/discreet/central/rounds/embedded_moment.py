@@ -7,7 +7,7 @@ With a feature vector f_v for each word v, from public vectors and released numb
 over its documents: the sum over pairs of *different* words of :math:`\sqrt{c_v c_w} f_v f_w^\top`. A word says nothing
 about what it goes together with by itself, so pairs of a word with itself are left out.
 
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum goes
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: nothing here; the sum goes
 to the gate. *Sensitivity*: 1 in L2. The upper triangle of T, off the diagonal times :math:`\sqrt 2`, has the Frobenius
 norm of T; ``place_l2`` scales it to 1 and checks the integers. T is a function of the unit's own documents and of f,
 which is the same for all units. Units whose T is nothing but rounding (documents of one distinct word) add nothing.

@@ -12,7 +12,7 @@ With candidates :math:`\phi_0, ..., \phi_m` a document has the vector of
 than a short one. A unit has the mean over its documents of two tokens and more (with one there is no other to guess
 from), clipped to norm 1; a unit without any adds nothing.
 
-*Unit, neighbours*: a document, or all documents of an author, added or removed. *Released*: nothing here; the sum goes
+*Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: nothing here; the sum goes
 to the gate, and the choice reads what comes out of it. *Sensitivity*: 1 in L2. Candidates are released numbers, or
 computed from such; alpha, c and the number of steps are public; theta starts from nothing but the document's own number
 of words, and neither it nor a likelihood is kept. So a unit's vector is a function of its own documents and of what

@@ -54,7 +54,7 @@ class ShardedUnits(Through):
 @contextmanager
 def units_of(
     counts: Any,
-    authors: NDArray[np.int64] | None,
+    people: NDArray[np.int64] | None,
     engine: Engine | None,
     n_jobs: int | None,
     *,
@@ -65,7 +65,7 @@ def units_of(
     What then lies beside the shards is dropped at the end, also where the end is a fault.
     """
     if not isinstance(counts, ShardedCorpus):
-        yield group_units(_presence(counts) if presence_only else counts, authors)
+        yield group_units(_presence(counts) if presence_only else counts, people)
         return
     with ShardedUnits(counts.shards, counts.n_words, engine, n_jobs, presence_only=presence_only) as units:
         yield units
@@ -80,14 +80,14 @@ def _presence(counts: Any) -> Any:
 def _read(presence_only: bool, shard: Shard) -> Units:
     rows = shard.read()
     counts = _presence(rows.counts) if presence_only else rows.counts
-    return group_units(counts, rows.owners)._replace(first=shard.first_unit)
+    return group_units(counts, rows.persons)._replace(first=shard.first_unit)
 
 
-def faults_of_shards(X: Any, owners: Any, engine: Any) -> list[DiscreetError]:
-    """Say where shards come with owners beside them, or an engine comes without shards."""
-    if isinstance(X, ShardedCorpus) and owners is not None:
+def faults_of_shards(X: Any, persons: Any, engine: Any) -> list[DiscreetError]:
+    """Say where shards come with persons beside them, or an engine comes without shards."""
+    if isinstance(X, ShardedCorpus) and persons is not None:
         return [
-            ParameterError("shards know whose documents are in them; leave ", Proposal("owners"), " out.")
+            ParameterError("shards know whose documents are in them; leave ", Proposal("persons"), " out.")
         ]
     if engine is not None and not isinstance(X, ShardedCorpus):
         advice = (" goes through shards, and X is in memory: write them with discreet.corpus.write_shards,",)

@@ -1,4 +1,4 @@
-"""Documents grouped by the unit that is protected: one group a document, or one group an author.
+"""Documents grouped by the unit that is protected: one group a document, or one group a person.
 
 Groups are what the kernels go through. Within a group the documents stand in an order that depends on their
 content alone, so that sums of floats over a group are the same for any order in which the corpus was given.
@@ -46,23 +46,23 @@ class Units(NamedTuple):
         return self.indptr[self.starts]
 
 
-def group_units(counts: Any, owners: NDArray[np.int64] | None) -> Units:
+def group_units(counts: Any, persons: NDArray[np.int64] | None) -> Units:
     """Group the rows of a matrix of counts.
 
     Parameters
     ----------
     counts : canonical CSR of shape (n_documents, n_words), int32
-    owners : array of shape (n_documents,), int64, optional
-        Author of each document; without it each document is a unit.
+    persons : array of shape (n_documents,), int64, optional
+        Person of each document; without it each document is a unit.
     """
     n_documents = counts.shape[0]
-    if owners is None:
+    if persons is None:
         starts = np.arange(n_documents + 1, dtype=np.int64)
     else:
-        order = _by_owner_and_content(counts, owners)
+        order = _by_person_and_content(counts, persons)
         counts = counts[order]
-        sorted_owners = owners[order]
-        first = np.flatnonzero(np.r_[n_documents > 0, sorted_owners[1:] != sorted_owners[:-1]])
+        sorted_persons = persons[order]
+        first = np.flatnonzero(np.r_[n_documents > 0, sorted_persons[1:] != sorted_persons[:-1]])
         starts = np.r_[first, n_documents].astype(np.int64)
     return Units(
         starts,
@@ -73,9 +73,9 @@ def group_units(counts: Any, owners: NDArray[np.int64] | None) -> Units:
     )
 
 
-def _by_owner_and_content(counts: Any, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.argsort(owners, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(owners[order]) != 0, True])
+def _by_person_and_content(counts: Any, persons: NDArray[np.int64]) -> NDArray[np.int64]:
+    order = np.argsort(persons, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(persons[order]) != 0, True])
     indptr, indices, data = counts.indptr, counts.indices, counts.data
 
     def content(row: int) -> bytes:

@@ -1,6 +1,6 @@
 r"""How much of the text the chosen words make up: released with the choice, from a small share of its budget.
 
-A unit (a document, or all documents of an author) of which the share :math:`s_u` of all counted tokens are chosen words
+A unit (a document, or all documents of a person) of which the share :math:`s_u` of all counted tokens are chosen words
 adds :math:`(s_u, 1 - s_u)` to a sum of two numbers; one without tokens adds nothing. With noise the first over both is
 the mean share of the text that the words cover, and both together are the number of units that have any text.
 
@@ -44,7 +44,7 @@ SHARE = Fraction(1, 64)
 
 
 def coverage_sum(
-    counts: sp.csr_matrix, owners: NDArray[np.int64] | None, chosen: NDArray[np.bool_], bound: Bound
+    counts: sp.csr_matrix, persons: NDArray[np.int64] | None, chosen: NDArray[np.bool_], bound: Bound
 ) -> NDArray[np.int64]:
     """Add up what the units give.
 
@@ -52,7 +52,7 @@ def coverage_sum(
     ----------
     counts : csr_matrix of shape (n_documents, n_words)
         Of all words.
-    owners : array of shape (n_documents,), int64, or None
+    persons : array of shape (n_documents,), int64, or None
         Unit of each document; None: each document is a unit.
     chosen : array of shape (n_words,), bool
     bound : Bound
@@ -64,7 +64,7 @@ def coverage_sum(
         In steps of the bound's lattice. Private.
     """
     n_rows = len(counts.indptr) - 1
-    unit = np.arange(n_rows) if owners is None else np.unique(owners, return_inverse=True)[1]
+    unit = np.arange(n_rows) if persons is None else np.unique(persons, return_inverse=True)[1]
     unit_of_entry = np.repeat(unit, np.diff(counts.indptr))
     n_units = int(unit.max(initial=-1)) + 1
     tokens = np.bincount(unit_of_entry, counts.data, minlength=n_units)
@@ -74,7 +74,7 @@ def coverage_sum(
 
 
 def _sum_of_rows(rows: Rows, chosen: NDArray[np.bool_], bound: Bound) -> NDArray[np.int64]:
-    return coverage_sum(rows.counts, rows.owners, chosen, bound)
+    return coverage_sum(rows.counts, rows.persons, chosen, bound)
 
 
 def release_coverage(
@@ -90,7 +90,7 @@ def release_coverage(
     ----------
     method : Method
         That has chosen the words.
-    texts : (counts, owners) or ShardedWords
+    texts : (counts, persons) or ShardedWords
         As for :func:`coverage_sum`.
     words : (all words, chosen words)
         All words of the texts, in the order of their columns, and those that are released.

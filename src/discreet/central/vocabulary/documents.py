@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._owners import check_same_rows, index_of, number_owners
+from discreet._persons import check_same_rows, index_of, number_persons
 from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -28,11 +28,11 @@ __all__ = [
 
 
 class Documents(NamedTuple):
-    """Counts of shape (n_documents, n_words), words, owners and the index of the rows, private; how texts were cut."""
+    """Counts of shape (n_documents, n_words), words, persons and the index of the rows, private; how texts were cut."""
 
     counts: sp.csr_matrix
     words: tuple[str, ...]
-    owners: NDArray[np.int64] | None
+    persons: NDArray[np.int64] | None
     index: Any = None
     cut: Mapping[str, Any] = MappingProxyType({})
 
@@ -63,7 +63,7 @@ def check_kind(X: Any) -> None:
 def count_documents(
     X: Any,
     tokenizer: Tokenizer,
-    owners: Any = None,
+    persons: Any = None,
     vocabulary: tuple[str, ...] | None = None,
     *,
     in_text_order: bool = False,
@@ -77,8 +77,8 @@ def count_documents(
         Read once. A corpus was tokenised before: of the tokenizer only stop words count, whose columns are left out.
     tokenizer : Tokenizer
         How a text becomes words.
-    owners : array-like of shape (n_documents,), optional
-        Owner of each text; by default those of the corpus.
+    persons : array-like of shape (n_documents,), optional
+        Person of each text; by default those of the corpus.
     vocabulary : tuple of str, optional
         Count these words only, columns in this order. None: all words, columns in sorted order for texts.
     in_text_order : bool, default False
@@ -89,21 +89,21 @@ def count_documents(
     Raises
     ------
     CorpusError
-        Where X holds something else than str, or owners do not fit.
+        Where X holds something else than str, or persons do not fit.
     """
     check_kind(X)
-    check_same_rows(X, owners, "owners")
+    check_same_rows(X, persons, "persons")
     if isinstance(X, Corpus | ShardedCorpus):
         kept = leave_out(X, tokenizer.left_out)
         counts, words = kept.counts, kept.vocabulary
-        owners = X.owners if owners is None else owners
+        persons = X.persons if persons is None else persons
         if vocabulary is not None:
             counts, words = pick_words(counts, words, vocabulary), vocabulary
     elif in_text_order:
         counts, words = _count_in_text_order(watched(callback, "counting words", X), tokenizer)
     else:
         counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
-    numbers = None if owners is None else number_owners(owners, len(counts.indptr) - 1)
+    numbers = None if persons is None else number_persons(persons, len(counts.indptr) - 1)
     index = index_of(X)
     if index is not None and len(index) != len(counts.indptr) - 1:
         index = None

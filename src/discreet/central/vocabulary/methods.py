@@ -75,10 +75,10 @@ def delta_of_ledger(name: str, delta: float) -> float:
     return min(2 * delta, (1 + delta) / 2) if name == "greedy" else delta
 
 
-def faults_of_documents(estimator: Any, X: Any, owners: Any) -> list[DiscreetError]:
-    """Say where settings do not go with X: an engine or owners, what is about texts, or a method that shards cannot."""
+def faults_of_documents(estimator: Any, X: Any, persons: Any) -> list[DiscreetError]:
+    """Say where settings do not go with X: an engine or persons, what is about texts, or what shards cannot."""
     faults = [
-        *faults_of_shards(X, owners, estimator.engine),
+        *faults_of_shards(X, persons, estimator.engine),
         *faults_of_counted(X, estimator.get_params(deep=False)),
     ]
     if isinstance(X, ShardedCorpus) and estimator.method in ("greedy", "policy_gaussian"):

@@ -80,7 +80,7 @@ def _even_weights_of(
     weights: NDArray[np.int64],
     done: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    units = rank_words(rows.counts, rows.owners, order)
+    units = rank_words(rows.counts, rows.persons, order)
     return sum_even_weights(first_words(units, max_words, done), len(order), weights)
 
 

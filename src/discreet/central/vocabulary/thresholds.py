@@ -5,7 +5,7 @@ other words are not mentioned. Weights are sums over units; a word is looked at 
 
 Why noise need not be drawn for words that no unit holds
 --------------------------------------------------------
-*Unit*: a document or an author. *Neighbours*: one unit u is added or removed. *Released*: pairs of a word
+*Unit*: a document or a person. *Neighbours*: one unit u is added or removed. *Released*: pairs of a word
 and its noisy weight. Let S be the words that the other units hold and T, of size t, those that u alone
 holds. Let E be the event that no word of T passes the threshold, p = 1 - P(E), and let L(h) be the
 mechanism that adds noise to the weights h of the words of S and drops those below the threshold. Noise is

@@ -62,7 +62,7 @@ def secret_order(words: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
 
 def rank_words(
     counts: sp.csr_matrix,
-    owners: NDArray[Any] | None,
+    persons: NDArray[Any] | None,
     order: NDArray[np.uint64],
     *,
     ties_as_written: bool = False,
@@ -74,7 +74,7 @@ def rank_words(
     ----------
     counts : csr_matrix of shape (n_documents, n_words)
         Counts of words, without repeated entries.
-    owners : array of shape (n_documents,) or None
+    persons : array of shape (n_documents,) or None
         Unit of each document; None: each document is a unit.
     order : array of shape (n_words,), uint64
         Secret number of each word. Breaks ties, smallest first (equal numbers fall back to the order of the
@@ -89,8 +89,8 @@ def rank_words(
     UnitWords
         A unit without words is kept, empty.
     """
-    if owners is not None:
-        counts = _joined_as_written(counts, owners) if ties_as_written else _joined(counts, owners)
+    if persons is not None:
+        counts = _joined_as_written(counts, persons) if ties_as_written else _joined(counts, persons)
     indptr = counts.indptr.astype(np.int64)
     by_number = np.argsort(order, kind="stable").astype(np.int64)
     rank = np.empty(len(order), np.int64)
@@ -168,16 +168,16 @@ def _sort_words(
             words[target[unit] + i] = indices[start + tie] if ties_as_written else by_number[tie]
 
 
-def _joined(counts: sp.csr_matrix, owners: NDArray[Any]) -> Any:
-    """Add up the documents of each owner."""
-    named, unit_of_row = np.unique(owners, return_inverse=True)
+def _joined(counts: sp.csr_matrix, persons: NDArray[Any]) -> Any:
+    """Add up the documents of each person."""
+    named, unit_of_row = np.unique(persons, return_inverse=True)
     rows = (np.ones(len(unit_of_row), np.int64), (unit_of_row, np.arange(len(unit_of_row))))
     return sp.csr_matrix(rows, shape=(len(named), len(unit_of_row))) @ counts.astype(np.int64)
 
 
-def _joined_as_written(counts: sp.csr_matrix, owners: NDArray[Any]) -> sp.csr_matrix:
-    """Add up the documents of each owner; words stand in the order of their first use."""
-    named, unit_of_row = np.unique(owners, return_inverse=True)
+def _joined_as_written(counts: sp.csr_matrix, persons: NDArray[Any]) -> sp.csr_matrix:
+    """Add up the documents of each person; words stand in the order of their first use."""
+    named, unit_of_row = np.unique(persons, return_inverse=True)
     unit = np.repeat(unit_of_row, np.diff(counts.indptr))
     word, count = counts.indices.astype(np.int64), counts.data.astype(np.int64)
     by_word = np.lexsort((word, unit))  # stable: the first of equal words is the first used

@@ -76,7 +76,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         A public list of words: costs nothing, nothing is booked, and ``epsilon`` has no effect.
     words_are_public : bool, default False
         Say that ``vocabulary`` was not made from these texts. Without this it is refused.
-    privacy_unit : {"document", "author"}, default "document"
+    privacy_unit : {"document", "person"}, default "document"
         Whose presence is hidden.
     ngram_range, stop_words, token_pattern, lowercase, phrases
         As for :class:`discreet.corpus.Tokenizer`. A ``Corpus`` loses the columns of stop words, and refuses the others.
@@ -108,7 +108,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     vocabulary_ : dict of str to int
         Column of each chosen word; words in alphabetical order.
     word_weights_ : array of shape (n_words,), or None
-        Released noisy weights, in units of what one document or author can give. Weights of ``greedy`` and
+        Released noisy weights, in units of what one document or person can give. Weights of ``greedy`` and
         ``policy_gaussian`` are cut off, so they do not rank frequent words; those of ``sips`` come from
         several rounds. None for a public vocabulary.
     ledger_ : Ledger or None
@@ -198,7 +198,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         self.callback = callback
         self.engine = engine
 
-    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> PrivateCountVectorizer:
+    def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> PrivateCountVectorizer:
         """Choose the vocabulary.
 
         Parameters
@@ -207,37 +207,37 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
             One text a document, read once. Of shards, once a round, and none is held.
         y : None
             Ignored.
-        owners : array-like of shape (n_documents,), optional
-            Author of each text; needed for ``privacy_unit="author"`` unless a Corpus names them.
+        persons : array-like of shape (n_documents,), optional
+            Person of each text; needed for ``privacy_unit="person"`` unless a Corpus names them.
         """
-        self._fit(X, owners)
+        self._fit(X, persons)
         return self
 
     def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, X: Any, y: Any = None, *, owners: Any = None
+        self, X: Any, y: Any = None, *, persons: Any = None
     ) -> WordCounts:
         """Choose the vocabulary and count it, reading X once. Parameters as for :meth:`fit`."""
-        read = self._fit(X, owners)
+        read = self._fit(X, persons)
         if read is None:  # a public vocabulary: nothing was read yet; or shards, of which nothing is held
-            return self.transform(X, owners=owners)
+            return self.transform(X, persons=persons)
         return self._count(read)
 
-    def transform(self, X: Any, *, owners: Any = None) -> WordCounts:
+    def transform(self, X: Any, *, persons: Any = None) -> WordCounts:
         """Count the words of the vocabulary. The counts are exact, hence private.
 
         Parameters
         ----------
         X : iterable of str, or Corpus
-        owners : array-like of shape (n_documents,), optional
+        persons : array-like of shape (n_documents,), optional
             Carried along with the counts.
 
         Returns
         -------
         WordCounts of shape (n_documents, n_words)
-            A ``csr_matrix`` that carries the vocabulary, and the owners where known.
+            A ``csr_matrix`` that carries the vocabulary, and the persons where known.
         """
         check_is_fitted(self, "vocabulary_")
-        read = count_documents(X, methods.tokenizer_of(self), owners, self._words(), callback=self.callback)
+        read = count_documents(X, methods.tokenizer_of(self), persons, self._words(), callback=self.callback)
         return self._carry(read.counts, read, self.word_origin_.after(choices_of(X)))
 
     def transform_shards(self, X: ShardedCorpus, folder: PathLike) -> ShardedCorpus:
@@ -318,21 +318,21 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
     def _faults_of_ledger(self) -> list[DiscreetError]:
         return [] if self.vocabulary is not None else super()._faults_of_ledger()
 
-    def _faults_of_call(self, X: Any, owners: Any) -> list[DiscreetError]:
+    def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         if self.vocabulary is not None:
             return []
-        return [*super()._faults_of_call(X, owners), *methods.faults_of_documents(self, X, owners)]
+        return [*super()._faults_of_call(X, persons), *methods.faults_of_documents(self, X, persons)]
 
-    def _fit(self, X: Any, owners: Any) -> Documents | None:
+    def _fit(self, X: Any, persons: Any) -> Documents | None:
         check_kind(X)
-        self._check_call(X, owners)
+        self._check_call(X, persons)
         if self.vocabulary is not None:
             origin = WordOrigin.public("words_are_public=True in PrivateCountVectorizer")
             self._set(public_words(self.vocabulary), None, self.ledger, origin)
             return None
-        return self._fit_booked(self._book(X), X, owners)
+        return self._fit_booked(self._book(X), X, persons)
 
-    def _fit_booked(self, booking: Booking, X: Any, owners: Any) -> Documents | None:
+    def _fit_booked(self, booking: Booking, X: Any, persons: Any) -> Documents | None:
         """Do what was planned and booked. From here on X is read; shards are not returned."""
         method: Any = booking.plan.how
         stream = SecureStream(self.random_state).spawn("vocabulary")
@@ -343,11 +343,11 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         else:
             published, told = self.threshold == "published", self.callback
             cut = methods.tokenizer_of(self)
-            read = count_documents(X, cut, owners, in_text_order=published, callback=told)
-            authors = read.owners if self.privacy_unit == "author" else None
-            found, order, texts = read.words, secret_order(read.words, key), (read.counts, authors)
+            read = count_documents(X, cut, persons, in_text_order=published, callback=told)
+            people = read.persons if self.privacy_unit == "person" else None
+            found, order, texts = read.words, secret_order(read.words, key), (read.counts, people)
             n_threads = count_threads(self.n_jobs)
-            units = rank_words(read.counts, authors, order, ties_as_written=published, n_threads=n_threads)
+            units = rank_words(read.counts, people, order, ties_as_written=published, n_threads=n_threads)
         self._notice(booking, X if read is None else read.counts)
         with telling(self.callback, "choosing words"):
             choice = method.choose(units, stream.spawn("noise"), booking.reservation, n_jobs=self.n_jobs)
@@ -382,7 +382,7 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
 
     def _carry(self, counts: Any, read: Documents, origin: WordOrigin) -> WordCounts:
         remember_choices(counts, origin.choices)
-        more: dict[str, Any] = {"owners": read.owners, "index": read.index, "cut": read.cut}
+        more: dict[str, Any] = {"persons": read.persons, "index": read.index, "cut": read.cut}
         return WordCounts(counts, self._words(), word_weights=self.word_weights_, word_origin=origin, **more)
 
     def _delta(self) -> float:
@@ -391,9 +391,9 @@ class PrivateCountVectorizer(SparseOutput, PrivateEstimator):
         return self.ledger.delta / 10 if isinstance(self.ledger, Ledger) else _DEFAULT_DELTA
 
 
-def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, owners: Any) -> Any:
+def count_booked(vectorizer: PrivateCountVectorizer, booking: Booking, X: Any, persons: Any) -> Any:
     """Choose and count words where the cost was booked together with others'."""
-    read = vectorizer._fit_booked(booking, X, owners)  # pyright: ignore[reportPrivateUsage]
+    read = vectorizer._fit_booked(booking, X, persons)  # pyright: ignore[reportPrivateUsage]
     if read is None:
         return transform_for_now(vectorizer, X)
     return vectorizer._count(read)  # pyright: ignore[reportPrivateUsage]

@@ -6,7 +6,7 @@ __all__ = ["WordLevelModel"]
 
 
 class WordLevelModel(PrivateTopicModel):
-    """Base of estimators whose unit is one word, replaced by another. ``owners`` have no effect."""
+    """Base of estimators whose unit is one word, replaced by another. ``persons`` have no effect."""
 
     privacy_unit = "word"
     neighboring = "replace_one"

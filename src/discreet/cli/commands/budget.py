@@ -72,7 +72,6 @@ def budget(
             )
         words = len(listed)
     found = None if word_vectors is None else _found(word_vectors, listed)
-    unit, unit_name = ("author", unit_name or "person") if unit == "person" else (unit, unit_name)
     method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,
@@ -134,7 +133,7 @@ def _of_fit(
     """Return how `discreet fit` would choose words, and what it would book for words and topics."""
     from discreet.central._fit_topics import bookings, estimators
 
-    if unit not in ("document", "author") or math.isinf(epsilon):
+    if unit not in ("document", "person") or math.isinf(epsilon):
         return None, {}  # nothing is chosen privately there
     events, method = bookings(
         *estimators(

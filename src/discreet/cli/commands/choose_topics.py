@@ -9,8 +9,8 @@ import typer
 from discreet.cli.ledgers import ledger_of_run, open_ledger
 from discreet.cli.options import (
     AllowUnlearnable,
-    Author,
     Force,
+    Person,
     Quiet,
     Threads,
     UnitName,
@@ -53,7 +53,7 @@ def choose_topics(
         typer.Option(help="Choose privately: the total cost of trying all numbers. Needs --out."),
     ] = None,
     delta: Annotated[float | None, typer.Option(help="With --epsilon: delta, by default 1e-6.")] = None,
-    author: Author = None,
+    person: Person = None,
     unit_name: UnitName = None,
     vocabulary_is_public: VocabularyIsPublic = False,
     ledger: Annotated[
@@ -89,7 +89,7 @@ def choose_topics(
     known = how.format_of(corpus)
     options: dict[str, Any] = {**how.options(known), "vocabulary": vocabulary}
     plain: dict[str, Any] = {"--max-words": max_words, "--folds": folds, "--sweeps": sweeps}
-    private: dict[str, Any] = {"--delta": delta, "--person": author, "--ledger": ledger}
+    private: dict[str, Any] = {"--delta": delta, "--person": person, "--ledger": ledger}
     private["--unit-name"] = unit_name
     flags = {"--vocabulary-is-public": vocabulary_is_public, "--allow-unlearnable": allow_unlearnable}
     private |= {flag: True for flag, said in flags.items() if said}
@@ -124,7 +124,7 @@ def choose_topics(
     _choose(
         corpus,
         known,
-        {**options, "author": author},
+        {**options, "person": person},
         candidates,
         settings,
         (ledger, unit_name),
@@ -173,7 +173,7 @@ def _choose(
             documents = declare_public(documents, "choose-topics", listed=options["vocabulary"] is not None)
         if not documents.words_are_public and documents.word_origin.kind != "chosen":
             raise PrivacyError(_NEEDS_WORDS)
-        unit = "document" if documents.owners is None else "author"
+        unit = "document" if documents.persons is None else "person"
         ledger, unit_name = budget
         check_unit_name(unit_name, unit)
         terms = (settings["epsilon"], settings["delta"], unit, unit_name)

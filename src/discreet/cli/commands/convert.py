@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert", "declare_public", "load", "say_skipped"]
 
-SIDES = ("vocab", "owners", "labels", "origin")
+SIDES = ("vocab", "persons", "labels", "origin")
 
 
 @reads_texts("file_format")
@@ -43,14 +43,14 @@ def convert(
     target_format: Annotated[str | None, typer.Option("--to", help=f"{listed(WRITABLE_FORMATS)}.")] = None,
     vocabulary: Vocabulary = None,
     vocabulary_is_public: VocabularyIsPublic = False,
-    owners: Annotated[
+    persons: Annotated[
         Path | None, typer.Option(help="Whose document each row is, one per line (counts).")
     ] = None,
     labels: Annotated[Path | None, typer.Option(help="Label of each row, one per line (counts).")] = None,
     how: TextOptions = NOTHING_SAID,
-    author: Annotated[
+    person: Annotated[
         str | None,
-        typer.Option("--person", "--author", help="Field that says whose document it is (raw text)."),
+        typer.Option("--person", help="Field that says whose document it is (raw text)."),
     ] = None,
     label: Label = None,
     zero_based: ZeroBased = None,
@@ -66,7 +66,7 @@ def convert(
 ) -> None:
     """Write the corpus IN as OUT, in another format.
 
-    The formats are found from the names. Words, owners and labels that IN has in files beside it (vocab.x.txt for
+    The formats are found from the names. Words, persons and labels that IN has in files beside it (vocab.x.txt for
     docword.x.txt, x.vocab.txt for x.mtx) are used unless others are named; OUT gets the same, and a note of who says
     that the words are public. What is written is as private as what was read.
 
@@ -86,9 +86,9 @@ def convert(
         _check(source, out, target_format, force)
     options: dict[str, Any] = {
         "vocabulary": vocabulary,
-        "owners": owners,
+        "persons": persons,
         "labels": labels,
-        "author": author,
+        "person": person,
         "label": label,
         "zero_based": zero_based,
         **how.options(known, stop_words=None),
@@ -158,7 +158,7 @@ def load(
     beside: dict[str, Any] = {}
     row = FORMATS.get(known)
     if not is_standard_input(source) and row is not None and row.holds == "counts" and not row.whole:
-        for side, option in zip(SIDES, ("vocabulary", "owners", "labels"), strict=False):
+        for side, option in zip(SIDES, ("vocabulary", "persons", "labels"), strict=False):
             file = side_file(source, side)
             if option not in given and file.is_file():
                 beside[option] = file
@@ -226,7 +226,7 @@ def _write(corpus: "Corpus", out: Path, target_format: str | None, force: bool) 
         ]
         if in_the_way and not force:
             raise CorpusError(f"{in_the_way[0]} exists; name another OUT, or pass --force to replace it.")
-        # Owners of another corpus, left beside this one, would be read with it the next time.
+        # Persons of another corpus, left beside this one, would be read with it the next time.
         if len(new) > 1:
             left = [side_file(out, side) for side in SIDES]
             strangers = [file for file in left if file.exists() and file not in targets]

@@ -12,11 +12,11 @@ import typer
 
 from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
 from discreet.cli.options import (
-    Author,
     Delta,
     Force,
     Label,
     Model,
+    Person,
     Quiet,
     Threads,
     UnitName,
@@ -73,7 +73,7 @@ def evaluate(
         typer.Option(help="Measure privately: one noisy figure with its interval, which may leave."),
     ] = None,
     delta: Delta = 1e-6,
-    author: Author = None,
+    person: Person = None,
     unit_name: UnitName = None,
     ledger: Annotated[
         Path | None,
@@ -99,7 +99,7 @@ def evaluate(
     exact = {"--reference": reference, "--word-vectors": word_vectors, "--label": label, "--labels": labels}
     if epsilon is not None:
         _refuse_exact(exact)
-    elif not all(given is None for given in (ledger, out, author, unit_name)):
+    elif not all(given is None for given in (ledger, out, person, unit_name)):
         raise ParameterError(
             "--ledger, --out, --person and --unit-name are for figures with noise; say --epsilon, too."
         )
@@ -120,7 +120,7 @@ def evaluate(
             vocabulary=vocabulary,
             label=label,
             labels=labels,
-            author=author,
+            person=person,
             callback=callback,
         )
         public = None
@@ -177,7 +177,7 @@ def _measure_privately(
     from discreet.privacy.units import check_unit_name
 
     epsilon, delta, ledger, unit_name = budget
-    unit = "document" if documents.owners is None else "author"
+    unit = "document" if documents.persons is None else "person"
     check_unit_name(unit_name, unit)
     if ledger is None:
         called = name_of_unit(unit, unit_name, release)

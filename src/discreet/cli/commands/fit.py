@@ -23,11 +23,11 @@ from discreet.cli.groups import (
 from discreet.cli.ledgers import name_of_unit, open_ledger
 from discreet.cli.options import (
     AllowUnlearnable,
-    Author,
     Delta,
     Epsilon,
     Force,
     NewFolder,
+    Person,
     Quiet,
     ReportFile,
     Seed,
@@ -61,7 +61,7 @@ def fit(
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
     topics: TopicCount = 20,
-    author: Author = None,
+    person: Person = None,
     each_document: Annotated[
         bool,
         typer.Option(
@@ -132,7 +132,7 @@ def fit(
 ) -> None:
     """Train a private topic model of CORPUS and write it to a folder that may be published.
 
-    Words are chosen privately, unless the list of words is public. Words and owners in files beside counts, as
+    Words are chosen privately, unless the list of words is public. Words and persons in files beside counts, as
     `discreet convert` writes them, are used.
     """
     from discreet.central import fit_topics
@@ -160,7 +160,7 @@ def fit(
         "epsilon": epsilon,
         "delta": delta,
         "n_topics": topics,
-        "privacy_unit": "document" if author is None else "author",
+        "privacy_unit": "document" if person is None else "person",
         "vocabulary_share": vocabulary_share,
         "vocabulary_method": vocabulary_method,
         "max_words": max_words,
@@ -174,10 +174,10 @@ def fit(
         "random_state": seed,
         "n_jobs": threads,
     }
-    if each_document and author is not None:
+    if each_document and person is not None:
         raise ParameterError("--person protects persons, --each-document does not; give one of them.")
     estimators(**settings)  # refuses what is out of range
-    check_unit_name(unit_name, "author")  # whether persons are known is seen when the file is read
+    check_unit_name(unit_name, "person")  # whether persons are known is seen when the file is read
     if (by is None) != (shares is None):
         raise ParameterError(
             "shares of topics in groups need both --by FIELD, which names the groups, and --shares FILE, a new file."
@@ -226,7 +226,7 @@ def fit(
         fields = fields_of(by, groups, every)
     options: dict[str, Any] = {
         **how.options(known),
-        "author": author,
+        "person": person,
         "label": None if by is None or known == "shards" else fields[0],
         "vocabulary": vocabulary,
         "zero_based": zero_based,
@@ -239,14 +239,14 @@ def fit(
         say_unreachable(options.get("tokenizer"), documents.vocabulary, say, public=vocabulary_is_public)
     for file in beside:
         say.print(f"used {file}", markup=False)
-    documents = documents.without_owners() if each_document else documents
+    documents = documents.without_persons() if each_document else documents
     if vocabulary_is_public:
         documents = declare_public(documents, "fit", listed=vocabulary is not None)
     _refuse_numbers_for_words(documents)
-    settings["privacy_unit"] = "document" if documents.owners is None else "author"
+    settings["privacy_unit"] = "document" if documents.persons is None else "person"
     check_unit_name(unit_name, settings["privacy_unit"])
     seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8", delimiter=how.delimiter)
-    say.print(_promise(settings, seen, n_others, author, unit_name), markup=False)
+    say.print(_promise(settings, seen, n_others, person, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     labels: Any = None
     if prevalence is not None:
@@ -315,8 +315,8 @@ def _promise(
     if n_others:  # not shown: they may be text of a file without a header
         shown += f" and {n_others} with {'another name' if n_others == 1 else 'other names'}"
     fields = f" Fields seen: {shown}." if seen else ""
-    if settings["privacy_unit"] == "author":
-        known_by = "the file's owners" if field is None else f"field {field!r}"
+    if settings["privacy_unit"] == "person":
+        known_by = "the file's persons" if field is None else f"field {field!r}"
         return (
             f"Protecting each {called or 'person'} ({known_by}), with all that they wrote: {budget}.{fields}"
         )

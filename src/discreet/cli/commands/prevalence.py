@@ -22,11 +22,11 @@ from discreet.cli.groups import (
 )
 from discreet.cli.ledgers import ledger_of_run, name_of_unit, open_ledger
 from discreet.cli.options import (
-    Author,
     Delta,
     Force,
     Model,
     PageFile,
+    Person,
     Quiet,
     Seed,
     Threads,
@@ -61,7 +61,7 @@ def prevalence(
         float, typer.Option(help="Privacy loss of the shares: smaller is more private.")
     ] = 0.25,
     delta: Delta = 1e-6,
-    author: Author = None,
+    person: Person = None,
     unit_name: UnitName = None,
     how: TextOptions = NOTHING_SAID,
     ledger: Annotated[
@@ -104,10 +104,10 @@ def prevalence(
     check_field(corpus, known, by)
     release = Release.load(model)
     options = how.options(known, stop_words=None, release=release)
-    options |= {} if author is None else {"author": author}
+    options |= {} if person is None else {"person": person}
     documents: Any = open_shards(corpus, known, **options)[0] if known == "shards" else None
-    owned = author is not None if documents is None else documents.owners is not None
-    unit = "author" if owned else "document"
+    owned = person is not None if documents is None else documents.persons is not None
+    unit = "person" if owned else "document"
     check_unit_name(unit_name, unit)
     book = None if ledger is None else open_ledger(ledger, epsilon, delta, unit, unit_name)
     called = name_of_unit(unit, unit_name, release)
@@ -128,7 +128,7 @@ def prevalence(
         ledger=book,
     )
     say = console(quiet=quiet)
-    source = "the shards' owners" if author is None else f"field {author!r}"
+    source = "the shards' persons" if person is None else f"field {person!r}"
     named = called if book is None else book.unit_name
     say.print(_promise(release, source if owned else None, named), markup=False)
     with (
@@ -171,7 +171,7 @@ def _promise(release: "Release", known_by: str | None, called: str | None) -> st
     """Say in one line whom these shares protect, and where the topics protect more."""
     if known_by is not None:
         return f"Protecting each {called or 'person'} ({known_by}), with all that they wrote."
-    if release.promise.privacy_unit == "author":
+    if release.promise.privacy_unit == "person":
         return (
             "Protecting each document on its own, though the topics protect persons with all their documents: for the "
             "same here, use --person FIELD."

@@ -73,7 +73,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     words = [f"w{i}" for i in range(40)]
     texts = [" ".join(np.repeat(words, row)) for row in counts]
     listed = Corpus(sp.csr_array(counts), words, words_are_public=True)
-    owners = np.arange(48) // 2
+    persons = np.arange(48) // 2
     private: dict[str, Any] = {"epsilon": 50.0, "random_state": 0}
 
     def gibbs(sampler: Any, k: int, n_jobs: int) -> None:
@@ -96,9 +96,9 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         query_statistic(np.stack([topic_word, topic_word]), counts)
 
     def private_lda() -> None:
-        for unit, of in (("document", None), ("author", owners)):
-            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(listed, owners=of)
-            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(listed, owners=of)
+        for unit, of in (("document", None), ("person", persons)):
+            PrivateLDA(4, privacy_unit=unit, allow_unlearnable=True, **private).fit(listed, persons=of)
+            PrivateSVILDA(4, privacy_unit=unit, sampling_rate=0.5, **private).fit(listed, persons=of)
 
     def vocabulary() -> None:
         for method in ("greedy", "weighted_gaussian", "policy_gaussian", "sips"):

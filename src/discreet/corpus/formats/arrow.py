@@ -113,9 +113,9 @@ def read_columns(
                     repeat(None, part.num_rows) if field is None else _values(part.column(field), spend)
                     for field in reading.fields
                 ]
-                for text, owner, label in zip(*columns, strict=True):
+                for text, person, label in zip(*columns, strict=True):
                     spend(VALUE + (len(text) if isinstance(text, str) else 0))
-                    yield Record(done[0], text, owner, label)
+                    yield Record(done[0], text, person, label)
                     done[0] += 1
 
     return gather(

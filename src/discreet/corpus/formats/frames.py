@@ -24,7 +24,7 @@ def from_frame(
     frame: Any,
     *,
     text: str = "text",
-    author: str | None = None,
+    person: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
@@ -42,7 +42,7 @@ def from_frame(
     ----------
     frame : data frame
         Eager or lazy; of a lazy one only the columns named are computed.
-    text, author, label : str
+    text, person, label : str
         Names of columns; see :func:`read_corpus`.
     vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, phrases, skip_empty, callback
         See :func:`read_corpus`.
@@ -55,7 +55,7 @@ def from_frame(
     Raises
     ------
     CorpusError
-        Where a column is missing, or a row has no text or author; names the rows.
+        Where a column is missing, or a row has no text or person; names the rows.
     TypeError
         Where narwhals does not know the frame.
     """
@@ -68,7 +68,7 @@ def from_frame(
         ngram_range=ngram_range,
         phrases=phrases,
     )
-    reading = Reading(Fields(text, author, label), words, public, "utf-8", None, callback, skip_empty)
+    reading = Reading(Fields(text, person, label), words, public, "utf-8", None, callback, skip_empty)
     return _read(iter([frame]), reading)
 
 
@@ -149,8 +149,8 @@ def _read(frames: Iterator[Any], reading: Reading) -> Corpus:
                 part = frame[start : start + _ROWS]
                 values: dict[str, list[Any]] = {name: part[name].to_list() for name in wanted}
                 columns = [[None] * len(part) if name is None else values[name] for name in reading.fields]
-                for text, owner, label in zip(*columns, strict=True):
-                    yield Record(done[0], text, owner, label)
+                for text, person, label in zip(*columns, strict=True):
+                    yield Record(done[0], text, person, label)
                     done[0] += 1
 
     return gather(records(), reading, Problems("the frame"), place="row {}".format)

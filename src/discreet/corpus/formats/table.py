@@ -59,7 +59,7 @@ class Format(NamedTuple):
     folder : bool
         Whether it is a folder.
     whole : bool
-        Whether it holds words, owners and labels itself, so that none lie beside it.
+        Whether it holds words, persons and labels itself, so that none lie beside it.
     packed : bool
         Whether it is compressed by itself.
     """

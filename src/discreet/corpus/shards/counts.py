@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._owners import number_owners
+from discreet._persons import number_persons
 from discreet._progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.corpus import Corpus
@@ -35,7 +35,7 @@ def read_counts_into_shards(
     *,
     shard_documents: int,
     vocabulary: WordList | None = None,
-    owners: Any = None,
+    persons: Any = None,
     labels: Any = None,
     encoding: str = "utf-8",
     words_are_public: bool = False,
@@ -43,7 +43,7 @@ def read_counts_into_shards(
 ) -> ShardedCorpus:
     """Write the shards of a file of counts.
 
-    Options are those of :func:`read_corpus`. In memory are some million counts and, where they are given, owners and
+    Options are those of :func:`read_corpus`. In memory are some million counts and, where they are given, persons and
     labels. A file whose documents do not come in order is read into memory after all.
 
     Raises
@@ -54,7 +54,7 @@ def read_counts_into_shards(
     row = reader_of(name)
     listed = None if vocabulary is None else load_vocabulary(vocabulary, encoding=encoding)
     given: dict[str, Any] = {
-        "owners": None if owners is None else one_a_line(owners, encoding),
+        "persons": None if persons is None else one_a_line(persons, encoding),
         "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
     }
     try:
@@ -62,7 +62,7 @@ def read_counts_into_shards(
             size = (shape.n_rows, shape.n_columns)
             words, origin = name_columns(path, row, size, shape.n_entries, (None, UNKNOWN), listed)
             origin = declared(origin, words_are_public, listed is not None, "read_into_shards")
-            numbers = None if given["owners"] is None else number_owners(given["owners"], shape.n_rows)
+            numbers = None if given["persons"] is None else number_persons(given["persons"], shape.n_rows)
             known = check_labels(given["labels"], shape.n_rows)
             stream = _pieces(stream_rows(blocks, shape), words, origin, known, numbers)
             return write_shards(stream, folder, shard_documents=shard_documents, callback=callback)
@@ -77,11 +77,11 @@ def _pieces(
     words: tuple[str, ...],
     origin: WordOrigin,
     labels: NDArray[Any] | None,
-    owners: NDArray[np.int64] | None,
+    persons: NDArray[np.int64] | None,
 ) -> Iterator[Any]:
     first = 0
     for counts in parts:
         rows = slice(first, first + counts.shape[0])
         piece = Corpus(counts, words, None, None if labels is None else labels[rows]).with_word_origin(origin)
-        yield piece if owners is None else (piece, owners[rows])
+        yield piece if persons is None else (piece, persons[rows])
         first = rows.stop

@@ -59,14 +59,14 @@ class NewFolder:
 
 
 class ShardCutter:
-    """Takes rows, owners ascending, and writes a shard whenever there are enough.
+    """Takes rows, persons ascending, and writes a shard whenever there are enough.
 
     Parameters
     ----------
     folder : Path
     shard_documents : int
     owned : bool
-        Whether rows have owners; a shard then ends between two of them.
+        Whether rows have persons; a shard then ends between two of them.
     """
 
     def __init__(self, folder: Path, shard_documents: int, owned: bool) -> None:
@@ -92,9 +92,9 @@ class ShardCutter:
         end, n = start + self._size, rows.counts.shape[0]
         if end >= n:
             return None
-        if rows.owners is None:
+        if rows.persons is None:
             return end
-        end = int(np.searchsorted(rows.owners, rows.owners[end - 1], side="right"))
+        end = int(np.searchsorted(rows.persons, rows.persons[end - 1], side="right"))
         return end if end < n else None
 
     def finish(self) -> tuple[ShardEntry, ...]:
@@ -104,12 +104,12 @@ class ShardCutter:
         return tuple(self._entries)
 
     def _write(self, rows: Rows) -> None:
-        raw, counts, owners = shard_bytes(rows), rows.counts, rows.owners
+        raw, counts, persons = shard_bytes(rows), rows.counts, rows.persons
         name = f"shard-{len(self._entries):05d}.safetensors"
         write_whole(raw, self._folder / name, "a shard", secret=True)
         n = int(counts.shape[0])
-        n_units = n if owners is None else len(np.unique(owners))
-        first, last = (0, -1) if owners is None else (int(owners[0]), int(owners[-1]))
+        n_units = n if persons is None else len(np.unique(persons))
+        first, last = (0, -1) if persons is None else (int(persons[0]), int(persons[-1]))
         tokens = int(counts.data.sum(dtype=np.int64))
         entry = ShardEntry(name, sha256(raw).hexdigest(), n, n_units, len(counts.data), tokens, first, last)
         self._entries.append(entry)
@@ -119,12 +119,12 @@ def join(parts: list[Rows]) -> Rows:
     """Return rows one after another."""
     if len(parts) == 1:
         return parts[0]
-    owners = None if parts[0].owners is None else np.concatenate([part.owners for part in parts])  # type: ignore[misc]
+    persons = None if parts[0].persons is None else np.concatenate([part.persons for part in parts])  # type: ignore[misc]
     labels = None if parts[0].labels is None else np.concatenate([part.labels for part in parts])  # type: ignore[misc]
-    return Rows(sp.vstack([part.counts for part in parts], format="csr"), owners, labels)
+    return Rows(sp.vstack([part.counts for part in parts], format="csr"), persons, labels)
 
 
 def take(rows: Rows, chosen: Any) -> Rows:
     """Return some rows, in the order chosen."""
-    owners = None if rows.owners is None else rows.owners[chosen]
-    return Rows(rows.counts[chosen], owners, None if rows.labels is None else rows.labels[chosen])
+    persons = None if rows.persons is None else rows.persons[chosen]
+    return Rows(rows.counts[chosen], persons, None if rows.labels is None else rows.labels[chosen])

@@ -1,7 +1,7 @@
 """The manifest of a folder of shards: one JSON file, written last, so that a half-written folder does not open.
 
 It holds the sizes, the unit, where the words come from, how texts were cut into them, and of each shard the digest and
-the owners. Owners are numbers that ascend within a shard and from shard to shard, so two lines of the manifest show
+the persons. Persons are numbers that ascend within a shard and from shard to shard, so two lines of the manifest show
 that nobody is in two shards; that a shard keeps to its line is checked when it is read.
 """
 
@@ -43,8 +43,8 @@ class Manifest(NamedTuple):
     words : tuple of str
         One for each column.
     origin : WordOrigin
-    unit : {"document", "author"}
-        "author" where several documents may be one person's.
+    unit : {"document", "person"}
+        "person" where several documents may be one person's.
     entries : tuple of ShardEntry
     cut : mapping
         How texts were cut into words, as ``Tokenizer.settings()`` says it; empty where that is not known.
@@ -105,7 +105,7 @@ def read_manifest(folder: Path) -> Manifest:
     origin = WordOrigin.from_json(value.get("word_origin"), listed)
     unit, shards, cut = value.get("unit"), value.get("shards"), value.get("cut", {})
     if (
-        unit not in ("document", "author")
+        unit not in ("document", "person")
         or not isinstance(shards, list)
         or value.get("n_words") != len(listed)
         or not _is_cut(cut)
@@ -188,8 +188,8 @@ def _refuse_spanning(folder: Path, manifest: Manifest) -> None:
         raise CorpusError(f"{folder / MANIFEST} names a shard twice; write the folder anew.")
     if manifest.unit == "document":
         return
-    spans = [one.file for one in entries if one.first_owner > one.last_owner]
-    spans += [one.file for one, next_one in pairwise(entries) if one.last_owner >= next_one.first_owner]
+    spans = [one.file for one in entries if one.first_person > one.last_person]
+    spans += [one.file for one, next_one in pairwise(entries) if one.last_person >= next_one.first_person]
     if spans:
         raise CorpusError(
             f"{folder}: documents of one person may lie in {spans[0]} and in another shard, so that a person would be "

@@ -29,15 +29,15 @@ _seen: dict[tuple[str, "ShardEntry", int, bool], tuple[int, ...]] = {}
 
 
 class Rows(NamedTuple):
-    """Documents, as a shard or a part of a stream holds them: owners ascend in a shard."""
+    """Documents, as a shard or a part of a stream holds them: persons ascend in a shard."""
 
     counts: Csr
-    owners: NDArray[np.int64] | None = None
+    persons: NDArray[np.int64] | None = None
     labels: NDArray[Any] | None = None
 
 
 class ShardEntry(NamedTuple):
-    """What the manifest says of a shard; owners are numbers from ``first_owner`` to ``last_owner``."""
+    """What the manifest says of a shard; persons are numbers from ``first_person`` to ``last_person``."""
 
     file: str
     sha256: str
@@ -45,8 +45,8 @@ class ShardEntry(NamedTuple):
     n_units: int
     n_entries: int
     n_tokens: int
-    first_owner: int
-    last_owner: int
+    first_person: int
+    last_person: int
 
 
 def shard_bytes(rows: Rows) -> bytes:
@@ -59,8 +59,8 @@ def shard_bytes(rows: Rows) -> bytes:
         "words": _small(counts.indices),
         "counts": _small(counts.data),
     }
-    if rows.owners is not None:
-        arrays["owners"] = np.ascontiguousarray(rows.owners, np.int64)
+    if rows.persons is not None:
+        arrays["persons"] = np.ascontiguousarray(rows.persons, np.int64)
     if rows.labels is not None:
         arrays["labels"] = labels_bytes(rows.labels)
     return save(arrays)
@@ -153,9 +153,9 @@ def _parse(raw: bytes, shard: Shard) -> Rows | None:
         rows = _rows(arrays, shard.entry, shard.n_words)
         if rows is None or not shard.owned:
             return rows
-        owners = arrays["owners"]
-        good = owners.dtype == np.int64 and owners.shape == (shard.entry.n_documents,)
-        return rows._replace(owners=owners) if good else None
+        persons = arrays["persons"]
+        good = persons.dtype == np.int64 and persons.shape == (shard.entry.n_documents,)
+        return rows._replace(persons=persons) if good else None
     except Exception:  # damage shows in many ways, and what is said of it may hold what was found
         return None
 
@@ -203,7 +203,7 @@ def labels_of(member: NDArray[np.uint8]) -> NDArray[Any]:
 
 def _holds(rows: Rows, entry: ShardEntry) -> bool:
     """Whether a shard is what its entry says, beyond its lengths: tokens, sorted words, and whose rows they are."""
-    counts, owners = rows.counts, rows.owners
+    counts, persons = rows.counts, rows.persons
     n, entries = counts.shape[0], len(counts.indices)
     if int(counts.data.sum(dtype=np.int64)) != entry.n_tokens:
         return False
@@ -212,11 +212,11 @@ def _holds(rows: Rows, entry: ShardEntry) -> bool:
     rises[starts[(starts > 0) & (starts < entries)] - 1] = True
     if not rises.all():
         return False
-    if owners is None:
-        return entry.n_units == n or entry.last_owner >= entry.first_owner
+    if persons is None:
+        return entry.n_units == n or entry.last_person >= entry.first_person
     return (
         n > 0
-        and bool((owners[1:] >= owners[:-1]).all())
-        and (int(owners[0]), int(owners[-1])) == (entry.first_owner, entry.last_owner)
-        and 1 + int(np.count_nonzero(owners[1:] != owners[:-1])) == entry.n_units
+        and bool((persons[1:] >= persons[:-1]).all())
+        and (int(persons[0]), int(persons[-1])) == (entry.first_person, entry.last_person)
+        and 1 + int(np.count_nonzero(persons[1:] != persons[:-1])) == entry.n_units
     )

@@ -20,7 +20,7 @@ from discreet.errors import CorpusError
 __all__ = ["ShardedCorpus"]
 
 
-class _Owners:
+class _Persons:
     def __init__(self, corpus: "ShardedCorpus") -> None:
         self._corpus = corpus
         self.shape = (corpus.n_documents,)
@@ -30,9 +30,9 @@ class _Owners:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         del copy  # it is read anew
-        parts = [shard.read().owners for shard in self._corpus.shards]
-        owners = np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
-        return owners if dtype is None else owners.astype(dtype)
+        parts = [shard.read().persons for shard in self._corpus.shards]
+        persons = np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
+        return persons if dtype is None else persons.astype(dtype)
 
 
 class ShardedCorpus:
@@ -51,8 +51,8 @@ class ShardedCorpus:
     folder : pathlib.Path
     shards : tuple of Shard
         In which the documents lie; all documents of a person in one.
-    unit : {"document", "author"}
-        "author" where it is known whose the documents are.
+    unit : {"document", "person"}
+        "person" where it is known whose the documents are.
     vocabulary : tuple of str
     word_origin : WordOrigin
     words_are_public : bool
@@ -64,8 +64,8 @@ class ShardedCorpus:
         As of :class:`Corpus`: how the texts were cut into words.
     counts, labels
         As of :class:`Corpus`, read into memory on each access.
-    owners
-        Whose document each row is, or None; read where ``numpy.asarray`` asks for it, so that to see whether owners
+    persons
+        Whose document each row is, or None; read where ``numpy.asarray`` asks for it, so that to see whether persons
         are known reads nothing.
 
     Raises
@@ -103,7 +103,7 @@ class ShardedCorpus:
     @property
     def shards(self) -> tuple[Shard, ...]:
         """The shards, as something small that can be sent to whoever reads them."""
-        owned = self.unit == "author"
+        owned = self.unit == "person"
         folder, n_words = str(self._folder), self.n_words
         found: list[Shard] = []
         documents = units = tokens = 0
@@ -156,22 +156,22 @@ class ShardedCorpus:
 
     @property
     def n_units(self) -> int:
-        """Number of owners, or of documents where there are no owners."""
-        return self._manifest.total("n_units") if self.unit == "author" else self.n_documents
+        """Number of persons, or of documents where there are no persons."""
+        return self._manifest.total("n_units") if self.unit == "person" else self.n_documents
 
     def __len__(self) -> int:
         return self.n_documents
 
     def __repr__(self) -> str:
-        owners = f"{self.n_units} owners" if self.unit == "author" else "no owners"
-        sizes = f"{self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens, {owners}"
+        persons = f"{self.n_units} persons" if self.unit == "person" else "no persons"
+        sizes = f"{self.n_documents} documents, {self.n_words} words, {self.n_tokens} tokens, {persons}"
         return f"ShardedCorpus({sizes}, in {len(self._manifest.entries)} shards)"
 
     def __iter__(self) -> Iterator[Corpus]:
         """Yield each shard as a corpus."""
         for shard in self.shards:
             rows = shard.read()
-            part = Corpus(rows.counts, self.vocabulary, rows.owners, rows.labels)
+            part = Corpus(rows.counts, self.vocabulary, rows.persons, rows.labels)
             yield part.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
     @property
@@ -182,9 +182,9 @@ class ShardedCorpus:
         return with_choices(found, self.word_origin.choices)
 
     @property
-    def owners(self) -> "_Owners | None":
+    def persons(self) -> "_Persons | None":
         """Whose document each row is, or None: something that ``numpy.asarray`` reads, and nothing else does."""
-        return _Owners(self) if self.unit == "author" else None
+        return _Persons(self) if self.unit == "person" else None
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -195,11 +195,11 @@ class ShardedCorpus:
 
     def to_corpus(self) -> Corpus:
         """Return the same corpus in memory."""
-        owners = None if self.owners is None else np.asarray(self.owners)
-        corpus = Corpus(self.counts, self.vocabulary, owners, self.labels)
+        persons = None if self.persons is None else np.asarray(self.persons)
+        corpus = Corpus(self.counts, self.vocabulary, persons, self.labels)
         return corpus.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
-    def without_owners(self) -> "ShardedCorpus":
+    def without_persons(self) -> "ShardedCorpus":
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(unit="document")
 

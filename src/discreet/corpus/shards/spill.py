@@ -1,7 +1,7 @@
-"""Routing of rows by owner, over files on disk: all rows of an owner come out together, whenever they came in.
+"""Routing of rows by person, over files on disk: all rows of a person come out together, whenever they came in.
 
 Rows are put into spill files by a tag of their owner; at the end each file is sorted by tag. The tag is the keyed
-BLAKE2b of the owner's one text (:mod:`discreet._owners`), 128 bits, under a key that is drawn for this writing
+BLAKE2b of the person's one text (:mod:`discreet._persons`), 128 bits, under a key that is drawn for this writing
 and forgotten: names are never written, and that any two of 10^9 people share a tag has a probability below 10^-20.
 Spill files are as private as the text: mode 0600, and removed.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._owners import owner_key, why_nobody
+from discreet._persons import person_key, why_nobody
 from discreet._sparse import Csr
 from discreet._validate import first_few
 from discreet.corpus.shards.shard_file import Rows, labels_bytes, labels_of
@@ -31,14 +31,14 @@ _HELD_ENTRIES = 1 << 22
 
 
 class Spill:
-    """Files of rows, by owner.
+    """Files of rows, by person.
 
     Parameters
     ----------
     folder : Path
         Where they lie until they are read.
     owned : bool, default True
-        Whether rows have owners; without, they come out in the order in which they came.
+        Whether rows have persons; without, they come out in the order in which they came.
     """
 
     def __init__(self, folder: Path, owned: bool = True) -> None:
@@ -48,29 +48,29 @@ class Spill:
         self._n_held = 0
         self.n_documents = 0
 
-    def add(self, rows: Rows, owners: Any) -> None:
-        """Put rows away. Owners are ids in any way in which they can be written down."""
+    def add(self, rows: Rows, persons: Any) -> None:
+        """Put rows away. Persons are ids in any way in which they can be written down."""
         n = rows.counts.shape[0]
-        tags = self._tags(owners, n) if self._owned else np.zeros((n, 2), np.uint64)
+        tags = self._tags(persons, n) if self._owned else np.zeros((n, 2), np.uint64)
         self._held.append((rows, tags))
         self.n_documents += n
         self._n_held += rows.counts.nnz + rows.counts.shape[0]
         if self._n_held > _HELD_ENTRIES:
             self._put_away()
 
-    def _tags(self, owners: Any, n_documents: int) -> NDArray[np.uint64]:
-        listed = list(owners)
+    def _tags(self, persons: Any, n_documents: int) -> NDArray[np.uint64]:
+        listed = list(persons)
         if len(listed) != n_documents:
             raise CorpusError(
-                f"there are {n_documents} documents, but {len(listed)} owners; give one for each."
+                f"there are {n_documents} documents, but {len(listed)} persons; give one for each."
             )
-        keys = [owner_key(owner) for owner in listed]
+        keys = [person_key(person) for person in listed]
         nobody = [row for row, key in enumerate(keys) if key is None]
         if nobody:
             what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
             where = first_few([self.n_documents + row for row in nobody])
             raise CorpusError(
-                f"owners must name whose document each row is, but row {where} of the stream: {' or '.join(what)}; "
+                f"persons must name whose document each row is, but row {where} of the stream: {' or '.join(what)}; "
                 "name them, or leave those documents out."
             )
         tags = b"".join(
@@ -99,7 +99,7 @@ class Spill:
         return self._folder / f"spill-{number:03d}"
 
     def rows(self, n_words: int, columns: NDArray[np.int32] | None = None) -> Iterator[Rows]:
-        """Yield all rows, owners numbered so that they ascend, and remove the files.
+        """Yield all rows, persons numbered so that they ascend, and remove the files.
 
         Parameters
         ----------
@@ -125,14 +125,14 @@ class Spill:
             order = np.lexsort((tags[:, 1], tags[:, 0]))
             tags = tags[order]
             new = np.r_[False, (tags[1:] != tags[:-1]).any(1)]
-            owners = first + np.cumsum(new)
-            first = int(owners[-1]) + 1
+            persons = first + np.cumsum(new)
+            first = int(persons[-1]) + 1
             counts: Csr = sp.vstack([rows.counts for _, rows in blocks], format="csr")
             counts = counts[order]
             labels = None
             if blocks[0][1].labels is not None:
                 labels = np.concatenate([rows.labels for _, rows in blocks if rows.labels is not None])[order]
-            yield Rows(counts, owners, labels)
+            yield Rows(counts, persons, labels)
 
 
 def _blocks(

@@ -41,10 +41,10 @@ class _SpillingSink:
         self.counter: TextCounter | None = None
         self._spill = spill
 
-    def put(self, counter: TextCounter, owners: list[str] | None, labels: list[str] | None) -> None:
+    def put(self, counter: TextCounter, persons: list[str] | None, labels: list[str] | None) -> None:
         self.counter = counter
         self._spill.add(
-            Rows(counter.take(), None, None if labels is None else np.array(labels, object)), owners
+            Rows(counter.take(), None, None if labels is None else np.array(labels, object)), persons
         )
 
 
@@ -55,10 +55,10 @@ def read_into_shards(
     *,
     shard_documents: int = SHARD_DOCUMENTS,
     text: str = "text",
-    author: str | None = None,
+    person: str | None = None,
     label: str | None = None,
     vocabulary: WordList | None = None,
-    owners: PathLike | ArrayLike | None = None,
+    persons: PathLike | ArrayLike | None = None,
     labels: PathLike | Sequence[Any] | None = None,
     tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
     token_pattern: str | None = None,
@@ -77,7 +77,7 @@ def read_into_shards(
     Parameters
     ----------
     paths : path, sequence of paths, frame or iterable of frames
-        Files of one format; their documents are one corpus, and an author in two files is one person. Or a data frame
+        Files of one format; their documents are one corpus, and a person in two files is one person. Or a data frame
         with a row a document, an iterable of such, a pyarrow ``Dataset``, a polars ``LazyFrame`` or a Dask data frame,
         of which one piece is held at a time.
     folder : path
@@ -86,10 +86,10 @@ def read_into_shards(
         A format of raw text, as for :func:`read_corpus`; or "uci" or "mtx", of which one file is streamed where its
         documents come in order, and read into memory where they do not.
     shard_documents : int, default 100000
-    text, author, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
+    text, person, label, vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range
     phrases
         As for :func:`read_corpus`; labels become texts.
-    owners, labels
+    persons, labels
         Of counts, as for :func:`read_corpus`.
     delimiter, encoding, skip_empty, words_are_public
         As for :func:`read_corpus`.
@@ -110,9 +110,9 @@ def read_into_shards(
 
     Notes
     -----
-    With authors the documents come in the order of a keyed hash of the author, otherwise in their own. The columns are
+    With people the documents come in the order of a keyed hash of the person, otherwise in their own. The columns are
     those of :func:`read_corpus` on the same documents. Memory: the words themselves, some million counts, and with
-    authors the largest of 128 parts of the corpus.
+    people the largest of 128 parts of the corpus.
     """
     check(shard_documents=(shard_documents, whole()))
     framed = holds_frames(paths)
@@ -122,7 +122,7 @@ def read_into_shards(
     names = {format or (_FRAMES if framed else find_format(path)) for path in files}
     name = next(iter(names))
     if len(files) == 1 and name in STREAMED_COUNTS:
-        of_text = {"author": author, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
+        of_text = {"person": person, "label": label, "tokenizer": tokenizer, "token_pattern": token_pattern}
         of_text |= {
             "lowercase": lowercase,
             "stop_words": stop_words,
@@ -137,7 +137,7 @@ def read_into_shards(
             name,
             shard_documents=shard_documents,
             vocabulary=vocabulary,
-            owners=owners,
+            persons=persons,
             labels=labels,
             encoding=encoding,
             words_are_public=words_are_public,
@@ -150,7 +150,7 @@ def read_into_shards(
             "files must all be of one format of raw text, or one of UCI or Matrix Market counts; other counts are read "
             "by read_corpus and written by write_shards."
         )
-    refuse_options(name, {"owners": owners, "labels": labels}, "its fields say both: author=, label=")
+    refuse_options(name, {"persons": persons, "labels": labels}, "its fields say both: person=, label=")
     listed = words_for(files, vocabulary, encoding)
     if words_are_public:
         refuse_public(FROM_TEXT, listed=listed is not None)
@@ -165,16 +165,16 @@ def read_into_shards(
     read = read_frames if framed else reader_of(name).load().read
     new = NewFolder(folder)
     with new.filling():
-        spill = Spill(new.path, author is not None)
+        spill = Spill(new.path, person is not None)
         sink = _SpillingSink(spill)
         for path in files:
-            fields = Fields(text, author, label)
+            fields = Fields(text, person, label)
             read(path, Reading(fields, cut, listed, encoding, delimiter, callback, skip_empty, sink))
         assert sink.counter is not None  # a file without documents was refused
         words, columns = (listed, None) if listed is not None else sink.counter.columns()
         if not words:
             raise CorpusError("no words were found; look at the text and at token_pattern.")
-        cutter, done = ShardCutter(new.path, shard_documents, author is not None), 0
+        cutter, done = ShardCutter(new.path, shard_documents, person is not None), 0
         for rows in spill.rows(len(words), columns):
             cutter.add(rows)
             done += rows.counts.shape[0]
@@ -182,6 +182,6 @@ def read_into_shards(
         origin = UNKNOWN if listed is not None else FROM_TEXT
         if words_are_public:
             origin = WordOrigin.public("words_are_public=True in read_into_shards")
-        unit = "document" if author is None else "author"
+        unit = "document" if person is None else "person"
         write_manifest(new.path, Manifest(words, origin, unit, cutter.finish(), cut.settings()))
         return ShardedCorpus(new.path)

@@ -41,14 +41,14 @@ def write_shards(
 
     Parameters
     ----------
-    corpus : Corpus, ShardedCorpus, or iterable of counts or of (counts, owners)
-        What to write. Pieces of a stream are matrices of counts with the same columns, or Corpora without owners; or
-        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet._owners` knows, the
+    corpus : Corpus, ShardedCorpus, or iterable of counts or of (counts, persons)
+        What to write. Pieces of a stream are matrices of counts with the same columns, or Corpora without persons; or
+        pairs of such counts and whose documents they are, as ids in any way :mod:`discreet._persons` knows, the
         same for a person in each piece. Pieces are read one at a time.
     folder : path
         Made anew; must not exist, or be empty. Only its owner can read what is in it.
     shard_documents : int, default 100000
-        Documents a shard; with owners, so many more as the last person of a shard has.
+        Documents a shard; with persons, so many more as the last person of a shard has.
     vocabulary : path or sequence of str, optional
         The word of each column, where the pieces of a stream carry none.
     words_are_public : bool, default False
@@ -59,7 +59,7 @@ def write_shards(
     Returns
     -------
     ShardedCorpus
-        Of a corpus with owners the documents are in the order of their owners.
+        Of a corpus with persons the documents are in the order of their persons.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def write_shards(
     >>> corpus = Corpus([[2, 0], [1, 1], [0, 3]], ["tea", "milk"], words_are_public=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_shards(corpus, f"{folder}/shards", shard_documents=2)
-    ShardedCorpus(3 documents, 2 words, 7 tokens, no owners, in 2 shards)
+    ShardedCorpus(3 documents, 2 words, 7 tokens, no persons, in 2 shards)
     """
     check(shard_documents=(shard_documents, whole()))
     if isinstance(corpus, Corpus | ShardedCorpus):
         if vocabulary is not None or words_are_public:
             raise ParameterError("a corpus has words, and says where they come from; leave both options out.")
-        owned = corpus.owners is not None
+        owned = corpus.persons is not None
         pieces = _of_corpus(corpus) if isinstance(corpus, Corpus) else _of_shards(corpus)
         return _write(pieces, corpus, folder, owned, shard_documents, callback)
     stream = _Stream(corpus, vocabulary, words_are_public)
@@ -97,10 +97,10 @@ def restrict_shards(
     size = max(entry.n_documents for entry in corpus.manifest.entries)
     new = NewFolder(folder)
     with new.filling():
-        cutter = ShardCutter(new.path, size, corpus.unit == "author")
+        cutter = ShardCutter(new.path, size, corpus.unit == "person")
         for part in corpus:
             kept = part.restrict(words)
-            cutter.add(Rows(kept.counts, kept.owners, kept.labels))
+            cutter.add(Rows(kept.counts, kept.persons, kept.labels))
         write_manifest(new.path, Manifest(words, origin, corpus.unit, cutter.finish(), corpus.cut))
         return ShardedCorpus(new.path)
 
@@ -130,15 +130,15 @@ def _fill(
     entries = cutter.finish()
     if not entries:
         raise CorpusError("there is nothing to write: expected at least one document.")
-    unit = "author" if owned else "document"
+    unit = "person" if owned else "document"
     manifest = Manifest(corpus.vocabulary, corpus.word_origin, unit, entries, corpus.cut)
     write_manifest(new.path, manifest)
     return ShardedCorpus(new.path)
 
 
 def _of_corpus(corpus: Corpus) -> Iterator[Rows]:
-    rows = Rows(corpus.counts, corpus.owners, corpus.labels)
-    order = None if corpus.owners is None else np.argsort(corpus.owners, kind="stable")
+    rows = Rows(corpus.counts, corpus.persons, corpus.labels)
+    order = None if corpus.persons is None else np.argsort(corpus.persons, kind="stable")
     for start in range(0, corpus.n_documents, _PIECE):
         chosen = slice(start, start + _PIECE)
         yield take(rows, chosen if order is None else order[chosen])
@@ -154,7 +154,7 @@ class _Stream:
     def __init__(self, pieces: Any, vocabulary: WordList | None, words_are_public: bool) -> None:
         if not hasattr(pieces, "__iter__") or isinstance(pieces, str | bytes) or hasattr(pieces, "shape"):
             raise CorpusError(
-                "expected a Corpus, or an iterable of matrices of counts or of pairs (counts, owners), "
+                "expected a Corpus, or an iterable of matrices of counts or of pairs (counts, persons), "
                 f"got {kind_of(pieces)}; frames with a column of texts are read by read_into_shards."
             )
         self._pieces = iter(pieces)
@@ -172,13 +172,13 @@ class _Stream:
         return self._words or ()
 
     def start(self) -> bool:
-        """Look at the first piece, and return whether there are owners."""
+        """Look at the first piece, and return whether there are persons."""
         for piece in self._pieces:
             self._first = piece
             break
         else:
             raise CorpusError("there is nothing to write: expected at least one piece of counts.")
-        counts, owners = _parts(self._first)
+        counts, persons = _parts(self._first)
         words = getattr(counts, "vocabulary", None)
         if self._words is None and words is None:
             raise CorpusError(
@@ -189,23 +189,23 @@ class _Stream:
             if not self._declared:
                 self.word_origin = counts.word_origin
         self.cut = getattr(counts, "cut", {})
-        return owners is not None
+        return persons is not None
 
     def pieces(self) -> Iterator[tuple[Rows, Any]]:
         """Yield rows, and whose they are as it was given."""
-        counts, owners = _parts(self._first)
-        owned, labelled = owners is not None, getattr(counts, "labels", None) is not None
+        counts, persons = _parts(self._first)
+        owned, labelled = persons is not None, getattr(counts, "labels", None) is not None
         piece: Any = self._first
         while piece is not None:
-            given, owners = _parts(piece)
+            given, persons = _parts(piece)
             self.word_origin = self.word_origin.after(choices_of(given))
             if isinstance(given, Corpus):
                 if self._declared:
                     refuse_public(given.word_origin, listed=self._listed)
-                if given.owners is not None:
+                if given.persons is not None:
                     raise CorpusError(
-                        "a Corpus numbers its owners for itself, so those of two pieces could be mistaken for one "
-                        "another: give pairs (counts, owners) with the ids as they are."
+                        "a Corpus numbers its persons for itself, so those of two pieces could be mistaken for one "
+                        "another: give pairs (counts, persons) with the ids as they are."
                     )
                 if given.vocabulary != self.vocabulary:
                     raise CorpusError("all pieces must have the same words, in the same order.")
@@ -217,15 +217,15 @@ class _Stream:
             if getattr(given, "cut", {}) != self.cut:
                 self.cut = {}  # no one way to cut new texts alike
             labels: NDArray[Any] | None = given.labels if isinstance(given, Corpus) else None
-            if (owners is not None) != owned or (labels is not None) != labelled:
-                raise CorpusError("either all pieces come with owners, or with labels, or none does.")
-            yield Rows(counts, None, labels), owners
+            if (persons is not None) != owned or (labels is not None) != labelled:
+                raise CorpusError("either all pieces come with persons, or with labels, or none does.")
+            yield Rows(counts, None, labels), persons
             piece = next(self._pieces, None)
 
     def routed(self, spill: Spill) -> Iterator[Rows]:
-        """Yield all rows by owner; the stream is read to its end first."""
-        for rows, owners in self.pieces():
-            spill.add(rows, owners)
+        """Yield all rows by person; the stream is read to its end first."""
+        for rows, persons in self.pieces():
+            spill.add(rows, persons)
         yield from spill.rows(len(self.vocabulary))
 
 

@@ -183,7 +183,7 @@ def only_texts(texts: Iterable[Any]) -> Iterator[str]:
         kinds = list(dict.fromkeys(type(each).__name__ for each in (text, *(other for _, other in others))))
         what = f"text {first_few(rows)}: expected str, found {', '.join(kinds)}"
         raise CorpusError(
-            f"{what}; {len(rows)} in all: decode them, or leave them out, with their owners: "
+            f"{what}; {len(rows)} in all: decode them, or leave them out, with their persons: "
             "[text for text in texts if isinstance(text, str)]."
         )
 

@@ -19,7 +19,7 @@ after the booking. ``languages=`` refuses them without a look.
 What the refusal tells
 ----------------------
 Each text says yes or no, however long it is, so that a text more or less moves the count by one: only where exactly
-half of the texts looked at are of the kind does it decide whether there is an error. (An author's texts say as often as
+half of the texts looked at are of the kind does it decide whether there is an error. (A person's texts say as often as
 there are.) On that edge the error tells of one unit, and no noise hides that: as of every other check of the data, what
 it raises is for whoever holds the texts, and is no part of the promise (``docs/pitfalls.md``). What is released depends
 on it in no other way.

@@ -19,7 +19,7 @@ the row, however long it is. The sensitivity is the same; each word has a smalle
 
 A callable (``tokenizer``) keeps to this only if it, too, looks at nothing but the text that it is given: no word list
 made from the corpus, no state that one text leaves for the next. Nobody can check that from outside; it is its
-owner's word.
+person's word.
 
 How it is fast
 --------------

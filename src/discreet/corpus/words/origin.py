@@ -328,7 +328,7 @@ def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) ->
         )
     else:
         from_text = (
-            "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or authors, "
+            "Words of the texts themselves cannot be used here: PrivateCountVectorizer protects documents or people, "
             "this model single words, and one ledger cannot hold both. Take PrivateLDA for them."
         )
     return [

@@ -78,7 +78,7 @@ def moments_of_sums(
     Parameters
     ----------
     n_documents : float
-        Noisy number of documents (or authors), at least 1.
+        Noisy number of documents (or people), at least 1.
     first : array of shape (n_words,)
         Noisy sum of unigrams, in units of one contribution.
     triangle : array of shape (n_words * (n_words - 1) / 2,)

@@ -216,7 +216,7 @@ def explain_budget(
     epsilon, delta : float
     privacy_unit, neighboring : str
     unit_name : str, optional
-        What one author is called, such as "patient".
+        What one person is called, such as "patient".
     n_documents, n_topics, n_words : int, optional
         Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
         bounds delta.

@@ -253,7 +253,7 @@ def learnability(
     ----------
     n_words, n_topics : int
     n_units : float
-        Public bound on, or noisy number of, documents or authors.
+        Public bound on, or noisy number of, documents or people.
     mu : float
         Gaussian-DP parameter of the training; ``inf`` is no noise.
     delta : float, optional
@@ -326,7 +326,7 @@ def beside_public_vectors(n_units: float, mu: float, forecast: Learnability | No
     Parameters
     ----------
     n_units : float
-        Public bound on, or noisy number of, documents or authors.
+        Public bound on, or noisy number of, documents or people.
     mu : float
         Gaussian-DP parameter of the training.
     forecast : Learnability, optional

@@ -56,7 +56,7 @@ class Ledger(Statement):
     delta : float, default 1e-6
         What is allowed beyond exp(epsilon) in all, as in every estimator. Pure losses alone (Laplace noise)
         need none of it: there ``events.PURE_DELTA`` is as good as zero, and as cheap.
-    privacy_unit : {"document", "author", "word", "report", "pair"}, default "document"
+    privacy_unit : {"document", "person", "word", "report", "pair"}, default "document"
         Whose presence (or content) is hidden.
     neighboring : {"add_or_remove_one", "replace_one"}, default "add_or_remove_one"
     path : path, optional
@@ -67,7 +67,7 @@ class Ledger(Statement):
         dearer is Gaussian noise. By default the first booking decides: nothing where it is all Gaussian, so that such a
         ledger loses nothing; a tenth otherwise, where that leaves the budget enough for that booking.
     unit_name : str, optional
-        What one author is called, such as "patient": in this ledger, and in every release and message. Public.
+        What one person is called, such as "patient": in this ledger, and in every release and message. Public.
 
     Notes
     -----
@@ -272,7 +272,7 @@ class Ledger(Statement):
     ) -> Reservation:
         """Book an event that reads some parts of the corpus only: months that are released one after another.
 
-        Each document pays for its own part: what is spent is the dearest part. Proof, and what is refused (authors,
+        Each document pays for its own part: what is spent is the dearest part. Proof, and what is refused (people,
         replaced documents, a second division): :mod:`discreet.privacy.ledger.parts`.
 
         Parameters

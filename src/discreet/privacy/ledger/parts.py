@@ -16,7 +16,7 @@ it has spent is the largest of them.
 
 Where it does not hold, and is refused
 --------------------------------------
-* *An author as the unit*: one person's documents may lie in several parts, each of which tells of that person. Such
+* *A person as the unit*: one person's documents may lie in several parts, each of which tells of that person. Such
   bookings touch everybody, and add up.
 * ``replace_one``: the replacement may lie in another part, so that two are touched.
 * *A second division on the same ledger*: a document has a month and a quarter, and is touched in both.

@@ -6,8 +6,8 @@
 An estimator is private in the sense meant here when it has ``fit(X)``, books on a ``ledger=``, draws noise from
 ``random_state=`` (None: secure), takes ``epsilon=`` (``inf``: the non-private twin), and releases what it learned as
 ``release_`` (with ``save``), or as the attributes named in ``released``. It says whose data it protects as
-``privacy_unit`` and ``neighboring``, by default the document that is added or removed; where that is the author,
-``fit`` takes ``owners=``, and all checks tell it who wrote what. Every check is a function of its own that raises
+``privacy_unit`` and ``neighboring``, by default the document that is added or removed; where that is the person,
+``fit`` takes ``persons=``, and all checks tell it who wrote what. Every check is a function of its own that raises
 ``AssertionError`` with what was expected and what came; together they are listed in :data:`CHECKS`.
 
 The checks find the usual mistakes. They prove nothing, and there is much they cannot see (``docs/battery.md`` says

@@ -12,7 +12,7 @@ from discreet.privacy.testing.leaves import all_bytes, arrays_in, leaves_of
 from discreet.privacy.testing.subject import Spy, Subject, recorded_draws, recorded_keys
 
 _CANARY_COUNT = 1_918_273
-_CANARY_OWNER = 6_180_339_887_498_948
+_CANARY_PERSON = 6_180_339_887_498_948
 
 
 def check_input_is_not_changed(subject: Subject) -> None:
@@ -93,21 +93,21 @@ def check_short_budget_is_refused(subject: Subject) -> None:
 
 
 def check_canaries_are_not_released(subject: Subject) -> None:
-    """A planted count and planted author names are found neither in the release, its files, nor the estimator."""
+    """A planted count and planted person names are found neither in the release, its files, nor the estimator."""
     X = subject.make(200).tolil()
     X[3, 5] = _CANARY_COUNT
-    owners = np.full(200, _CANARY_OWNER) + np.arange(200) // 2
-    model = subject.fit(X.tocsr(), owners=owners, random_state=0)
+    persons = np.full(200, _CANARY_PERSON) + np.arange(200) // 2
+    model = subject.fit(X.tocsr(), persons=persons, random_state=0)
     haystack = subject.bytes_of(model) + all_bytes(subject.held(model))
     for needle in (
         str(_CANARY_COUNT).encode(),
         np.int32(_CANARY_COUNT).tobytes(),
         np.float32(_CANARY_COUNT).tobytes(),
         np.float64(_CANARY_COUNT).tobytes(),
-        str(_CANARY_OWNER).encode(),
-        np.int64(_CANARY_OWNER).tobytes(),
+        str(_CANARY_PERSON).encode(),
+        np.int64(_CANARY_PERSON).tobytes(),
     ):
-        assert needle not in haystack, "expected no trace of a planted count or author, but one was found."
+        assert needle not in haystack, "expected no trace of a planted count or person, but one was found."
 
 
 def check_size_does_not_depend_on_documents(subject: Subject) -> None:

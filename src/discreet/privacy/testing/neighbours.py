@@ -14,7 +14,7 @@ from discreet.privacy.testing.subject import Subject
 __all__ = ["Pair", "odd_pairs", "pairs", "threshold_pairs"]
 
 _N_ORDINARY = 200
-#: Documents of the author who is removed.
+#: Documents of the person who is removed.
 _PROLIFIC = 50
 _MILLION = 1_000_000
 
@@ -28,15 +28,15 @@ class Pair(NamedTuple):
         What one has and the other has not, in words.
     with_it, without_it : data
         X and its neighbour.
-    owners, owners_without : array or None
+    persons, persons_without : array or None
         Who wrote each document; None where that is not asked for.
     """
 
     unit: str
     with_it: Any
     without_it: Any
-    owners: NDArray[Any] | None
-    owners_without: NDArray[Any] | None
+    persons: NDArray[Any] | None
+    persons_without: NDArray[Any] | None
 
 
 def pairs(subject: Subject) -> Iterator[Pair]:
@@ -47,13 +47,13 @@ def pairs(subject: Subject) -> Iterator[Pair]:
     """
     yield from odd_pairs(subject)
     yield from threshold_pairs(subject, least=1 if subject.takes_counts else 2)
-    if subject.relation == "add_or_remove_one" and subject.unit in ("document", "author"):
+    if subject.relation == "add_or_remove_one" and subject.unit in ("document", "person"):
         for how_many, X, without in usual_thresholds.at_sizes(subject.make):
             yield _single(subject, f"one {subject.unit} more than {how_many}", X, without)
 
 
 def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
-    """Yield neighbours whose words stand at usual thresholds from ``least`` on; authors have one document each."""
+    """Yield neighbours whose words stand at usual thresholds from ``least`` on; people have one document each."""
     X = subject.make(_N_ORDINARY)
     if subject.unit in ("word", "pair"):
         for unit, counts, moved in usual_thresholds.tokens_at_frequencies(X) if sp.issparse(X) else ():
@@ -62,9 +62,7 @@ def threshold_pairs(subject: Subject, least: int = 1) -> Iterator[Pair]:
     for which, others, odd, empty in (
         usual_thresholds.at_frequencies(X, least) if usual_thresholds.knows(X) else ()
     ):
-        whose = (
-            f"an author whose document {which}" if subject.unit == "author" else f"a document that {which}"
-        )
+        whose = f"a person whose document {which}" if subject.unit == "person" else f"a document that {which}"
         if subject.relation == "add_or_remove_one":
             yield _single(subject, whose, _stacked(others, odd), others)
         elif "empty" not in which:
@@ -77,11 +75,9 @@ def odd_pairs(subject: Subject) -> Iterator[Pair]:
     if subject.unit in ("word", "pair"):
         yield from _moved_tokens(X)
         return
-    of_one = _PROLIFIC if subject.unit == "author" else 1
+    of_one = _PROLIFIC if subject.unit == "person" else 1
     for name, rows in _odd_rows(subject, X, of_one):
-        whose = (
-            f"an author of {of_one} documents, each {name}" if of_one > 1 else f"a document that is {name}"
-        )
+        whose = f"a person of {of_one} documents, each {name}" if of_one > 1 else f"a document that is {name}"
         yield _pair(subject, whose, X, rows)
     if sp.issparse(X):
         others = X.tolil()
@@ -123,19 +119,19 @@ def _pair(subject: Subject, unit: str, X: Any, rows: Any) -> Pair:
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     ordinary = np.arange(_N_ORDINARY) // 2
     mine = np.full(n, ordinary[-1] + 1)
-    owners, without = np.concatenate([ordinary, mine]), ordinary
+    persons, without = np.concatenate([ordinary, mine]), ordinary
     others = X
     if subject.relation == "replace_one":
-        others, without = _stacked(X, X[:n]), owners
-    if subject.unit != "author":
+        others, without = _stacked(X, X[:n]), persons
+    if subject.unit != "person":
         return Pair(unit, _stacked(X, rows), others, None, None)
-    return Pair(unit, _stacked(X, rows), others, owners, without)
+    return Pair(unit, _stacked(X, rows), others, persons, without)
 
 
 def _single(subject: Subject, unit: str, X: Any, without: Any) -> Pair:
-    """Return a pair in which each author, where authors are the unit, wrote one document."""
+    """Return a pair in which each person, where people are the unit, wrote one document."""
     n, n_without = (data.shape[0] if hasattr(data, "shape") else len(data) for data in (X, without))
-    if subject.unit != "author":
+    if subject.unit != "person":
         return Pair(unit, X, without, None, None)
     return Pair(unit, X, without, np.arange(n), np.arange(n_without))
 

@@ -19,7 +19,7 @@ _SEEDS = (0, 1, 2)
 
 
 def check_sums_keep_to_their_bound(subject: Subject) -> None:
-    """A unit more moves no sum further than its bound says: a document of a million tokens, an author of 50."""
+    """A unit more moves no sum further than its bound says: a document of a million tokens, a person of 50."""
     for pair, first, again, _, _ in _replays(subject):
         assert len(again.releases) == len(first.releases), (
             f"expected as many noisy sums without {pair.unit}, but there are {len(again.releases)}, not "
@@ -55,8 +55,8 @@ def check_nothing_exact_is_kept(subject: Subject) -> None:
     """What is the same under every seed is the same for neighbours, too: each array has noise, or ignores X."""
     for pair in (next(odd_pairs(subject)), *threshold_pairs(subject)):
         found = [
-            [_learned(subject, subject.fit(X, owners=owners, random_state=seed)) for seed in _SEEDS]
-            for X, owners in ((pair.with_it, pair.owners), (pair.without_it, pair.owners_without))
+            [_learned(subject, subject.fit(X, persons=persons, random_state=seed)) for seed in _SEEDS]
+            for X, persons in ((pair.with_it, pair.persons), (pair.without_it, pair.persons_without))
         ]
         exact = [{name for name in runs[0] if len({run.get(name) for run in runs}) == 1} for runs in found]
         differing = _differing(*({name: runs[0][name] for name in exact[0] & exact[1]} for runs in found))
@@ -71,7 +71,7 @@ def _accuse(
 ) -> None:
     """Say what differs between neighbours; what also differs between two fits of the same data is no proof."""
     with replayed(first.releases):
-        same = subject.fit(pair.with_it, owners=pair.owners, random_state=0)
+        same = subject.fit(pair.with_it, persons=pair.persons, random_state=0)
     restless = _differing(learned, _learned(subject, same))
     told = [name for name in differing if name not in restless]
     if told:
@@ -90,7 +90,7 @@ def _replays(subject: Subject) -> Iterator[tuple[Pair, Run, Run, Any, Any]]:
     """Yield, for each pair of neighbours, what mechanisms were asked for in both fits, and the models."""
     for pair in pairs(subject):
         with replayed() as first:
-            one = subject.fit(pair.with_it, owners=pair.owners, random_state=0)
+            one = subject.fit(pair.with_it, persons=pair.persons, random_state=0)
         assert not first.n_besides, (
             f"expected all noise from mechanisms (GaussianMechanism, LaplaceMechanism), whose sums this check can see, "
             f"but {first.n_besides} arrays of noise were drawn besides."
@@ -99,7 +99,7 @@ def _replays(subject: Subject) -> Iterator[tuple[Pair, Run, Run, Any, Any]]:
             "expected sums released through mechanisms, which this check can see, but none was."
         )
         with replayed(first.releases) as again:
-            other = subject.fit(pair.without_it, owners=pair.owners_without, random_state=0)
+            other = subject.fit(pair.without_it, persons=pair.persons_without, random_state=0)
         yield pair, first, again, one, other
 
 

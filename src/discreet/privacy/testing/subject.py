@@ -62,24 +62,24 @@ class Subject(NamedTuple):
         fresh: Any = clone(self.estimator)
         return fresh.set_params(**parameters)
 
-    def fit(self, X: Any, *, owners: Any = None, **parameters: Any) -> Any:
+    def fit(self, X: Any, *, persons: Any = None, **parameters: Any) -> Any:
         """Fit a clone with other parameters."""
-        return self.fit_model(self.new(**parameters), X, owners)
+        return self.fit_model(self.new(**parameters), X, persons)
 
-    def fit_model(self, model: Any, X: Any, owners: Any = None) -> Any:
-        """Fit a model; where authors are the unit it is told them, by default two documents for each."""
+    def fit_model(self, model: Any, X: Any, persons: Any = None) -> Any:
+        """Fit a model; where people are the unit it is told them, by default two documents for each."""
         with warnings.catch_warnings():
             # Each fit has a ledger of its own, on purpose: none of them is released.
             warnings.simplefilter("ignore", SeparateBudgetsWarning)
-            return model.fit(X, **self._told(X, owners))
+            return model.fit(X, **self._told(X, persons))
 
-    def _told(self, X: Any, owners: Any) -> dict[str, Any]:
-        """Return what ``fit`` is told of authors: nothing where it takes none, or would rightly refuse them."""
-        if self.unit == "document" or "owners" not in inspect.signature(self.estimator.fit).parameters:
+    def _told(self, X: Any, persons: Any) -> dict[str, Any]:
+        """Return what ``fit`` is told of people: nothing where it takes none, or would rightly refuse them."""
+        if self.unit == "document" or "persons" not in inspect.signature(self.estimator.fit).parameters:
             return {}
-        if owners is None and self.unit == "author" and getattr(X, "owners", None) is None:
-            return {"owners": np.arange(_n_rows(X)) // 2}
-        return {} if owners is None else {"owners": owners}
+        if persons is None and self.unit == "person" and getattr(X, "persons", None) is None:
+            return {"persons": np.arange(_n_rows(X)) // 2}
+        return {} if persons is None else {"persons": persons}
 
     def fitted(self, model: Any) -> dict[str, Any]:
         """Return all that a model has and a new one has not: what was learned, released or not."""
@@ -139,7 +139,7 @@ def _files_of(release: Any) -> dict[str, bytes]:
 class Spy:
     """Data that writes down, at each read, what ``note()`` says at that moment.
 
-    What describes data without reading it (shape, vocabulary, owners) may be asked for freely.
+    What describes data without reading it (shape, vocabulary, persons) may be asked for freely.
     """
 
     _FREE = (
@@ -150,7 +150,7 @@ class Spy:
         "word_origin",
         "words_are_public",
         "ledger",
-        "owners",
+        "persons",
         "columns",
         "word_weights",
     )

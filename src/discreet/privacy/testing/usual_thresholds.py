@@ -5,7 +5,7 @@ ever depend on one unit; but where they do, they tell of it. So here each word s
 and so does the number of units.
 
 * *The removed unit has every word.* Word j is used by k of 200 documents with it, and by k - 1 of 199 without it:
-  thresholds in documents or authors, in tokens (each word occurs once in a document), and as a share from below.
+  thresholds in documents or people, in tokens (each word occurs once in a document), and as a share from below.
 * *The removed unit is empty.* Word j is used by k of 200, then by k of 199: shares from above (``max_df``).
 * *Ordinary units, one of which goes*, at numbers where rounding up, down or to the nearest 10, 50, 100 or 1000 turns
   over, and the powers of two and ten.

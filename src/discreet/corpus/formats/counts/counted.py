@@ -31,7 +31,7 @@ class Counted(NamedTuple):
 
     counts: Csr
     vocabulary: Sequence[str] | None = None
-    owners: Any = None
+    persons: Any = None
     labels: Any = None
     word_origin: WordOrigin = UNKNOWN
     cut: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""``.npz``: a scipy sparse matrix, with vocabulary, owners and labels where :func:`write_corpus` put them.
+"""``.npz``: a scipy sparse matrix, with vocabulary, persons and labels where :func:`write_corpus` put them.
 
 scipy's ``load_npz`` reads these files too; it ignores what it does not know. Nothing is unpickled.
 """
@@ -25,10 +25,10 @@ from discreet.errors import CorpusError
 
 __all__ = ["read", "write"]
 
-#: Members of the archive beside scipy's own: words, where they come from, and labels are UTF-8 JSON as bytes, owners
+#: Members of the archive beside scipy's own: words, where they come from, and labels are UTF-8 JSON as bytes, persons
 #: an array.
 VOCABULARY = "discreet.vocabulary"
-OWNERS = "discreet.owners"
+PERSONS = "discreet.persons"
 LABELS = "discreet.labels"
 ORIGIN = "discreet.word_origin"
 
@@ -50,8 +50,8 @@ def read(path: PathLike, told: CountReading) -> Counted:
                 for member in (VOCABULARY, LABELS):
                     if member in file:
                         extras[member.removeprefix("discreet.")] = _list(file[member])
-                if OWNERS in file:
-                    extras["owners"] = file[OWNERS]
+                if PERSONS in file:
+                    extras["persons"] = file[PERSONS]
                 if ORIGIN in file and "vocabulary" in extras:
                     words = check_words(extras["vocabulary"], "word")
                     extras["vocabulary"] = words
@@ -80,8 +80,8 @@ def write(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
         VOCABULARY: _json(corpus.vocabulary),
         ORIGIN: _json(corpus.word_origin.to_json(corpus.vocabulary)),
     }
-    if corpus.owners is not None:
-        arrays[OWNERS] = corpus.owners
+    if corpus.persons is not None:
+        arrays[PERSONS] = corpus.persons
     if corpus.labels is not None:
         arrays[LABELS] = _json(corpus.labels.tolist())
     np.savez_compressed(file, **arrays)

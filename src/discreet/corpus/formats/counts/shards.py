@@ -20,5 +20,5 @@ def read(path: PathLike, told: CountReading) -> Counted:
     del told
     corpus = ShardedCorpus(Path(path)).to_corpus()
     return Counted(
-        corpus.counts, corpus.vocabulary, corpus.owners, corpus.labels, corpus.word_origin, corpus.cut
+        corpus.counts, corpus.vocabulary, corpus.persons, corpus.labels, corpus.word_origin, corpus.cut
     )

@@ -29,12 +29,12 @@ def field_names(path: PathLike, encoding: str, delimiter: str | None = None) -> 
 
 
 def _records(header: list[str], rows: Iterator[tuple[int, list[str]]], reading: Reading) -> Iterator[Record]:
-    text, owner, label = (None if name is None else header.index(name) for name in reading.fields)
+    text, person, label = (None if name is None else header.index(name) for name in reading.fields)
     assert text is not None
     for line, row in rows:
         yield Record(
             line,
             row[text] or None,  # an empty cell is how CSV says that nothing is there
-            None if owner is None else row[owner],
+            None if person is None else row[person],
             None if label is None else row[label],
         )

@@ -28,11 +28,11 @@ def read(path: PathLike, reading: Reading) -> Corpus:
                 problems.add(f"line {number}", "expected a name, a label and the text")
                 continue
             values = {"name": parts[0], "label": parts[1], "text": parts[2] if len(parts) == 3 else ""}
-            text, owner, label = reading.fields
+            text, person, label = reading.fields
             yield Record(
                 number,
                 values[text],
-                None if owner is None else values[owner],
+                None if person is None else values[person],
                 None if label is None else values[label],
             )
 

@@ -1,6 +1,6 @@
 """What all readers of raw text share: a record, its checks, and the loop that counts.
 
-A reader yields one :class:`Record` a document. Nothing is kept of it but counts, the number of its owner and
+A reader yields one :class:`Record` a document. Nothing is kept of it but counts, the number of its person and
 its label, so memory grows with the number of different words in each document and not with the text.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from discreet._owners import owner_key, why_nobody
+from discreet._persons import person_key, why_nobody
 from discreet._progress import Callback, tell
 from discreet._validate import first_few
 from discreet.corpus.corpus import Corpus
@@ -37,12 +37,12 @@ _TELL_EVERY = 1000
 _SINK_EVERY = 1 << 21
 #: Names that say nothing about a person, whatever file they stand in.
 _COMMON_NAMES = """
-abstract age answer article author authors body caption case category cell channel city class code
+abstract age answer article person people body caption case category cell channel city class code
 comment comments content contents conversation corpus count country customer data date datetime day
 department description dialogue doc docid document document_id email employee event feedback field file
 filename folder gender group header headline hospital html id index item key label labels lang language
 letter line link location mail message message_id messages n name note note_id notes number object
-opinion organisation owner page paper paragraph patient patient_id person phone post post_id price
+opinion organisation person page paper paragraph patient patient_id person phone post post_id price
 product project question rating reason record reply report response review row score section sender
 sentence series sex site source speaker split staff statement status subject subject_id subreddit
 summary survey tag tags target test text texts ticket time timestamp title token tokens topic tweet type
@@ -51,11 +51,11 @@ updated url user user_id username value version ward who word words writer year 
 
 
 class Record(NamedTuple):
-    """One document as a reader finds it; owner and label are unchecked."""
+    """One document as a reader finds it; person and label are unchecked."""
 
     where: int
     text: object
-    owner: object = None
+    person: object = None
     label: object = None
 
 
@@ -63,7 +63,7 @@ class Fields(NamedTuple):
     """Names of the fields to use; None where a field is not wanted."""
 
     text: str
-    owner: str | None
+    person: str | None
     label: str | None
 
 
@@ -73,8 +73,8 @@ class Sink(Protocol):
     counter: TextCounter | None
     """What counts them, for all files of a stream; made for the first."""
 
-    def put(self, counter: TextCounter, owners: list[str] | None, labels: list[str] | None) -> None:
-        """Take from the counter what was counted since the last call, with owners and labels; keep the counter."""
+    def put(self, counter: TextCounter, persons: list[str] | None, labels: list[str] | None) -> None:
+        """Take from the counter what was counted since the last call, with persons and labels; keep the counter."""
         ...
 
 
@@ -122,8 +122,8 @@ def gather(
     sink, keys = reading.sink, list[str]()
     documents = _Documents(reading)
     fields = reading.fields
-    number_of_owner: dict[str, int] = {}
-    owners = array("q")
+    number_of_person: dict[str, int] = {}
+    persons = array("q")
     labels: list[int | str] = []
     label_seen: dict[str, str] = {}
     n_records = n_skipped = 0
@@ -137,17 +137,17 @@ def gather(
             problems.add(place(record.where), fault)
             if _is_missing(record.text):
                 problems.advise("; ", Proposal("skip_empty", True), " leaves out documents without text")
-        if fields.owner is not None:
-            owner = owner_key(record.owner)
-            if owner is None:
+        if fields.person is not None:
+            person = person_key(record.person)
+            if person is None:
                 problems.add(
                     place(record.where),
-                    f"field {fields.owner!r} must name the author, found {why_nobody(record.owner)}",
+                    f"field {fields.person!r} must name the person, found {why_nobody(record.person)}",
                 )
             elif sink is not None:
-                keys.append(owner)
+                keys.append(person)
             else:
-                owners.append(number_of_owner.setdefault(owner, len(number_of_owner)))
+                persons.append(number_of_person.setdefault(person, len(number_of_person)))
         if fields.label is not None:
             label = record.label
             if isinstance(label, str):
@@ -164,7 +164,7 @@ def gather(
         if progress is not None and n_records % _TELL_EVERY == 0:
             tell(reading.callback, "reading", *progress())
         if sink is not None and documents.counter.n_entries > _SINK_EVERY and not problems.found:
-            sink.put(documents.counter, keys if fields.owner is not None else None, _written(labels, fields))
+            sink.put(documents.counter, keys if fields.person is not None else None, _written(labels, fields))
             keys.clear()
             labels.clear()
     problems.check()
@@ -175,7 +175,7 @@ def gather(
         tell(reading.callback, "reading", total, total)
     documents.counter.check()
     if sink is not None:
-        sink.put(documents.counter, keys if fields.owner is not None else None, _written(labels, fields))
+        sink.put(documents.counter, keys if fields.person is not None else None, _written(labels, fields))
         return Corpus(np.zeros((0, 0)), ())
     counts, words = documents.counter.finish()
     if not words:
@@ -189,7 +189,7 @@ def gather(
     corpus = Corpus(
         counts,
         words,
-        np.frombuffer(owners, np.int64) if fields.owner is not None else None,
+        np.frombuffer(persons, np.int64) if fields.person is not None else None,
         labels if fields.label is not None else None,
     )
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
@@ -255,7 +255,7 @@ def _says_nothing(text: Any) -> bool:
 def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
     """Check that the fields wanted are there; the error says which fields exist."""
     names = list(found)
-    option = {"text": reading.fields.text, "author": reading.fields.owner, "label": reading.fields.label}
+    option = {"text": reading.fields.text, "person": reading.fields.person, "label": reading.fields.label}
     absent = [
         Proposal(name, field) for name, field in option.items() if field is not None and field not in names
     ]
@@ -273,7 +273,7 @@ def records_of_objects(
     values: Iterable[tuple[int, dict[str, Any], str | None]], reading: Reading, problems: Problems
 ) -> Iterator[Record]:
     """Yield a record of each JSON object; ``values`` says on which line it is, and what is wrong with it."""
-    text, owner, label = reading.fields
+    text, person, label = reading.fields
     first: dict[str, Any] | None = None
     labelled = False
     for number, value, fault in values:
@@ -282,10 +282,10 @@ def records_of_objects(
             continue
         if first is None:
             first = value
-            if label is None or not {text, owner} - {None} <= set(first):
+            if label is None or not {text, person} - {None} <= set(first):
                 choose_fields(reading, first, f"{problems.name}, line {number},")
         labelled |= label in value
-        missing = [field for field in (text, owner) if field is not None and field not in value]
+        missing = [field for field in (text, person) if field is not None and field not in value]
         if reading.skip_empty and missing == [text]:
             value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
         elif missing:
@@ -294,7 +294,7 @@ def records_of_objects(
         yield Record(
             number,
             value[text],
-            None if owner is None else value[owner],
+            None if person is None else value[person],
             None if label is None else value.get(label),  # one left out is a missing one
         )
     if label is not None and first is not None and not labelled:

@@ -39,7 +39,7 @@ def read(path: PathLike, reading: Reading) -> Corpus:
 
     Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside. A
     zip archive is not unpacked to the disk. The fields of a file are ``text``, ``file`` (its path below the folder) and
-    ``folder`` (the folder it lies in), so that ``author="folder"`` is a folder for each author.
+    ``folder`` (the folder it lies in), so that ``person="folder"`` is a folder for each person.
     """
     name = os.fspath(path)
     if not is_there(path):
@@ -60,11 +60,11 @@ def read(path: PathLike, reading: Reading) -> Corpus:
                     "folder": "" if folder == "." else folder,
                 }
                 done[0] = number
-                text, owner, label = reading.fields
+                text, person, label = reading.fields
                 yield Record(
                     number,
                     values[text],
-                    None if owner is None else values[owner],
+                    None if person is None else values[person],
                     None if label is None else values[label],
                 )
 

@@ -19,7 +19,7 @@ objects with different indexes, nobody knows which of row number and index was m
 refuses them.
 
 The numbers that come of it mean nothing but "the same": whole numbers that fit in int64 stay what they are, and
-otherwise owners are numbered 0, 1, ... in the order of their ids.
+otherwise persons are numbered 0, 1, ... in the order of their ids.
 """
 
 import math
@@ -35,62 +35,64 @@ from numpy.typing import NDArray
 from discreet._validate import first_few
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
-__all__ = ["check_same_owners", "check_same_rows", "index_of", "number_owners", "owner_key", "why_nobody"]
+__all__ = ["check_same_persons", "check_same_rows", "index_of", "number_persons", "person_key", "why_nobody"]
 
 _MADE_TEXT = frozenset({"None", "nan", "NaT", "<NA>"})
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,3999}")
 _LARGEST_BITS = 10_000
 
 
-def owner_key(owner: object) -> str | None:
-    """Return the text by which an owner is compared, or None where it names nobody or could be more than one.
+def person_key(person: object) -> str | None:
+    """Return the text by which a person is compared, or None where it names nobody or could be more than one.
 
     Parameters
     ----------
-    owner : object
+    person : object
         One id, as it stands in a file, a frame or an array.
     """
-    if isinstance(owner, str):
-        text = str.__str__(owner)
+    if isinstance(person, str):
+        text = str.__str__(person)
         if text in _MADE_TEXT or not text or text.isspace():
             return None
         return text if text.isascii() else normalize("NFC", text)
-    if isinstance(owner, bool | np.bool_ | np.timedelta64):
+    if isinstance(person, bool | np.bool_ | np.timedelta64):
         return None
-    if isinstance(owner, int | np.integer):
-        whole = int(owner)
-    elif isinstance(owner, float | np.floating):
-        if not abs(owner) < _first_rounded(type(owner)) or owner != np.floor(owner):  # also NaN and infinity
+    if isinstance(person, int | np.integer):
+        whole = int(person)
+    elif isinstance(person, float | np.floating):
+        if not abs(person) < _first_rounded(type(person)) or person != np.floor(
+            person
+        ):  # also NaN and infinity
             return None
-        whole = int(owner)
-    elif isinstance(owner, Decimal):
-        if not owner.is_finite() or owner.adjusted() > 3000 or owner != owner.to_integral_value():
+        whole = int(person)
+    elif isinstance(person, Decimal):
+        if not person.is_finite() or person.adjusted() > 3000 or person != person.to_integral_value():
             return None
-        whole = int(owner)
+        whole = int(person)
     else:
         return None
     return str(whole) if whole.bit_length() <= _LARGEST_BITS else None
 
 
-def why_nobody(owner: object) -> str:
-    """Say why :func:`owner_key` is None for this owner, without showing it."""
-    if owner is None or str(type(owner)).endswith(("NAType'>", "NaTType'>")):
+def why_nobody(person: object) -> str:
+    """Say why :func:`person_key` is None for this person, without showing it."""
+    if person is None or str(type(person)).endswith(("NAType'>", "NaTType'>")):
         return "nothing"
-    if isinstance(owner, str):
-        return "empty text" if not owner or owner.isspace() else "the text of a missing value"
-    if isinstance(owner, bool | np.bool_):
+    if isinstance(person, str):
+        return "empty text" if not person or person.isspace() else "the text of a missing value"
+    if isinstance(person, bool | np.bool_):
         return "true or false"
-    if isinstance(owner, np.datetime64 | np.timedelta64):
-        return "nothing (NaT)" if np.isnat(owner) else "a date or time"
-    if isinstance(owner, float | np.floating | Decimal):
-        if owner.is_nan() if isinstance(owner, Decimal) else math.isnan(owner):
+    if isinstance(person, np.datetime64 | np.timedelta64):
+        return "nothing (NaT)" if np.isnat(person) else "a date or time"
+    if isinstance(person, float | np.floating | Decimal):
+        if person.is_nan() if isinstance(person, Decimal) else math.isnan(person):
             return "nothing (NaN)"
-        if isinstance(owner, Decimal) or abs(owner) < _first_rounded(type(owner)) or math.isinf(owner):
+        if isinstance(person, Decimal) or abs(person) < _first_rounded(type(person)) or math.isinf(person):
             return "a number that is not whole, or too large"
         return "a float so large that it may be rounded (read the column as whole numbers or as text)"
-    if isinstance(owner, int | np.integer):
+    if isinstance(person, int | np.integer):
         return "a number of thousands of digits"
-    return f"an object ({type(owner).__name__})"
+    return f"an object ({type(person).__name__})"
 
 
 def check_same_rows(documents: object, beside: object, name: str, of: str = "the documents") -> None:
@@ -119,8 +121,8 @@ def check_same_rows(documents: object, beside: object, name: str, of: str = "the
         )
 
 
-def check_same_owners(known: Any, owners: Any) -> None:
-    """Raise ``PrivacyError`` where owners group the rows otherwise than those that come with the counts.
+def check_same_persons(known: Any, persons: Any) -> None:
+    """Raise ``PrivacyError`` where persons group the rows otherwise than those that come with the counts.
 
     Two statements of whose documents these are cannot both be true; and to follow the wrong one bounds what somebody
     else wrote. Only who is the same person is compared: names may be others.
@@ -128,25 +130,25 @@ def check_same_owners(known: Any, owners: Any) -> None:
     Parameters
     ----------
     known : array-like of shape (n_documents,), or None
-        Owners that the counts carry.
-    owners : array-like of shape (n_documents,), or None
-        Owners given beside them.
+        Persons that the counts carry.
+    persons : array-like of shape (n_documents,), or None
+        Persons given beside them.
     """
-    if known is None or owners is None:
+    if known is None or persons is None:
         return
-    if not hasattr(owners, "__len__"):
+    if not hasattr(persons, "__len__"):
         raise PrivacyError(
-            Parameter("owners"), " must be a list or an array where the counts have owners, too."
+            Parameter("persons"), " must be a list or an array where the counts have persons, too."
         )
-    one, other = number_owners(known, len(known)), number_owners(owners, len(known))
+    one, other = number_persons(known, len(known)), number_persons(persons, len(known))
     pairs = np.unique(np.column_stack([one, other]), axis=0)
     if not len(pairs) == len(np.unique(one)) == len(np.unique(other)):
         raise PrivacyError(
-            Parameter("owners"),
-            " group the documents otherwise than the owners that came with them, so one of the two names the wrong "
+            Parameter("persons"),
+            " group the documents otherwise than the persons that came with them, so one of the two names the wrong "
             "people, or stands in another order. Leave ",
-            Proposal("owners"),
-            " out, and those of the counts are taken; or take the counts without theirs, without_owners().",
+            Proposal("persons"),
+            " out, and those of the counts are taken; or take the counts without theirs, without_persons().",
         )
 
 
@@ -156,12 +158,12 @@ def index_of(given: object) -> Any:
     return index if not callable(index) and hasattr(index, "equals") else None
 
 
-def number_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
-    """Return a number for each row: the same number, the same owner.
+def number_persons(persons: Any, n_documents: int) -> NDArray[np.int64]:
+    """Return a number for each row: the same number, the same person.
 
     Parameters
     ----------
-    owners : array-like of shape (n_documents,)
+    persons : array-like of shape (n_documents,)
         Ids as text or whole numbers, in any representation (see the module).
     n_documents : int
 
@@ -175,27 +177,27 @@ def number_owners(owners: Any, n_documents: int) -> NDArray[np.int64]:
     CorpusError
         Where the shape is another, or a row names nobody; says in which rows, and never shows an id.
     """
-    values = _as_array(owners)
+    values = _as_array(persons)
     if values is None or values.shape != (n_documents,):
-        found = type(owners).__name__ if values is None else f"shape {values.shape}"
-        raise CorpusError(f"owners must have shape ({n_documents},), one for each document, got {found}.")
-    missing = np.ma.getmaskarray(owners) if np.ma.isMaskedArray(owners) else np.zeros(n_documents, bool)
+        found = type(persons).__name__ if values is None else f"shape {values.shape}"
+        raise CorpusError(f"persons must have shape ({n_documents},), one for each document, got {found}.")
+    missing = np.ma.getmaskarray(persons) if np.ma.isMaskedArray(persons) else np.zeros(n_documents, bool)
     fits = values.dtype.kind == "i" or (values.dtype.kind == "u" and int(values.max(initial=0)) < 2**63)
     if fits and not missing.any():
         return values.astype(np.int64)
     if values.dtype.kind in "Uiuf":  # each different one is looked at once
         distinct, place = np.unique(values, return_inverse=True)
-        keys = [owner_key(owner) for owner in distinct]
+        keys = [person_key(person) for person in distinct]
         numbers, nobody = _numbers(keys)[place], np.array([key is None for key in keys], bool)[place]
     else:
-        keys = [owner_key(owner) for owner in values]
+        keys = [person_key(person) for person in values]
         numbers, nobody = _numbers(keys), np.array([key is None for key in keys], bool)
     nobody |= missing
     if nobody.any():
         rows = np.flatnonzero(nobody).tolist()
         what = sorted({"nothing" if missing[row] else why_nobody(values[row]) for row in rows[:100]})
         raise CorpusError(
-            f"owners must name whose document each row is, by text or whole numbers, but row {first_few(rows)} "
+            f"persons must name whose document each row is, by text or whole numbers, but row {first_few(rows)} "
             f"{'has' if len(rows) == 1 else 'have'} {' or '.join(what)}; name them, or leave those documents out."
         )
     return numbers
@@ -206,23 +208,23 @@ def _first_rounded(kind: type) -> float:
     return 2.0**53 if issubclass(kind, float) else 2.0 ** (int(np.finfo(kind).nmant) + 1)
 
 
-def _as_array(owners: Any) -> NDArray[Any] | None:
-    """Return owners as an array that rounds none of them, or None where they have no order or are none."""
-    if isinstance(owners, str | bytes | bytearray | dict | set | frozenset) or not isinstance(
-        owners, Iterable
+def _as_array(persons: Any) -> NDArray[Any] | None:
+    """Return persons as an array that rounds none of them, or None where they have no order or are none."""
+    if isinstance(persons, str | bytes | bytearray | dict | set | frozenset) or not isinstance(
+        persons, Iterable
     ):
         return None
-    if hasattr(owners, "dtype") or hasattr(owners, "__array__"):  # of numpy, pandas, polars, pyarrow
+    if hasattr(persons, "dtype") or hasattr(persons, "__array__"):  # of numpy, pandas, polars, pyarrow
         try:
-            return np.asarray(owners)
+            return np.asarray(persons)
         except Exception:  # what a foreign object raises may show what it holds
             return None
-    listed: list[Any] = list(owners)
+    listed: list[Any] = list(persons)
     values = np.empty(len(listed), object)  # numpy would make one kind of them, by rounding or writing
-    if any(isinstance(owner, list | tuple | np.ndarray) for owner in listed):
+    if any(isinstance(person, list | tuple | np.ndarray) for person in listed):
         return None
-    for row, owner in enumerate(listed):  # one by one: numpy would ask objects to become arrays
-        values[row] = owner
+    for row, person in enumerate(listed):  # one by one: numpy would ask objects to become arrays
+        values[row] = person
     return values
 
 

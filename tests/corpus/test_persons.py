@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive.corpus import same_owner
+from tests.naive.corpus import same_person
 
-from discreet._owners import number_owners, owner_key
+from discreet._persons import number_persons, person_key
 from discreet.corpus import Corpus, read_corpus
 from discreet.errors import CorpusError
 
@@ -48,51 +48,51 @@ ids = st.one_of(
             "\u212b",
         ]
     ),
-).filter(lambda owner: not isinstance(owner, str) or (owner.strip() and owner not in MISSING))
+).filter(lambda person: not isinstance(person, str) or (person.strip() and person not in MISSING))
 
 
-def representations(owner):
+def representations(person):
     """Everything that may stand for this id."""
-    if isinstance(owner, str):
-        forms = [unicodedata.normalize(form, owner) for form in ("NFC", "NFD")]
-        return [owner, *forms, *map(np.str_, forms)]
-    found = [owner, str(owner), np.str_(owner), Decimal(owner)]
-    found += [kind(owner) for kind in INTEGERS if np.iinfo(kind).min <= owner <= np.iinfo(kind).max]
-    return found + [kind(owner) for kind, limit in FLOATS.items() if abs(owner) < limit]
+    if isinstance(person, str):
+        forms = [unicodedata.normalize(form, person) for form in ("NFC", "NFD")]
+        return [person, *forms, *map(np.str_, forms)]
+    found = [person, str(person), np.str_(person), Decimal(person)]
+    found += [kind(person) for kind in INTEGERS if np.iinfo(kind).min <= person <= np.iinfo(kind).max]
+    return found + [kind(person) for kind, limit in FLOATS.items() if abs(person) < limit]
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(ids, min_size=1, max_size=12), st.data())
-def test_any_two_representations_are_one_owner_and_any_two_ids_are_two(owners, data):
-    written = [data.draw(st.sampled_from(representations(owner))) for owner in owners]
-    numbers = number_owners(written, len(owners))
+def test_any_two_representations_are_one_person_and_any_two_ids_are_two(persons, data):
+    written = [data.draw(st.sampled_from(representations(person))) for person in persons]
+    numbers = number_persons(written, len(persons))
     assert numbers.dtype == np.int64
-    for i, one in enumerate(owners):
-        for j, other in enumerate(owners):
-            assert (numbers[i] == numbers[j]) == same_owner(one, other), (one, other)
+    for i, one in enumerate(persons):
+        for j, other in enumerate(persons):
+            assert (numbers[i] == numbers[j]) == same_person(one, other), (one, other)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), min_size=1, max_size=8))
-def test_containers_change_nothing(owners):
-    expected = np.array(owners, np.int64)
-    text = [str(owner) for owner in owners]
+def test_containers_change_nothing(persons):
+    expected = np.array(persons, np.int64)
+    text = [str(person) for person in persons]
     given_as = [
-        owners, tuple(owners), expected, expected.astype(object), list(expected), text, np.array(text),
-        np.array(text, object), pd.Series(owners), pd.Series(owners, dtype="Int64"), pd.Series(text),
-        pd.Series(owners).astype("category"), pd.Series(text).astype("category"), pd.array(text, dtype="string"),
-        pl.Series(owners, dtype=pl.Int64), pl.Series(text), pl.Series(text, dtype=pl.Categorical),
-        pa.array(owners, pa.int64()), pa.chunked_array([text]), pa.array(text).dictionary_encode(),
+        persons, tuple(persons), expected, expected.astype(object), list(expected), text, np.array(text),
+        np.array(text, object), pd.Series(persons), pd.Series(persons, dtype="Int64"), pd.Series(text),
+        pd.Series(persons).astype("category"), pd.Series(text).astype("category"), pd.array(text, dtype="string"),
+        pl.Series(persons, dtype=pl.Int64), pl.Series(text), pl.Series(text, dtype=pl.Categorical),
+        pa.array(persons, pa.int64()), pa.chunked_array([text]), pa.array(text).dictionary_encode(),
     ]  # fmt: skip
     for container in given_as:
-        assert number_owners(container, len(owners)).tolist() == owners, type(container)
+        assert number_persons(container, len(persons)).tolist() == persons, type(container)
 
 
 def test_numbers_follow_the_order_of_the_ids_and_nothing_else():
-    assert number_owners(["b", 10**30, "a", 9, "b"], 5).tolist() == [3, 1, 2, 0, 3]
-    assert number_owners(["10", "9"], 2).tolist() == [10, 9]
-    assert number_owners(np.array([2**63 + 1, 2**63 + 2, 0], np.uint64), 3).tolist() == [1, 2, 0]
-    assert number_owners([], 0).tolist() == []
+    assert number_persons(["b", 10**30, "a", 9, "b"], 5).tolist() == [3, 1, 2, 0, 3]
+    assert number_persons(["10", "9"], 2).tolist() == [10, 9]
+    assert number_persons(np.array([2**63 + 1, 2**63 + 2, 0], np.uint64), 3).tolist() == [1, 2, 0]
+    assert number_persons([], 0).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -111,29 +111,29 @@ def test_numbers_follow_the_order_of_the_ids_and_nothing_else():
     ],
 )  # fmt: skip
 def test_what_names_nobody_is_refused_with_its_row(nobody, what):
-    assert owner_key(nobody) is None
+    assert person_key(nobody) is None
     with pytest.raises(CorpusError, match="row 2 has") as error:
-        number_owners(["Jane Roe", 8, nobody, 8], 4)
+        number_persons(["Jane Roe", 8, nobody, 8], 4)
     assert what in str(error.value)
     assert "Jane" not in str(error.value)
     assert error.value.__context__ is None
 
 
 @pytest.mark.parametrize(
-    "owners",
+    "persons",
     [
         np.array([1.0, np.nan]), np.array(["a", "nan"]), np.ma.array([1, 2], mask=[0, 1]), pd.Series(["a", None]),
         pd.Series([1, None], dtype="Int64"), pd.Series(["a", None], dtype="category"), pl.Series([1, None]),
         pl.Series(["a", None]), pa.array(["a", None]), np.array(["2020-01-01", "NaT"], "M8[D]").astype(object),
     ],
 )  # fmt: skip
-def test_missing_owners_of_any_container_are_refused(owners):
+def test_missing_persons_of_any_container_are_refused(persons):
     with pytest.raises(CorpusError, match=r"row (0, )?1 ha"):
-        number_owners(owners, 2)
+        number_persons(persons, 2)
 
 
 @pytest.mark.parametrize(
-    "owners",
+    "persons",
     [
         "ab",
         b"ab",
@@ -147,40 +147,40 @@ def test_missing_owners_of_any_container_are_refused(owners):
         pd.DataFrame({"a": [1, 2]}),
     ],
 )
-def test_owners_must_be_a_row_each(owners):
-    with pytest.raises(CorpusError, match=r"owners must have shape \(2,\)"):
-        number_owners(owners, 2)
+def test_persons_must_be_a_row_each(persons):
+    with pytest.raises(CorpusError, match=r"persons must have shape \(2,\)"):
+        number_persons(persons, 2)
 
 
 def test_readers_and_corpora_use_the_same_rule(tmp_path):
     written = ["7", "7.0", '"7"', "8", '"e\\u0301"', '"\\u00e9"']
     file = tmp_path / "notes.jsonl"
-    file.write_text("".join(f'{{"text": "word", "who": {owner}}}\n' for owner in written))
-    corpus = read_corpus(file, author="who")
-    assert corpus.owners.tolist() == [0, 0, 0, 1, 2, 2]
-    names = tmp_path / "owners.txt"
+    file.write_text("".join(f'{{"text": "word", "who": {person}}}\n' for person in written))
+    corpus = read_corpus(file, person="who")
+    assert corpus.persons.tolist() == [0, 0, 0, 1, 2, 2]
+    names = tmp_path / "persons.txt"
     names.write_text("8\n07\n7\ne\u0301\né\n7\n", encoding="utf-8")
-    by_row = read_corpus(file, owners=names).owners
+    by_row = read_corpus(file, persons=names).persons
     assert (
         by_row.tolist()
-        == Corpus(corpus.counts, corpus.vocabulary, [8, "07", 7.0, "é", "é", "7"]).owners.tolist()
+        == Corpus(corpus.counts, corpus.vocabulary, [8, "07", 7.0, "é", "é", "7"]).persons.tolist()
     )
     assert len(set(by_row.tolist())) == 4
     file.write_text('{"text": "word", "who": "Jane"}\n{"text": "word", "who": "nan"}\n')
     with pytest.raises(
-        CorpusError, match="line 2: field 'who' must name the author, found the text of a missing"
+        CorpusError, match="line 2: field 'who' must name the person, found the text of a missing"
     ) as error:
-        read_corpus(file, author="who")
+        read_corpus(file, person="who")
     assert "Jane" not in str(error.value)
 
 
 def test_only_composed_and_decomposed_letters_are_made_equal():
     one = [("é", "e\u0301"), ("\u212b", "Å"), ("\ud55c", "\u1112\u1161\u11ab")]
-    assert all(same_owner(*pair) and len(set(number_owners(pair, 2).tolist())) == 1 for pair in one)
+    assert all(same_person(*pair) and len(set(number_persons(pair, 2).tolist())) == 1 for pair in one)
     two = [
         ("a", "A"), ("a", " a"), ("a", "a "), ("ａ", "a"), ("ﬁ", "fi"), ("007", "7"), ("7.0", 7), ("+7", 7), ("７", 7),
         ("-0", 0), ("а", "a"), ("ß", "ss"), ("i", "ı"), ("a\u200b", "a"), (2**53, 2**53 + 1), (-7, 7), ("1e3", 1000),
     ]  # fmt: skip
     for pair in two:
-        assert not same_owner(*pair)
-        assert len(set(number_owners(pair, 2).tolist())) == 2, pair
+        assert not same_person(*pair)
+        assert len(set(number_persons(pair, 2).tolist())) == 2, pair
