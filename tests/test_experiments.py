@@ -390,14 +390,6 @@ def word_vectors_wrong(bench):
     with_vectors(bench, 1.0, "none")
 
 
-@makes(
-    "word_vectors/starts.csv", corpus="pheme", epsilon="4.0", vectors="right", init="score: vectors", seed="0"
-)
-def word_vectors_starts(bench):
-    bench.without_rows()
-    bench.script("starts").measure(bench.copy, ["pheme"], 1)
-
-
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
 def word_lists(bench):
     bench.without_rows()

@@ -97,7 +97,7 @@ class AskedSilo(OneSilo):
 
 
 class ScoredStart(PrivateLDA):
-    """With vectors of up to a thousand words that know the planted topics; a released score chooses the start."""
+    """With vectors of up to a thousand words that know the planted topics."""
 
     def __init__(
         self,
@@ -114,7 +114,6 @@ class ScoredStart(PrivateLDA):
             epsilon=epsilon,
             delta=delta,
             privacy_unit=privacy_unit,
-            init="score",
             random_state=random_state,
             n_jobs=n_jobs,
             ledger=ledger,

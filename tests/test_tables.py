@@ -620,30 +620,6 @@ def test_word_vectors(after, name):
     check(cells)
 
 
-def test_starts_that_were_asked_for():
-    results, cells = csv("word_vectors/starts"), []
-    head, *rows = table(
-        "research/word-vectors", "`python experiments/word_vectors/starts.py measure starts.csv`"
-    )
-    assert len(rows) == len(results.groupby(["corpus", "epsilon", "vectors"]))
-    for corpus, epsilon, vectors, *shown in rows:
-        those = results[
-            (results.corpus == corpus) & (results.epsilon == float(epsilon)) & (results.vectors == vectors)
-        ]
-        for title, cell in zip(head[3:6], shown, strict=False):
-            values = tuple(one(those, column, init=title) for column in ("perplexity", "npmi"))
-            cells.append((f"{corpus}, {epsilon}, {vectors}, {title}", cell, values))
-        either = [those[those.init == f"score: {start}"].set_index("seed") for start in ("pairs", "vectors")]
-        takes = either[0].released > 0
-        taken = either[0].where(~takes, either[1])
-        where = f"{corpus}, {epsilon}, {vectors}"
-        cells.append((f"{where}, score", shown[3], (taken.perplexity.mean(), taken.npmi.mean())))
-        cells.append((f"{where}, taken", shown[4], (takes.sum(), len(takes))))
-        noise = float(np.sqrt(((either[0].released - either[0].exact) ** 2).mean()))
-        cells.append((f"{where}, exact", shown[5], (float(either[0].exact.mean()), noise)))
-    check(cells)
-
-
 def test_what_was_tried_where_documents_are_plentiful():
     tried, cells = csv("floor/tried"), []
     head, *rows = table("algorithm", "### Where documents are plentiful")

@@ -10,15 +10,13 @@ import math
 
 import numpy as np
 import pytest
-from tests.naive.central import moment_vector, nats_a_token
+from tests.naive.central import moment_vector
 
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import distinguish, lira, one_run_audit
 from discreet.central import CountNoiseLDA, HybridGibbsLDA, full_batch
-from discreet.central.rounds.likelihood_score import REACH
 from discreet.central.rounds.schedule import plan
 from discreet.central.rounds.units import group_units
-from discreet.central.start import choose_start
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
 from discreet.privacy.accounting import events
@@ -42,8 +40,8 @@ def neighbours(n=5):
     return np.r_[crowd, [[0, 0, 0, 0, 0, n, n]]], crowd
 
 
-#: Vectors of the seven words, where a test gives them, and where the start is to come from.
-PUBLIC = {"vectors": None, "init": "auto"}
+#: Vectors of the seven words, where a test gives them.
+PUBLIC = {"vectors": None}
 
 
 def fit(counts, seed):
@@ -53,7 +51,7 @@ def fit(counts, seed):
     units = group_units(check_counts(counts), None)
     n_units = full_batch.count_units(units, gate)
     vectors = PUBLIC["vectors"]
-    schedule = plan(n_units, MU, units.n_words, 2, with_vectors=vectors is not None, init=PUBLIC["init"])
+    schedule = plan(n_units, MU, units.n_words, 2, with_vectors=vectors is not None)
     state = full_batch.init(units, 2, 0.1, schedule, gate, vectors)
     for _ in range(2):
         state, _ = full_batch.step(state, units, 0.1, state.schedule, gate)
@@ -203,24 +201,6 @@ def documents_of(units):
     for unit in range(units.n_units):
         entries = slice(units.indptr[unit], units.indptr[unit + 1])
         yield dict(zip(units.words[entries].tolist(), units.counts[entries].tolist(), strict=True))
-
-
-def test_a_score_of_starts_that_is_not_clipped_is_flagged(monkeypatch):
-    """What a document gains by one start, over all its tokens, however many there are."""
-    monkeypatch.setitem(PUBLIC, "vectors", np.random.default_rng(4).normal(size=(7, 4)))
-    monkeypatch.setitem(PUBLIC, "init", "score")
-    heavy = neighbours(300)
-    assert kept(shown("by a score, no fault", audit(monkeypatch, 100, sides=heavy)))
-
-    def raw(units, candidates, prior, n_jobs):
-        total = 0.0
-        for document in documents_of(units):
-            first, other = (nats_a_token(document, topics, prior) for topics in candidates)
-            total += sum(document.values()) * (other - first) / REACH
-        return np.array([np.trunc(total * 2**BITS)]).astype(np.int64)
-
-    monkeypatch.setattr(choose_start, "score_sum", raw)
-    assert broken(shown("a score that is not clipped", audit(monkeypatch, 100, sides=heavy)))
 
 
 def test_the_same_noise_twice_is_flagged(monkeypatch):

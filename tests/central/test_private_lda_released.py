@@ -11,8 +11,6 @@ from discreet.central import private_lda as module
 from discreet.central.rounds import schedule
 from discreet.central.rounds.em_round import Contribution
 from discreet.central.rounds.schedule import plan
-from discreet.central.rounds.units import group_units
-from discreet.central.start import choose_start
 from discreet.corpus.words.origin import GivenWords, WordOrigin
 from discreet.lda.questions.asked import square_of
 from discreet.privacy import mechanism
@@ -71,7 +69,6 @@ def questions(patch):
 
     spy(full_batch, "moment_sum")  # features of the words
     spy(full_batch, "cooccurrence_sum")  # chosen words, weights
-    spy(choose_start, "score_sum")  # candidates
     spy(full_batch, "round_sum")  # (theta,) topics, weights, how each unit's statistic is bounded
     spy(dpsvi, "sampled_sum")  # (who was drawn,) topics
     return asked
@@ -176,38 +173,6 @@ def test_with_word_vectors_that_are_believed(monkeypatch):
     monkeypatch.setattr(full_batch, "look", noted)
     assert replayed(monkeypatch, how, others, first)
     assert believed == [True] * 6  # two looks each
-
-
-@pytest.mark.parametrize("init", ["pairs", "vectors", "score"])
-def test_with_a_start_that_was_asked_for(init, monkeypatch):
-    first, how, others = known_words()
-    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
-    assert replayed(monkeypatch, how | {"init": init}, others, first)
-
-
-def test_a_start_chosen_by_the_exact_score_is_caught(monkeypatch):
-    """Planted: the score before its noise, on another corpus that the start which was not taken describes better."""
-    first, how, _ = known_words()
-    monkeypatch.setattr("discreet.central.base.given_words", lambda *_: PUBLIC)
-    honest, best_of, compared = choose_start.score_sum, full_batch.best_of, []
-    with monkeypatch.context() as patch:
-        patch.setattr(choose_start, "score_sum", lambda *asked: compared.append(asked) or honest(*asked))
-        make(**how, init="score").fit(first)
-    units, topics, *rest = compared[0]
-    gain = honest(units, topics, *rest)[0]
-    rng, left = np.random.default_rng(0), topics[int(gain <= 0)]
-    rows = [rng.multinomial(15, left[:, d % 2] / left[:, d % 2].sum()) for d in range(400)]
-    other = csr(rows)
-    assert honest(group_units(other, None), topics, *rest)[0] * gain < 0
-
-    def leaky(starts, units, prior, gate):
-        best_of(starts, units, prior, gate)
-        exact = honest(units, np.stack([start.word_topic for start in starts]), prior)
-        return starts[int(exact[0] > 0)]
-
-    assert replayed(monkeypatch, how | {"init": "score"}, [(other, None)], first)
-    monkeypatch.setattr(full_batch, "best_of", leaky)
-    assert not replayed(monkeypatch, how | {"init": "score"}, [(other, None)], first)
 
 
 def test_a_start_from_the_exact_moment_is_caught(monkeypatch):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.central.rounds.em_round import SCALED, Contribution
-from discreet.central.rounds.schedule import COUNT_SHARE, SCORE_SHARE, plan
+from discreet.central.rounds.schedule import COUNT_SHARE, plan
 from discreet.privacy.bound import MAX_BITS
 
 
@@ -139,42 +139,3 @@ def test_the_plan_with_vectors_is_the_table(signal, looks, closer_unigram, start
     assert len(planned.round_shares) == n_rounds
     assert planned.unigram_share == plain.unigram_share
     assert plain.believed is None
-
-
-@given(st.floats(-1e4, 1e6), st.floats(0.01, 5), st.integers(1, 20_000), st.sampled_from([None, 20]))
-@settings(max_examples=200, deadline=None)
-def test_a_start_that_was_asked_for_has_its_shares_and_all_add_up_to_one(n_units, mu, n_words, n_topics):
-    s = max(n_units * mu, 1)
-    both = 0.01 + 0.04 * min(1, 2500 / s)
-    usual = plan(n_units, mu, n_words, n_topics=n_topics)
-    auto = plan(n_units, mu, n_words, with_vectors=True, n_topics=n_topics)
-    for init in ("pairs", "vectors", "score"):
-        without = plan(n_units, mu, n_words, n_topics=n_topics, init=init)
-        without = without._replace(if_short=without.if_short and without.if_short._replace(init="auto"))
-        assert without._replace(init="auto") == usual
-        planned = plan(n_units, mu, n_words, with_vectors=True, n_topics=n_topics, init=init)
-        if init == "pairs":
-            branches = [planned]
-            assert (planned.moment_shares, planned.believed, planned.doubted) == ((0.0, 0.0), None, None)
-        else:
-            branches = [planned.believed, planned.doubted]
-            assert planned.moment_shares == pytest.approx((both, 0.0))
-        score = SCORE_SHARE if init == "score" else 0.0
-        for then in branches:
-            shares = [COUNT_SHARE, then.unigram_share, *planned.moment_shares, then.start_share, score]
-            shares.append(then.closer_unigram_share)
-            assert init != "score" or not then.closer_unigram_share
-            assert sum(shares) + sum(then.round_shares) == pytest.approx(1, abs=1e-12)
-            assert min(then.round_shares) > 0
-        if init == "vectors":
-            assert planned.believed == planned.doubted
-            if auto.believed:
-                assert planned.believed.start_share == auto.believed.start_share
-                assert planned.believed.round_shares == pytest.approx(auto.believed.round_shares)
-        if init == "score":
-            assert planned.believed.start_share == planned.doubted.start_share >= 0.1
-            if planned.if_short is None:
-                assert len(planned.doubted.round_shares) == len(usual.round_shares) or 9000 <= s < 20_000
-        # Where vectors turn out not to differ, nothing is looked at.
-        left = [COUNT_SHARE, planned.unigram_share, planned.start_share, *planned.round_shares]
-        assert sum(left) + planned.moment_shares[0] == pytest.approx(1, abs=1e-12)

@@ -205,23 +205,3 @@ def posterior_mean_and_law(noisy, base, noise, lifts, *, start=None, width=0.12,
 def group(counts, persons):
     """Units as sorted lists of documents, for comparison with ``group_units``."""
     return [sorted(sorted(document.items()) for document in unit) for unit in by_unit(counts, persons)]
-
-
-def nats_a_token(document, topics, prior, n_steps=20):
-    """Mean log probability of a document's tokens, each from a theta that its own share was taken out of."""
-    theta = em_theta(document, start_theta(document, topics.shape[1], prior), topics, prior, n_steps)
-    total = 0.0
-    for word, count in document.items():
-        rest = np.maximum(theta - theta * topics[word] / (theta @ topics[word]), prior)
-        total += count * math.log(rest @ topics[word] / rest.sum())
-    return total / sum(document.values())
-
-
-def score_vector(unit, candidates, prior, reach):
-    """What each candidate gains on the first, a token, clipped for each document; the mean over a unit's documents."""
-    gains = []
-    for document in unit:
-        if sum(document.values()) >= 2:
-            first, *others = (nats_a_token(document, topics, prior) for topics in candidates)
-            gains.append([max(-1.0, min(1.0, (other - first) / reach)) for other in others])
-    return np.mean(gains, axis=0) if gains else np.zeros(len(candidates) - 1)

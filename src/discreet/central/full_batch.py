@@ -10,7 +10,6 @@ reserved precision:
    go together;
 3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
    (left out where vectors are believed and documents are few);
-   (where a score is asked for, which start describes the documents better: :mod:`.rounds.likelihood_score`);
 4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics;
    its sum over topics is averaged with the unigram.
 
@@ -42,7 +41,7 @@ from discreet.central.rounds.schedule import COUNT_SHARE, PAIRS_POWER, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
-from discreet.central.start.choose_start import Start, best_of, where_used
+from discreet.central.start.choose_start import Start, where_used
 from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
 from discreet.central.start.of_pairs import on_all_words, start_weights, starting_topics
 from discreet.central.start.structure import Structure, structure
@@ -167,18 +166,15 @@ def init(
     if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
         expected = expected_moment(vectors, prior.directions, unigram, n_topics)
         seen = _look_at(units, gate, schedule, prior.directions, expected)
-        if schedule.init == "vectors":
-            seen = seen._replace(believed=True, promising=True)
-        if seen.promising and schedule.init != "score":
+        if seen.promising:
             schedule = schedule.believed if seen.believed else schedule.doubted
     if frequencies is not None and schedule.closer_unigram_share:
         closer = gate.release(total, schedule.closer_unigram_share, "unigram, closer")
         frequencies = frequencies.with_unigram(closer)
         unigram = frequencies.read()
-    start = _start(units, n_topics, doc_topic_prior, schedule, gate, unigram, seen, n_units)
-    if seen is not None and seen.refuted and not start.from_vectors:
+    start = _start(units, n_topics, schedule, gate, unigram, seen, n_units)
+    if seen is not None and seen.refuted and not seen.believed:
         prior = None
-    schedule = start.schedule
     if schedule.usual_norms:
         bound = float(f"{schedule.usual_norms * usual_norm(unigram, mass, n_units):.3g}")
         schedule = schedule._replace(contribution=Contribution(exponent=1.0, bound=bound))
@@ -195,9 +191,7 @@ def init(
         unigram_mass=mass,
         structure=start.structure,
         schedule=schedule,
-        vectors_used=where_used(schedule.init, seen, start.from_vectors, not noisy.noise)
-        if prior or seen
-        else "",
+        vectors_used=where_used(seen, not noisy.noise) if prior or seen else "",
         frequencies=frequencies,
     )
 
@@ -205,36 +199,32 @@ def init(
 def _start(
     units: Units | ShardedUnits,
     n_topics: int,
-    doc_topic_prior: float,
     schedule: Schedule,
     gate: SharedGaussian,
     unigram: Floats,
     seen: Seen | None,
     n_units: float,
 ) -> Start:
-    """Make the start from pairs of words or from what was seen of the vectors, or the one for which a score is."""
+    """Make the start from pairs of words, or from what was seen of the vectors where they are believed."""
     believed = seen is not None and seen.believed
-    scored = seen is not None and schedule.init == "score"
-    share = schedule.doubted.start_share if scored and schedule.doubted else schedule.start_share
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
     weights = start_weights(unigram, chosen, chosen, schedule.pairs_power)
-    pairs, shown, starts = None, None, list[Start]()
-    if share > 0 or not believed:
+    pairs = None
+    if schedule.start_share > 0 or not believed:
         total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
-        pairs = gate.release(total, share, "co-occurrence")
-    if pairs is not None and (scored or not believed):
+        pairs = gate.release(total, schedule.start_share, "co-occurrence")
+    if seen is None or not believed:
+        assert pairs is not None
         together = square(pairs.values, len(chosen))
         topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
         usual = start_weights(unigram, chosen, chosen, PAIRS_POWER)
         shown = structure(together, weights, n_units, pairs.noise, usual)
-        starts.append(Start(topics, schedule, False, shown))
-    if seen is not None and (scored or believed):
-        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
-        weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
-        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
-        starts.append(Start(on_all_words(factors, unigram, columns, weights), schedule, True, shown))
-    return best_of(starts, units, doc_topic_prior, gate) if scored else starts[0]
+        return Start(topics, shown)
+    columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
+    weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
+    factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
+    return Start(on_all_words(factors, unigram, columns, weights), None)
 
 
 def _look_at(

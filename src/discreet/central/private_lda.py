@@ -16,7 +16,6 @@ from discreet._validate import (
     FLAG,
     SEED,
     THREADS,
-    choice,
     elsewhere,
     optional,
     rules,
@@ -30,7 +29,7 @@ from discreet.central.rounds.units import Units
 from discreet.corpus.words.origin import carried
 from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
-from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal, WeakForecastWarning
+from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
@@ -68,11 +67,6 @@ class PrivateLDA(PrivateTopicModel):
         noisy number of units times mu is below 9,000, a hundredth of the budget goes to a release that shows whether
         these texts use words as the vectors do, and where they may, up to four more to starting from them. They must
         not have been trained on the private text: no ledger covers what they tell of it.
-    init : {"auto", "pairs", "vectors", "score"}, default "auto"
-        What training starts from: with "pairs" which words stand together in the texts; with "vectors" the word vectors
-        as well, whatever a look at the texts says of them; with "score" the one of both that describes the texts
-        better, by a noisy score that is part of the budget. "auto" starts from the vectors where texts are few enough
-        for a look to be taken and it speaks for the vectors, and from the pairs otherwise.
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or people): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
@@ -143,7 +137,6 @@ class PrivateLDA(PrivateTopicModel):
         n_topics=whole(),
         doc_topic_prior=DOC_TOPIC_PRIOR,
         n_rounds=optional(whole()),
-        init=choice("auto", "pairs", "vectors", "score"),
         n_units_lower_bound=optional(whole()),
         allow_unlearnable=FLAG,
         allow_large_delta=FLAG,
@@ -172,7 +165,6 @@ class PrivateLDA(PrivateTopicModel):
         doc_topic_prior: float = 0.1,
         n_rounds: int | None = None,
         word_vectors: Any = None,
-        init: str = "auto",
         n_units_lower_bound: int | None = None,
         allow_unlearnable: bool = False,
         allow_large_delta: bool = False,
@@ -189,7 +181,6 @@ class PrivateLDA(PrivateTopicModel):
         self.doc_topic_prior = doc_topic_prior
         self.n_rounds = n_rounds
         self.word_vectors = word_vectors
-        self.init = init
         self.n_units_lower_bound = n_units_lower_bound
         self.allow_unlearnable = allow_unlearnable
         self.allow_large_delta = allow_large_delta
@@ -207,15 +198,6 @@ class PrivateLDA(PrivateTopicModel):
 
     def _purpose(self) -> tuple[str, list[str]]:
         return "topics", [f"{self.n_topics} topics"]
-
-    def _faults(self) -> list[DiscreetError]:
-        faults = super()._faults()
-        if self.word_vectors is None and isinstance(self.init, str) and self.init in ("vectors", "score"):
-            said = f"={self.init!r} starts from public word vectors: give them as "
-            faults.append(
-                ParameterError(Parameter("init"), said, Proposal("word_vectors"), ", or leave it out.")
-            )
-        return faults
 
     def _faults_of_call(self, X: Any, persons: Any) -> list[DiscreetError]:
         return [*super()._faults_of_call(X, persons), *self._faults_of_hope(X)]
@@ -296,7 +278,6 @@ class PrivateLDA(PrivateTopicModel):
             self.n_rounds,
             with_vectors=vectors is not None,
             n_topics=self.n_topics,
-            init=self.init if vectors is not None else "auto",
         )
         with telling(self.callback, "starting topics"):
             state = full_batch.init(
@@ -325,7 +306,6 @@ class PrivateLDA(PrivateTopicModel):
                 "contribution": schedule.contribution.in_words(),
                 "words_a_unit": words,
             }
-            | ({} if self.init == "auto" else {"init": self.init})
             | _told(found, state.vectors_used, n_units, mu),
             attributes={"forecast_": forecast, "word_vectors_": found},
         )

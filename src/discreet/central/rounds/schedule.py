@@ -17,13 +17,10 @@ With public word vectors, b = clip((5000 - s) / 2500, 0, 1) and h = clip((s - 50
 
 * s < 9,000: a first look at the moment has a share of .01, and where that is promising a closer one has
   .04 min(1, 2500 / s) more; start and rounds give them alike. Where the moment then speaks for the vectors, the
-  unigram is released again, with what its share lacks to clip(.1 V / s, .03, .25), if that is above .005 and no
-  score chooses the start; the start has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where
+  unigram is released again, with what its share lacks to clip(.1 V / s, .03, .25), if that is above .005;
+  the start has .15 (1 - b + h), or 0 where that is below .01, and rounds are 5, or 4 where
   b > .5, or 7 where h > .5;
-* from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7;
-* where a start from the vectors is asked for, there is one look with the shares of both, at any s, and then what is
-  done where it speaks for them; where a score is to choose, pairs have .1 at least and the score .003, and rounds are
-  as many as the chosen start has.
+* from 9,000 to 20,000 there is no moment: the start has a share of .3, and rounds are 7.
 
 Where units are plentiful, x = V K / s < .6, scaling each to one norm costs more than the noise that it saves. Each
 then gives counts, clipped at :math:`2 (.3 / x)^{.7}` usual norms; where x < .1, rounds are 8, each with a quarter
@@ -48,7 +45,7 @@ import numpy as np
 from discreet.central.rounds.em_round import SCALED, Contribution
 from discreet.privacy.bound import MAX_BITS
 
-__all__ = ["COUNT_SHARE", "PAIRS_POWER", "SCORE_SHARE", "Schedule", "plan"]
+__all__ = ["COUNT_SHARE", "PAIRS_POWER", "Schedule", "plan"]
 
 COUNT_SHARE = 0.002
 _NON_PRIVATE_ROUNDS = 40
@@ -69,8 +66,6 @@ _PLENTIFUL_POWER, _PLENTIFUL_START, _PLENTIFUL_WORDS = -0.5, 0.15, 700
 _UNIGRAM, _LEAST_MORE = (0.05, 0.1), 0.005
 #: Of the second moment: whether vectors know these texts at all, and what it takes to start from it up to which s.
 _LOOK, _CLOSER_LOOK, _CLOSE_ENOUGH = 0.01, 0.04, 2500.0
-#: Where a score chooses between the starts: of the pairs at least, and of the score.
-_PAIRS_BESIDE, SCORE_SHARE = 0.1, 0.003
 
 
 class Schedule(NamedTuple):
@@ -94,8 +89,6 @@ class Schedule(NamedTuple):
     #: The schedules to go on with after the closer look: where it speaks for the vectors, and where it does not.
     believed: "Schedule | None" = None
     doubted: "Schedule | None" = None
-    #: Where the start was asked to come from: "pairs", "vectors", or what a "score" says; "auto" is the looks' choice.
-    init: str = "auto"
     #: What to do instead where plentiful units turn out to be short: as if they were not plentiful.
     if_short: "Schedule | None" = None
 
@@ -108,7 +101,6 @@ def plan(
     *,
     with_vectors: bool = False,
     n_topics: int | None = None,
-    init: str = "auto",
 ) -> Schedule:
     """Choose sizes and shares.
 
@@ -125,21 +117,12 @@ def plan(
         Public word vectors are given.
     n_topics : int, optional
         Tells whether units are plentiful; without it they are not.
-    init : {"auto", "pairs", "vectors", "score"}, default "auto"
-        Where the start comes from, given vectors: what the looks say, or what was asked for.
     """
-    asked = with_vectors and init in ("vectors", "score")
     if math.isinf(mu):
         rounds = n_rounds or _NON_PRIVATE_ROUNDS
         start_words = min(n_words, _NON_PRIVATE_START)
         shares = (0.0,) * rounds
-        chosen = Schedule(
-            0.0, 0.0, start_words, shares, 0.0, contribution=_NON_PRIVATE_CONTRIBUTION, init=init
-        )
-        if not asked:
-            return chosen
-        chosen = chosen._replace(start_share=1.0)  # of no noise: pairs are told beside the vectors
-        return chosen._replace(believed=chosen, doubted=chosen)
+        return Schedule(0.0, 0.0, start_words, shares, 0.0, contribution=_NON_PRIVATE_CONTRIBUTION)
     signal = max(n_units * mu, 1.0)
     unigram, closer_unigram = (float(np.clip(c * n_words / signal, 0.03, 0.25)) for c in _UNIGRAM)
     start = 0.4 if signal < 40_000 else 0.25
@@ -151,7 +134,7 @@ def plan(
     usual_norms, growth, power, if_short = 0.0, 0.0, PAIRS_POWER, None
     if n_topics is not None and n_words * n_topics < _COUNTS * signal:
         x = n_words * n_topics / signal
-        if_short = plan(n_units, mu, n_words, n_rounds, with_vectors=with_vectors, init=init)
+        if_short = plan(n_units, mu, n_words, n_rounds, with_vectors=with_vectors)
         usual_norms = _NORMS * (_TWO_NORMS / x) ** _BOUND_POWER
         start, power, words = _PLENTIFUL_START, _PLENTIFUL_POWER, min(words, _PLENTIFUL_WORDS)
         if x < _MORE_ROUNDS and n_rounds is None:
@@ -160,9 +143,7 @@ def plan(
     forgetting = 0.7 if signal < 3000 else 0.5
     closer = _CLOSER_LOOK * min(1.0, _CLOSE_ENOUGH / signal)
     looks = (0.0, 0.0)
-    if asked:
-        looks = (_LOOK + closer, 0.0)
-    elif with_vectors and init == "auto" and signal < _PAIRS_SUFFICE:
+    if with_vectors and signal < _PAIRS_SUFFICE:
         looks = (_LOOK, closer)
     # What was looked at where vectors turn out to know nothing is missing everywhere alike.
     left = 1 - looks[0] / rest
@@ -177,7 +158,6 @@ def plan(
         pairs_power=power,
         usual_norms=usual_norms,
         moment_shares=looks,
-        init=init,
         if_short=if_short,
     )
     if not looks[0]:
@@ -190,18 +170,12 @@ def plan(
     pairs = 0.15 * (1 - lacking + plenty)
     pairs = pairs if pairs > 0.01 else 0.0
     few = 4 if lacking > 0.5 else 7 if plenty > 0.5 else 5
-    # A score between starts compares what one unigram led to.
-    more = closer_unigram - unigram if init != "score" else 0.0
+    more = closer_unigram - unigram
     more = more if more > _LEAST_MORE else 0.0
     left = rest - sum(looks) - more - pairs
-    if init == "score":
-        pairs = max(pairs, _PAIRS_BESIDE)
-        left = rest - sum(looks) - pairs - SCORE_SHARE
-        usual = _spread(left, n_rounds or rounds, growth)
-        doubted = chosen._replace(start_share=pairs, round_shares=usual)
     shares = _spread(left, n_rounds or (rounds if growth else few), growth)
     believed = chosen._replace(start_share=pairs, round_shares=shares, closer_unigram_share=more)
-    return chosen._replace(believed=believed, doubted=believed if init == "vectors" else doubted)
+    return chosen._replace(believed=believed, doubted=doubted)
 
 
 def _spread(rest: float, n_rounds: int, growth: float = 0.0) -> tuple[float, ...]:
