@@ -1,12 +1,17 @@
 """`discreet perturb`: reports that may leave, and what they promise."""
 
+import inspect
+import itertools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from discreet.cli import text_options
 from discreet.cli.app import run
+from discreet.cli.commands.perturb import perturb as command
+from discreet.corpus import Tokenizer
 from discreet.local import BitChannel, LocalLDA, StreamingLocalLDA, read_reports
 from discreet.privacy.units import round_up
 
@@ -239,8 +244,7 @@ def test_a_file_of_reports_is_what_local_lda_takes(tmp_path):
 @pytest.mark.parametrize(
     ("words", "options", "expected"),
     [
-        (["heart attack", "ward"], "--ngrams 1,2 --stop-words english", [[1, 1], [0, 0]]),
-        (["heart_attack", "attack"], "--phrases phrases.txt", [[1, 0], [0, 1]]),
+        (["heart attack", "ward"], "--stop-words english", [[0, 1], [0, 0]]),
         (["the", "bed"], "--stop-words english,more.txt", [[0, 0], [0, 0]]),
         (["a", "bed"], r"--token-pattern \b\w+\b", [[0, 0], [1, 1]]),
         (["example", "ward"], "--keep-links", [[1, 1], [0, 0]]),
@@ -254,7 +258,6 @@ def test_texts_are_cut_as_the_vocabulary_was(tmp_path, monkeypatch, capsys, word
     monkeypatch.chdir(tmp_path)
     texts = ["the heart attack on the ward: http://a.example/x", "the attack, a bed"]
     (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
-    (tmp_path / "phrases.txt").write_text("heart attack\n")
     (tmp_path / "more.txt").write_text("bed\n")
     if kind == "jsonl":
         (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -265,7 +268,7 @@ def test_texts_are_cut_as_the_vocabulary_was(tmp_path, monkeypatch, capsys, word
     assert run(line.split()) == 0
     _, bits = read_reports(tmp_path / "r.bin", vocabulary=words)
     np.testing.assert_array_equal(bits, expected)
-    never = {"--stop-words english,more.txt": "2 words", "--phrases phrases.txt": None}
+    never = {"--stop-words english,more.txt": "2 words", "--stop-words english": "1 word"}
     wanted = never.get(options.removesuffix(" --delimiter ;").strip())
     told = " ".join(capsys.readouterr().err.split())
     assert (f"{wanted} of the vocabulary can never be found" in told) == (wanted is not None)
@@ -275,8 +278,71 @@ def test_counts_are_not_cut(folder, capsys):
     (folder / "in.jsonl").unlink()
     (folder / "in.ldac").write_text("1 0:1\n")
     line = f"perturb {folder}/in.ldac --vocabulary {folder}/words.txt --out {folder}/r.bin --epsilon 1 --per word"
-    assert run([*line.split(), "--ngrams", "1,2"]) == 2
-    assert "--ngrams cannot be used" in capsys.readouterr().err
+    assert run([*line.split(), "--stop-words", "english"]) == 2
+    assert "--stop-words cannot be used" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [("--ngrams", "1,2"), ("--phrases", "phrases.txt")])
+def test_no_word_of_a_text_is_several_of_the_vocabulary(folder, capsys, options):
+    """The losses told are of one word of the text. In runs of two words it changes three, so these are no options."""
+    assert perturb(folder, "--epsilon", "2", "--per", "word", *options) == 2
+    assert f"No such option: {options[0]}" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "reports.bin").exists()
+
+
+def test_one_word_of_a_text_moves_one_column():
+    """However `discreet perturb` can cut: all texts of up to four of five words, each less one word."""
+    open_to_it = set(inspect.signature(command).parameters) & set(text_options._CUTTING)
+    ways = {
+        "token_pattern": {"token_pattern": r"\b\w+\b"},
+        "stop_words": {"stop_words": "english"},
+        "languages": {"languages": "german"},
+        "keep_links": {"keep_links": True},
+    }
+    assert open_to_it == set(ways)
+    vocabulary = ["severe", "chest", "pain", "www", "the"]
+    runs = [f"{a} {b}" for a in vocabulary for b in vocabulary]
+    worst = {}
+    for name, settings in {**ways, "runs": {"ngram_range": (1, 2)}}.items():
+        cut, known = Tokenizer(**settings), {*vocabulary, *runs}
+        texts = [words for n in range(5) for words in itertools.product(vocabulary, repeat=n)]
+        columns = {words: known & set(cut(" ".join(words))) for words in texts}
+        for words in texts:
+            for i in range(len(words)):
+                fewer = columns[words] ^ columns[words[:i] + words[i + 1 :]]
+                worst[name] = max(worst.get(name, 0), len(fewer))
+    assert worst == {**dict.fromkeys(ways, 1), "runs": 4}
+
+
+@pytest.mark.parametrize("written", ["jsonl", "csv", "frame", "tokens", "first", "absent", "folder"])
+def test_a_text_that_is_missing_is_reported_as_an_empty_one(tmp_path, capsys, written):
+    """Else one word less, the only one, and there is one report less: for certain, whatever epsilon is."""
+    (tmp_path / "words.txt").write_text("cough\nfever\n")
+    path, name = tmp_path / "in.jsonl", ("--name", "id")
+    if written == "csv":
+        path = tmp_path / "in.csv"
+        path.write_text("id,text\na,cough\nb,\n")
+    elif written == "frame":
+        path = tmp_path / "in.parquet"
+        pandas = pytest.importorskip("pandas")
+        pandas.DataFrame({"id": ["a", "b"], "text": ["cough", None]}).to_parquet(path)
+    elif written == "tokens":
+        path.write_text('{"id": "a", "text": null}\n{"id": "b", "text": ["cough"]}\n')
+    elif written == "first":
+        path.write_text('{"id": "a", "text": null}\n{"id": "b", "text": "cough"}\n')
+    elif written == "absent":
+        path.write_text('{"id": "a", "text": "cough"}\n{"id": "b"}\n')
+    else:
+        path, name = tmp_path / "notes", ()
+        path.mkdir()
+        (path / "a.txt").write_text("cough")
+        (path / "b.txt").write_text("")
+    line = f"perturb {path} --vocabulary {tmp_path}/words.txt --out {tmp_path}/r.bin --epsilon 22 --per word"
+    assert run([*line.split(), *name, "--memory", str(tmp_path / "kept.json")]) == 0, capsys.readouterr().err
+    _, bits = read_reports(tmp_path / "r.bin")
+    assert sorted(bits.tolist()) == [[0, 0], [1, 0]]
+    assert run([*line.split(), "--skip-empty"]) == 2
+    assert "No such option: --skip-empty" in " ".join(capsys.readouterr().err.split())
 
 
 def test_with_a_memory_several_documents_need_names(folder, capsys):

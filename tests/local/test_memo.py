@@ -5,10 +5,12 @@ import json
 import multiprocessing
 import os
 import stat
+import time
 from base64 import b64encode
 
 import numpy as np
 import pytest
+from tests.local.at_once import at_once
 
 from discreet.cli.app import run
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
@@ -274,3 +276,31 @@ def test_a_file_that_others_could_read_is_closed_to_them(tmp_path):
     ask(again, (7,))
     again.save()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+class Waiting(BitChannel):
+    """A channel whose coins take a while: long enough for whoever asks meanwhile to find nothing kept yet."""
+
+    def report(self, *given, **named):
+        time.sleep(0.05)
+        return super().report(*given, **named)
+
+
+def test_two_threads_get_one_report_of_a_document():
+    channel = Waiting(CHANNEL.p_threshold, CHANNEL.q_threshold)
+    for name in ("diary", None):
+        memo, stream = ReportMemo(), SecureStream()
+        first, second = at_once(
+            *[lambda m=memo, s=stream, n=name: m.report(channel, [1], WORDS, s, name=n)] * 2
+        )
+        assert first.to_bytes() == second.to_bytes()
+        assert memo.loss_of([1], WORDS, name=name) == CHANNEL.guarantees(40).whole_report
+
+
+def test_two_threads_do_not_spend_one_budget_twice():
+    near = Waiting(CHANNEL.p_threshold - 1, CHANNEL.q_threshold)
+    far = Waiting(CHANNEL.p_threshold, CHANNEL.q_threshold)
+    memo, stream = ReportMemo(), SecureStream()
+    told = at_once(*[lambda c=c: memo.report(c, [1], WORDS, stream, name="diary") for c in (near, far)])
+    assert told.count(BudgetExceeded) == 1
+    assert memo.loss_of([1], WORDS, name="diary") <= CHANNEL.guarantees(40).whole_report

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.local import whole_document_vectors
+from tests.local.at_once import at_once
 
 from discreet import WholeDocumentLDA
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
@@ -203,6 +204,24 @@ def test_no_collector_brings_a_document_to_a_second_answer():
     assert roomy.answer(channel_of(second), second, [1], stream, shares=turn, name="diary") is not None
     with pytest.raises(BudgetExceeded):
         roomy.answer(near, first, [1], stream, shares=(1.0,), name="diary")
+
+
+def test_two_threads_do_not_bring_a_document_to_a_second_answer():
+    stream, (first, second) = SecureStream(), questions()
+    asked = [(CHANNEL, first, (1.0,)), (channel_of(second), second, (1e-12, 1.0))]
+    for channel, question, shares in asked:  # so that no compiler makes one of them late
+        ReportMemo().answer(channel, question, [1], stream, shares=shares, name="warm")
+    both = 0
+    for _ in range(40):
+        memo = ReportMemo()
+        told = at_once(
+            *[
+                lambda m=memo, c=c, q=q, s=s: m.answer(c, q, [1, 2], stream, shares=s, name="x")
+                for c, q, s in asked
+            ]
+        )
+        both += BudgetExceeded not in told
+    assert both == 0
 
 
 def test_seeds_and_other_vocabularies(tmp_path):

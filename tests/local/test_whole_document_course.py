@@ -703,6 +703,12 @@ def test_who_answered_before_silences_nobody_else(here, capsys):
         assert "2 documents have spent their budgets on earlier reports or answers; no further answer" in told
         (sent,) = read_codebook_reports("o.bin")
         assert sent.number not in before
+    # A text that is not there says nothing, as an empty one does.
+    for cells in (("a,fever", "b,"), ("a,", "b,")):
+        Path("m.json").unlink()
+        Path("n.csv").write_text("\n".join(["id,body", *cells]) + "\n")
+        assert run([*ANSWER.replace("notes.jsonl", "n.csv").split(), "--text", "body", "--name", "id"]) == 0
+        assert len(read_codebook_reports("o.bin")) == 2
     # What would leave documents out for what they say is no option here.
     notes(("a", "fever"), ("b", ""))
     capsys.readouterr()

@@ -50,6 +50,7 @@ def read_corpus(
     encoding: str = "utf-8",
     words_are_public: bool = False,
     skip_empty: bool = False,
+    keep_empty: bool = False,
     callback: Callback | None = None,
 ) -> Corpus:
     """Read a corpus from a file or folder.
@@ -96,6 +97,9 @@ def read_corpus(
     skip_empty : bool, default False
         Leave out documents whose text is missing or blank (raw text); ``n_skipped`` says how many. Otherwise missing
         text (null, NaN, an empty cell of CSV or of a sheet) is an error, and blank text an empty document.
+    keep_empty : bool, default False
+        Take missing text for an empty document (raw text): where each document is answered for, as in local privacy,
+        one that is left out tells by its silence what it says.
     callback : callable, optional
         ``callback("reading", done, total)``.
 
@@ -146,6 +150,7 @@ def _read(
     encoding: str,
     words_are_public: bool,
     skip_empty: bool,
+    keep_empty: bool,
     callback: Callback | None,
 ) -> Corpus:
     row = reader_of(find_format(path) if format is None else format)
@@ -174,7 +179,7 @@ def _read(
     if row.holds == "text":
         words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, person, label)
-        reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty)
+        reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty)
         corpus: Corpus = row.load().read(path, reading)
         parts = {"persons": corpus.persons, "labels": corpus.labels}
         origin, n_skipped, cut = corpus.word_origin, corpus.n_skipped, corpus.cut
@@ -186,7 +191,8 @@ def _read(
         return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
     fields = {"text": text, "person": person, "label": label}
     refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
-    refuse_options(row.name, {"skip_empty": skip_empty or None}, "it holds counts, not text")
+    told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
+    refuse_options(row.name, told_of_text, "it holds counts, not text")
     refuse_options(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
     counted: Counted = row.load().read(path, told)

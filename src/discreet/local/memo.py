@@ -22,8 +22,9 @@ Reports of bits (:meth:`ReportMemo.report`) may do without names. Documents with
 then one document, with one report, and whoever collects sees that they are alike: no epsilon covers that. Where a
 memory is for more than one document, give names.
 
-Two programs that use one file at the same time cannot both make the first report of a document: the second one to
-save is refused, and has nothing that it may send.
+Threads of a program may share a memory: each of its calls is made alone. Two programs that use one file at the same
+time cannot both make the first report of a document: the second one to save is refused, and has nothing that it may
+send.
 """
 
 import hmac
@@ -31,6 +32,7 @@ import json
 import math
 import os
 import secrets
+import threading
 import unicodedata
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
@@ -84,6 +86,8 @@ class ReportMemo:
         # Of clients that answer about whole documents.
         self._numbers = dict[str, str]()
         self._found: bytes | None = None
+        # Held by every call from its first look at what is kept to the end: two that ask at once get one report.
+        self._alone = threading.RLock()
         if self.path is not None and self.path.exists():
             _refuse_second_name(self.path)
             self._read(self.path)
@@ -133,7 +137,8 @@ class ReportMemo:
             bits = seen.report(columns, stream, n_words=len(vocabulary))
             return Report(seen, form.vocabulary, stream.spawn("number").words(2).tobytes(), bits)
 
-        found = self._first(form, self._whose(form, words, vocabulary, stream, name), make)
+        with self._alone:
+            found = self._first(form, self._whose(form, words, vocabulary, stream, name), make)
         assert isinstance(found, Report)
         return found
 
@@ -182,20 +187,21 @@ class ReportMemo:
             )
         vocabulary = question.vocabulary
         form = ReportKind(channel, vocabulary_digest(vocabulary), question.digest)
-        whose = self._whose(form, words, vocabulary, stream, name)
-        number = self._number(whose[2], form, stream)
-        if question_of(number, thresholds(shares)) != question.place:
-            return None
+        with self._alone:
+            whose = self._whose(form, words, vocabulary, stream, name)
+            number = self._number(whose[2], form, stream)
+            if question_of(number, thresholds(shares)) != question.place:
+                return None
 
-        def make(columns: list[int]) -> CodebookReport:
-            seen = replace(channel, reproducible=stream.reproducible)
-            row = np.zeros((1, len(vocabulary)), np.int32)
-            row[0, columns] = 1
-            codebook = channel.codebook(question.dimension, question.digest)
-            sent = seen.report(question.answers(row)[0], number, codebook, stream)
-            return CodebookReport(seen, form.vocabulary, question.digest, number, sent)
+            def make(columns: list[int]) -> CodebookReport:
+                seen = replace(channel, reproducible=stream.reproducible)
+                row = np.zeros((1, len(vocabulary)), np.int32)
+                row[0, columns] = 1
+                codebook = channel.codebook(question.dimension, question.digest)
+                sent = seen.report(question.answers(row)[0], number, codebook, stream)
+                return CodebookReport(seen, form.vocabulary, question.digest, number, sent)
 
-        found = self._first(form, whose, make)
+            found = self._first(form, whose, make)
         assert isinstance(found, CodebookReport)
         return found
 
@@ -207,8 +213,9 @@ class ReportMemo:
         words, vocabulary, name
             As for :meth:`report`; of a named document only the name counts.
         """
-        marks = self._accounts.get(self._who(sorted({int(word) for word in words}), vocabulary, name), [])
-        return math.fsum(ReportKind.of(self._report(mark)).loss for mark in marks)
+        with self._alone:
+            marks = self._accounts.get(self._who(sorted({int(word) for word in words}), vocabulary, name), [])
+            return math.fsum(ReportKind.of(self._report(mark)).loss for mark in marks)
 
     def _whose(
         self,
@@ -322,7 +329,7 @@ class ReportMemo:
         """
         if self.path is None:
             return
-        with lock_beside(self.path):
+        with self._alone, lock_beside(self.path):
             _refuse_second_name(self.path)
             if _digest(self.path) != self._found:
                 raise PrivacyError(

@@ -25,7 +25,8 @@ __all__ = ["NOTHING_TO_SEND", "answer"]
 NOTHING_TO_SEND = 4
 
 
-@reads_texts("skip_empty")  # a document that is left out for what it says would tell something by its silence
+# As `discreet perturb`; an answer is private for the whole document, so that runs of words may count.
+@reads_texts("skip_empty")
 def answer(
     documents: Annotated[
         Path, typer.Argument(help="File with documents of one writer, or folder of text files (.txt).")
@@ -64,7 +65,6 @@ def answer(
     Which question of a course is a document's own was decided by coins before the first one was looked at; --memory
     keeps that, and the answer. An answer is the number of one codeword, purely epsilon-private for the whole document.
     """
-    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import console
     from discreet.local import CodebookReport, PublishedQuestion, ReportMemo, write_reports
     from discreet.privacy import SecureStream
@@ -111,7 +111,6 @@ def answer(
             losses.append(memo.loss_of(own, words, name=called))
     memo.save()  # before anything may be sent
     say, always = console(quiet=quiet), console()
-    say_skipped(corpus, say)
     say_unreachable(cut, words, say)
     say_spent(spent, "answer", always)
     if not reports:

@@ -47,7 +47,9 @@ class Per(StrEnum):
     DOCUMENT = "document"
 
 
-@reads_texts()
+# A document that is left out for what it says would tell something by its silence. And one word of a text must be one
+# word of the vocabulary: of a text's runs of two words, one word of it changes four.
+@reads_texts("skip_empty", "ngrams", "phrases")
 def perturb(
     documents: Annotated[
         Path, typer.Argument(help="File or folder with one or more documents of one writer.")
@@ -90,7 +92,6 @@ def perturb(
     A report says of each public word whether the document has it, with coins that make every answer deniable. What
     the reports promise is printed: all four losses, because none says enough alone.
     """
-    from discreet.cli.commands.convert import say_skipped
     from discreet.cli.display import SEEDED, console
     from discreet.corpus import load_vocabulary
     from discreet.local import Report, ReportMemo, write_reports
@@ -141,8 +142,7 @@ def perturb(
     say.print(channel.guarantees(len(known)).in_words(), markup=False)
     if memory is not None:
         say_recorded(memory, losses, channel.guarantees(len(known)).whole_report, "report", say, always)
-    say_skipped(corpus, say)
-    say_unreachable(cut, known, say)
+    say_unreachable(cut, known, say, runs=False)
     if len(reports) > 1:
         always.print("Losses are per report: for whoever writes several documents, they add up.")
     if seed is not None:
@@ -152,16 +152,20 @@ def perturb(
 def read_documents(
     documents: Path, known: Sequence[str], name: str | None, how: TextOptions
 ) -> "tuple[Corpus, Any]":
-    """Return the documents, counted by public words, and how their texts were cut (None: they are no texts)."""
+    """Return the documents, counted by public words, and how their texts were cut (None: they are no texts).
+
+    A missing text is an empty document: whether one is answered for must not depend on what it says.
+    """
     from discreet.corpus import TEXT_FORMATS, read_corpus
 
     file_format = how.format_of(documents)
     options = how.options(file_format, stop_words=None)
+    is_text = file_format in TEXT_FORMATS
     named = {} if name is None else {"label": name}
-    corpus = read_corpus(documents, file_format, vocabulary=known, **named, **options)
+    corpus = read_corpus(documents, file_format, vocabulary=known, keep_empty=is_text, **named, **options)
     if corpus.n_documents == 0:
         raise CorpusError(f"{documents} holds no document.")
-    return corpus, options["tokenizer"] if file_format in TEXT_FORMATS else None
+    return corpus, options["tokenizer"] if is_text else None
 
 
 def say_spent(spent: Sequence[str | None], what: str, always: "Console") -> None:
@@ -202,8 +206,13 @@ def _line(name: str) -> str:
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
-def say_unreachable(cut: Any, known: Sequence[str], say: "Console", *, public: bool = False) -> None:
-    """Say how many words no text that is cut like this can have; which, where the list is public; and why."""
+def say_unreachable(
+    cut: Any, known: Sequence[str], say: "Console", *, public: bool = False, runs: bool = True
+) -> None:
+    """Say how many words no text that is cut like this can have; which, where the list is public; and why.
+
+    ``runs``: whether texts can be cut into runs of words and into phrases.
+    """
     if cut is None:
         return
     never = [word for word in known if word not in cut(word)]
@@ -213,10 +222,10 @@ def say_unreachable(cut: Any, known: Sequence[str], say: "Console", *, public: b
     if public:
         more = f" and {len(never) - _SHOWN_WORDS:,} more" if len(never) > _SHOWN_WORDS else ""
         shown = f" {', '.join(map(_line, never[:_SHOWN_WORDS]))}{more};"
-    how = (
-        "cut them as those were from which the vocabulary was made (--token-pattern, --stop-words, --ngrams, "
-        "--phrases)."
+    options = (
+        "--token-pattern, --stop-words, --ngrams, --phrases" if runs else "--token-pattern, --stop-words"
     )
+    how = f"cut them as those were from which the vocabulary was made ({options})."
     stopped = sum((word.lower() if cut.lowercase else word) in cut.stop_words for word in never)
     if stopped:
         lists = [name.partition(" (")[0] for name in cut.stop_word_lists]

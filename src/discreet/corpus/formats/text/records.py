@@ -89,6 +89,7 @@ class Reading(NamedTuple):
     callback: Callback | None
     skip_empty: bool = False
     sink: Sink | None = None
+    keep_empty: bool = False
 
 
 def gather(
@@ -207,13 +208,28 @@ class _Documents:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._made: TextCounter | None = None if reading.sink is None else reading.sink.counter
+        #: Missing texts before the first one that is there, which are empty documents of its kind.
+        self._n_before = 0
 
     @property
     def counter(self) -> TextCounter:
-        return self._made or TextCounter(self._reading.tokenizer, self._reading.vocabulary)
+        return self._made or self._make(split_already=False)
+
+    def _make(self, *, split_already: bool) -> TextCounter:
+        reading = self._reading
+        self._made = made = TextCounter(reading.tokenizer, reading.vocabulary, split_already=split_already)
+        for _ in range(self._n_before):
+            made.add_tokens([])
+        return made
 
     def add(self, document: Any, *, only_check: bool) -> str | None:
         """Count a document, or say what is wrong; after the first mistake in a file the rest is only checked."""
+        if self._reading.keep_empty and _is_missing(document):
+            if self._made is None:
+                self._n_before += 1
+            else:
+                self._made.add_tokens([])
+            return None
         field, listed = self._reading.fields.text, _is_list(document)
         if not listed and not isinstance(document, str):
             return f"field {field!r} must be text, found {_kind(document)}"
@@ -224,7 +240,8 @@ class _Documents:
             words = self._reading.tokenizer
             if listed and words.is_of_texts:
                 return f"field {field!r} holds tokens: leave out tokenizer=, token_pattern= and lowercase="
-            self._made = TextCounter(words, self._reading.vocabulary, split_already=listed)
+            self._make(split_already=listed)
+            assert self._made is not None
         if listed != self._made.split_already:
             kinds = ("text", "a list of tokens")
             return f"field {field!r} holds {kinds[listed]}, but {kinds[not listed]} before"
@@ -286,7 +303,7 @@ def records_of_objects(
                 choose_fields(reading, first, f"{problems.name}, line {number},")
         labelled |= label in value
         missing = [field for field in (text, person) if field is not None and field not in value]
-        if reading.skip_empty and missing == [text]:
+        if (reading.skip_empty or reading.keep_empty) and missing == [text]:
             value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
         elif missing:
             problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
