@@ -580,6 +580,22 @@ def test_word_level_whole_run():
     check(cells)
 
 
+def test_word_level_loss_without_noise():
+    results, cells = csv("word_level/monitor"), []
+    columns = {
+        "the replaced token's draws alone": "own_so_far",
+        "with related tokens, from the counts of each sweep": "pure",
+        "with related tokens, whatever the counts": "any_counts_so_far",
+        "theorem 1 as printed": "theorem_1_so_far",
+    }
+    head, *rows = table("word-level", "After 60 sweeps, losses of all sweeps added up:")
+    for line, *shown in rows:
+        for corpus, cell in zip(head[1:], shown, strict=True):
+            cells.append((f"{line}, {corpus}", cell, (one(results, columns[line], corpus=corpus, sweep=60),)))
+    assert len(cells) == 8
+    check(cells)
+
+
 def test_word_level_news():
     results, cells = csv("word_level/news"), []
     names = {

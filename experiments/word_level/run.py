@@ -352,13 +352,22 @@ def monitor(path):
         tables = [table.T for _, table, _ in chain(train, settings, SWEEPS, 0)][:-1]
         found = inherent_privacy(tables, BETA, delta=DELTA)
         found.plot(ax).set_title(corpus)
+        n_related = int(np.sort(np.asarray(train.sum(0)).ravel())[-2:].sum()) - 1
+        related = n_related * math.log1p(1 / BETA)  # of the two commonest words, whatever the counts are
         for sweep in (1, 10, 30, SWEEPS):
-            row = {"corpus": corpus, "sweep": sweep, "one_sweep": round(float(found.per_sweep[sweep - 1]), 2)}
-            row |= {
-                "pure": round(float(found.pure[sweep - 1]), 1),
-                "zcdp": round(float(found.zcdp[sweep - 1]), 1),
+            at, own = sweep - 1, found.own[:sweep].sum()
+            values = {
+                "own": found.own[at],
+                "related": found.related[at],
+                "one_sweep": found.per_sweep[at],
+                "own_so_far": own,
+                "pure": found.pure[at],
+                "zcdp": found.zcdp[at],
+                "any_counts_so_far": own + sweep * related,
+                "theorem_1_so_far": own + sweep * 2 * related,
             }
-            write(path, row)
+            row = {"corpus": corpus, "sweep": sweep, "n_related": n_related}
+            write(path, row | {name: round(float(value), 2) for name, value in values.items()})
     figure.tight_layout()
     figure.savefig(HERE / "monitor.png", dpi=120)
 
