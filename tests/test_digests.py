@@ -7,7 +7,9 @@ linear algebra (docs/reference/versions.md): there they are held to the table's 
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,9 +29,12 @@ from discreet import (
     PrivateSVILDA,
     StreamingLocalLDA,
     VariationalLDA,
+    fit_topics,
 )
-from discreet.central import CountNoiseLDA, PrivateMomentLDA
-from discreet.local import BitChannel
+from discreet.central import CountNoiseLDA, PrivateFit, PrivateMomentLDA, TopicPrevalence
+from discreet.corpus import Corpus, write_shards
+from discreet.errors import WeakForecastWarning
+from discreet.local import BitChannel, WholeDocumentLDA
 from discreet.privacy import SecureStream
 
 TABLE = Path(__file__).with_name("digests.json")
@@ -60,29 +65,78 @@ def reports() -> Any:
     return channel().reports(present, SecureStream(3))
 
 
+def vectors() -> np.ndarray:
+    """Return vectors in which the words of a topic are near one another."""
+    rng = np.random.default_rng(11)
+    return rng.normal(size=(4, 25))[np.arange(40) // 10] + 0.7 * rng.normal(size=(40, 25))
+
+
+def corpus(*, owned: bool = False, n_documents: int = 3000) -> Corpus:
+    whose = persons(n_documents) if owned else None
+    return Corpus(counts(n_documents), WORDS, whose, words_are_public=True)
+
+
+def from_shards(fit: Callable[[Any], list[Any]], given: Corpus) -> list[Any]:
+    """Fit to the corpus in shards of 700 documents."""
+    with tempfile.TemporaryDirectory() as folder:
+        return fit(write_shards(given, f"{folder}/shards", shard_documents=700))
+
+
+@cache
+def public_release() -> Any:
+    """Return topics by an algorithm whose bytes depend on no plan."""
+    return PrivateSVILDA(4, epsilon=4.0, sampling_rate=0.2, random_state=1).fit(corpus()).release_
+
+
+def prevalence(unit: str = "document") -> list[Any]:
+    groups = {"groups": ["a", "b", "c"], "epsilon": 2.0, "privacy_unit": unit, "random_state": 1}
+    wards = np.array(["a", "b", "c"])[np.arange(3000) % 7 % 3]
+    made = TopicPrevalence(public_release(), **groups).fit(corpus(owned=unit == "person"), by=wards)
+    shares = made.release_.shares()
+    return [shares.share, shares.low, made.release_.n_units]
+
+
+def private_fit(unit: str = "document") -> list[Any]:
+    made = PrivateFit(public_release(), epsilon=2.0, privacy_unit=unit, random_state=1)
+    return [made.fit(corpus(owned=unit == "person")).release_.perplexity]
+
+
 def topics(model: Any) -> list[Any]:
     return [model.components_]
 
 
-def private(**how: Any) -> list[Any]:
-    whose = persons() if how.get("privacy_unit") == "person" else None
-    return released(PrivateLDA(4, random_state=1, **how).fit(counts(), persons=whose).release_)
+def private(estimator: Any = PrivateLDA, *, shards: bool = False, **how: Any) -> list[Any]:
+    def fit(given: Any) -> list[Any]:
+        return released(estimator(4, random_state=1, **how).fit(given).release_)
+
+    given = corpus(owned=how.get("privacy_unit") == "person")
+    return from_shards(fit, given) if shards else fit(given)
 
 
 def released(release: Any) -> list[Any]:
     return [release.topic_word, release.topic_weight, release.word_weight, release.topic_word_noise]
 
 
-def words(method: str) -> list[Any]:
-    chooser = PrivateCountVectorizer(epsilon=4.0, method=method, random_state=1).fit(texts())
+def words(method: str, unit: str = "document") -> list[Any]:
+    chooser = PrivateCountVectorizer(epsilon=4.0, method=method, privacy_unit=unit, random_state=1)
+    chooser.fit(texts(), persons=persons(1500) if unit == "person" else None)
     return [chooser.get_feature_names_out(), chooser.word_weights_]
 
 
-def federated(mechanism: str, **how: Any) -> list[Any]:
+def federated(mechanism: str, vocabulary: list[str] | None = None, **how: Any) -> list[Any]:
     X = counts()
     parts = [X[:1000], X[1000:2000], X[2000:]]
     model = FederatedLDA(4, mechanism=mechanism, random_state=1, allow_unlearnable=True, **how)
-    return topics(model.fit(parts))
+    named = {} if vocabulary is None else {"vocabulary": vocabulary, "words_are_public": True}
+    return topics(model.fit(parts, **named))
+
+
+def whole_documents() -> list[Any]:
+    with pytest.warns(WeakForecastWarning):  # so few answers teach little
+        model = WholeDocumentLDA(
+            4, epsilon=8.0, word_vectors=vectors(), random_state=1, allow_unlearnable=True
+        ).fit(corpus())
+    return topics(model)
 
 
 def streamed() -> list[Any]:
@@ -101,9 +155,23 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "PrivateLDA, people": lambda: private(epsilon=2.0, privacy_unit="person"),
     "PrivateLDA, no noise": lambda: private(epsilon=float("inf")),
     "PrivateMomentLDA": lambda: topics(PrivateMomentLDA(4, epsilon=4.0, random_state=1).fit(counts())),
-    "DP-SVI": lambda: released(
-        PrivateSVILDA(4, epsilon=2.0, sampling_rate=0.2, random_state=1).fit(counts()).release_
+    "PrivateLDA, shards": lambda: private(epsilon=2.0, shards=True),
+    "PrivateLDA, people in shards": lambda: private(epsilon=2.0, privacy_unit="person", shards=True),
+    "PrivateLDA, vectors": lambda: private(epsilon=1.0, word_vectors=vectors()),
+    "PrivateLDA, vectors, people": lambda: private(
+        epsilon=1.0, word_vectors=vectors(), privacy_unit="person"
     ),
+    "PrivateMomentLDA, vectors": lambda: topics(
+        PrivateMomentLDA(4, epsilon=4.0, word_vectors=vectors(), random_state=1).fit(corpus())
+    ),
+    "fit_topics": lambda: released(fit_topics(texts(), epsilon=6.0, n_topics=3, random_state=1)),
+    "TopicPrevalence": prevalence,
+    "TopicPrevalence, people": lambda: prevalence("person"),
+    "PrivateFit": private_fit,
+    "PrivateFit, people": lambda: private_fit("person"),
+    "DP-SVI": lambda: private(PrivateSVILDA, epsilon=2.0, sampling_rate=0.2),
+    "DP-SVI, people": lambda: private(PrivateSVILDA, epsilon=2.0, sampling_rate=0.2, privacy_unit="person"),
+    "DP-SVI, shards": lambda: private(PrivateSVILDA, epsilon=2.0, sampling_rate=0.2, shards=True),
     "HybridGibbsLDA": lambda: topics(
         HybridGibbsLDA(4, epsilon=8.0, n_sweeps=5, random_state=1).fit(counts())
     ),
@@ -112,20 +180,35 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "words, weighted_gaussian": lambda: words("weighted_gaussian"),
     "words, policy_gaussian": lambda: words("policy_gaussian"),
     "words, sips": lambda: words("sips"),
+    "words, weighted_gaussian, people": lambda: words("weighted_gaussian", "person"),
+    "words, sips, people": lambda: words("sips", "person"),
     "BitChannel": lambda: [reports()],
     "LocalLDA": lambda: topics(LocalLDA(3, channel=channel(), random_state=1).fit(reports())),
     "LocalLDA, not refined": lambda: topics(
         LocalLDA(3, channel=channel(), refine=False, random_state=1).fit(reports())
     ),
+    "LocalLDA, vectors": lambda: topics(
+        LocalLDA(3, channel=channel(), word_vectors=vectors(), random_state=1).fit(reports())
+    ),
+    "WholeDocumentLDA": whole_documents,
     "StreamingLocalLDA": streamed,
     "FederatedLDA, rrp": lambda: federated("rrp", epsilon=40.0),
     "FederatedLDA, bits": lambda: federated("bits", epsilon=4.0, density=0.15),
     "FederatedLDA, aggregate": lambda: federated("aggregate", epsilon=4.0, delta=1e-6),
+    "FederatedLDA, vectors": lambda: federated(
+        "aggregate", epsilon=4.0, word_vectors=vectors(), vocabulary=WORDS
+    ),
     "GibbsLDA": lambda: gibbs(n_topics=4),
     "GibbsLDA, many topics": lambda: gibbs(n_topics=220),
     "GibbsLDA, random start": lambda: gibbs(n_topics=4, init="random"),
     "GibbsLDA, random start, many topics": lambda: gibbs(n_topics=220, init="random"),
     "VariationalLDA": lambda: topics(VariationalLDA(4, random_state=1).fit(counts(300))),
+    "GibbsLDA, shards": lambda: from_shards(
+        lambda given: topics(GibbsLDA(4, n_sweeps=5, random_state=1).fit(given)), corpus(n_documents=900)
+    ),
+    "VariationalLDA, shards": lambda: from_shards(
+        lambda given: topics(VariationalLDA(4, random_state=1).fit(given)), corpus(n_documents=900)
+    ),
     "VariationalLDA, random start": lambda: topics(
         VariationalLDA(4, init="random", random_state=1).fit(counts(300))
     ),
@@ -135,6 +218,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
 #: What is made of integers, coins and counts alone: the same everywhere (tests/test_same_bytes.py).
 EVERYWHERE = (
     *("words, greedy", "words, weighted_gaussian", "words, policy_gaussian", "words, sips", "BitChannel"),
+    *("words, weighted_gaussian, people", "words, sips, people"),
     *("HybridGibbsLDA", "CountNoiseLDA"),
     *("GibbsLDA", "GibbsLDA, many topics", "GibbsLDA, random start", "GibbsLDA, random start, many topics"),
 )
