@@ -158,7 +158,7 @@ def test_a_silo_counts_texts_as_the_vocabulary_was(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr("discreet.federated.silo.serve", lambda silo, **_: None)
     monkeypatch.setattr(
-        "discreet.federated.silo.Silo", lambda counts, *_, **__: seen.append(counts.toarray())
+        "discreet.federated.silo.Silo", lambda corpus, *_, **__: seen.append(corpus.counts.toarray())
     )
     line = (
         f"silo serve --counts {tmp_path}/notes.csv --vocabulary {tmp_path}/words.txt --ledger {tmp_path}/ledger.json "

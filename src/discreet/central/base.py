@@ -12,7 +12,14 @@ from discreet._validate import refuse
 from discreet.central.check_data import check_data
 from discreet.central.rounds.sharded_units import faults_of_shards
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words.origin import NUMBERED, Coverage, GivenWords, faults_of_words, given_words
+from discreet.corpus.words.origin import (
+    NUMBERED,
+    Coverage,
+    GivenWords,
+    faults_of_runs,
+    faults_of_words,
+    given_words,
+)
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
@@ -238,7 +245,9 @@ def take_words(
         words = given_words(X, vocabulary, words_are_public, f"{type(model).__name__}.fit")
     except DiscreetError as fault:
         return GivenWords(None, NUMBERED), [fault]
-    return words, faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
+    of_one_word = faults_of_runs(words.words, words.cut) if model.privacy_unit == "word" else []
+    origin = faults_of_words(words.origin, choice_can_be_booked=model.neighboring == "add_or_remove_one")
+    return words, [*of_one_word, *origin]
 
 
 def rows_of(word_topic: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.corpus.words.origin import refuse_chosen_columns
+from discreet._validate import refuse
+from discreet._word_order import names_of
+from discreet.corpus.words.origin import carried, faults_of_runs, refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.secure_aggregation.public_points import ORDER
 from discreet.privacy.accounting import events
@@ -29,8 +31,8 @@ __all__ = [
     "AGREED",
     "UNITS",
     "Account",
+    "check_columns",
     "check_silo",
-    "check_width",
     "read_corpus_now",
     "vocabulary_digest",
 ]
@@ -41,6 +43,8 @@ UNITS = {
     "bits": ("word", "replace_one"),
     "aggregate": ("document", "add_or_remove_one"),
 }
+#: Whose promise is about one word of a text, which must stand in one column.
+OF_ONE_WORD = ("bits", "rrp")
 #: What a silo must have been told by others than the server before it sends its share of a sum: the noise hangs on it.
 AGREED = ("n_clients", "tolerated", "n_words", "vocabulary")
 
@@ -72,13 +76,16 @@ def check_silo(part: Any, n_words: int) -> Any:
     return check_counts(part, n_words=n_words)
 
 
-def check_width(corpus: Any, n_words: int) -> None:
-    """Refuse counts of another width, before anything is booked: how many words there are is public.
+def check_columns(corpus: Any, mechanism: str, n_words: int) -> None:
+    """Refuse columns that no promise can be made about, before anything is booked; reads no counts.
 
-    Chosen columns are refused here, too.
+    These are columns of another number than the server asks for, columns that were chosen from the texts, and, where
+    the promise is about one word or pair, runs of words.
     """
     refuse_chosen_columns(corpus)
-    shape = getattr(corpus, "shape", None)
+    if mechanism in OF_ONE_WORD:
+        refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
+    shape = getattr(carried(corpus, "counts"), "shape", None) or getattr(corpus, "shape", None)
     if shape is not None and (len(shape) != 2 or shape[1] != n_words):
         raise CorpusError(
             f"the silo counts {shape[-1]} words, but the server asks for {n_words}; nothing is booked. Count with the "
@@ -86,9 +93,16 @@ def check_width(corpus: Any, n_words: int) -> None:
         )
 
 
-def read_corpus_now(corpus: Any) -> Any:
-    """Return the corpus, or call for it: only after the booking."""
-    return corpus() if callable(corpus) else corpus
+def read_corpus_now(corpus: Any, mechanism: str, n_words: int) -> Any:
+    """Return a silo's counts, checked, or call for them: only after the booking.
+
+    All that leaves a silo is computed from what this returns. A word in two entries of a row would count twice in the
+    sum of a document, beyond what its norm is taken for; so no caller is trusted to have checked.
+    """
+    if callable(corpus):
+        corpus = corpus()
+        check_columns(corpus, mechanism, n_words)
+    return check_silo(corpus, n_words)
 
 
 class Account:

@@ -43,7 +43,7 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
     """Return packed reports, shape (n_documents, ceil(n_words / 8))."""
     what = "one report of each document's words, one word replaced"
     account.book(events.pure(state.epsilon), state.round, what, reproducible=stream.reproducible)
-    corpus = read_corpus_now(corpus)
+    corpus = read_corpus_now(corpus, state.mechanism, state.n_words)
     channel = channel_of(state)
     own = stream.spawn(f"bits {state.round}")
     order = np.argsort(own.words(corpus.shape[0]), kind="stable")

@@ -7,7 +7,6 @@ The guarantees and their proofs stand in :mod:`~discreet.federated.pair_round`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet._numbers import as_array
 from discreet._progress import Callback, tell
-from discreet._validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, rules
+from discreet._validate import ANYTHING, CALLBACK, FLAG, SEED, THREADS, collect, refuse, rules
 from discreet._word_order import column_words
 from discreet.corpus.check import refuse_texts
-from discreet.corpus.words.origin import GivenWords, given_words, refuse_chosen_columns
+from discreet.corpus.words.origin import (
+    GivenWords,
+    faults_of_runs,
+    given_words,
+    refuse_chosen_columns,
+)
 from discreet.corpus.words.word_vectors import read_vectors
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
-from discreet.federated.account import Account, check_silo, vocabulary_digest
+from discreet.federated.account import OF_ONE_WORD, Account, vocabulary_digest
 from discreet.federated.question_round import planned
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
 from discreet.federated.silo_release import make_ledger, make_release
@@ -221,7 +225,7 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         _refuse_other_than_parts(X)
         self._check_parameters()
         n_words = _width(X[0])
-        given = _words(X, vocabulary, words_are_public, n_words)
+        given = _words(X, vocabulary, words_are_public, n_words, self.mechanism)
         words = column_words(n_words) if given.words is None else given.words
         vectors = read_vectors(self.word_vectors, given.words)
         state = init_server(
@@ -240,17 +244,13 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
             density=self.density,
             allow_unlearnable=self.allow_unlearnable,
         )
-        # Called once each silo has booked, and read and checked only then.
-        silos = [cache(partial(check_silo, part, state.n_words)) for part in X]
         root = SecureStream(self.random_state).spawn("federated")
-        streams = [root.spawn(f"client {client}") for client in range(len(silos))]
+        streams = [root.spawn(f"client {client}") for client in range(len(X))]
         expected = agreed_terms(state)
-        accounts = [
-            Account(client, self._make_ledger(state), expected=expected) for client in range(len(silos))
-        ]
+        accounts = [Account(client, self._make_ledger(state), expected=expected) for client in range(len(X))]
         while not state.finished:
             updates: list[Any] = []
-            for silo, stream, account in zip(silos, streams, accounts, strict=True):
+            for silo, stream, account in zip(X, streams, accounts, strict=True):
                 updates.append(client_update(state, silo, stream, account))
             state = server_step(state, updates)
             tell(self.callback, "federated rounds", state.round, state.n_rounds)
@@ -322,7 +322,9 @@ def _width(part: Any) -> int:
     return int(shape[1])
 
 
-def _words(parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int) -> GivenWords:
+def _words(
+    parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words: int, mechanism: str
+) -> GivenWords:
     for part in parts:
         refuse_chosen_columns(part)
     found = [given_words(part, vocabulary, words_are_public, "FederatedLDA.fit") for part in parts]
@@ -339,6 +341,8 @@ def _words(parts: Sequence[Any], vocabulary: Any, words_are_public: Any, n_words
             Proposal("words_are_public", True),
             ".",
         )
+    for given in found if mechanism in OF_ONE_WORD else ():
+        refuse(faults_of_runs(given.words, given.cut))
     words = found[0].words
     if words is not None and len(words) != n_words:
         raise CorpusError(f"the vocabulary has {len(words)} words, but the parts have {n_words} columns.")

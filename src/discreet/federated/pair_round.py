@@ -69,7 +69,7 @@ def compute(state: State, corpus: Any, stream: SecureStream, account: Account) -
         state.epsilon / state.reports_per_token,
         reproducible=stream.reproducible,
     )
-    corpus = read_corpus_now(corpus)
+    corpus = read_corpus_now(corpus, state.mechanism, state.n_words)
     response = _response(state)
     documents = np.repeat(np.arange(corpus.shape[0]), np.diff(corpus.indptr))
     documents = np.repeat(documents, corpus.data)

@@ -23,9 +23,10 @@ import numpy as np
 
 from discreet._validate import faults_of, is_whole, refuse, rules, whole
 from discreet._word_order import column_words
+from discreet.corpus.words.origin import faults_of_runs
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError
-from discreet.federated.account import Account, check_width, vocabulary_digest
+from discreet.federated.account import OF_ONE_WORD, Account, check_columns, vocabulary_digest
 from discreet.federated.question_round import ended
 from discreet.federated.secure_aggregation.messages import MESSAGES
 from discreet.federated.state import SHARES_OF_SUMS, TERMS, Learned, Refusal, State, agreed_terms, check_terms
@@ -94,7 +95,10 @@ def init_server(
     ParameterError, PrivacyError
         All that is wrong with the settings, in one.
     """
+    vocabulary = vocabulary if isinstance(vocabulary, str) else tuple(vocabulary)
     digest = vocabulary if isinstance(vocabulary, str) else vocabulary_digest(vocabulary)
+    if mechanism in OF_ONE_WORD and not isinstance(vocabulary, str):
+        refuse(faults_of_runs([str(word) for word in vocabulary], {}))
     if word_vectors is not None:
         options["statistic"] = "questions"
     unknown = sorted(set(options) - {*TERMS, "allow_unlearnable"})
@@ -129,7 +133,7 @@ def _questions(source: Any, vocabulary: Any, n_words: int, n_topics: int) -> Any
     from discreet.federated.question_round import start
 
     if not isinstance(vocabulary, str):
-        words = tuple(vocabulary)
+        words = vocabulary
     elif not isinstance(source, WordVectors):
         words = column_words(n_words)  # they stand for words that nobody gave
     elif vocabulary in ("", vocabulary_digest(source.words)):
@@ -153,9 +157,8 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     Parameters
     ----------
     state : State
-    corpus : CSR matrix of shape (n_documents, n_words), or a callable that returns one
-        The silo's counts, as ``check_counts`` returns them. Looked at (or called) after the booking; only how many
-        words it counts is compared before.
+    corpus : matrix of counts or Corpus of shape (n_documents, n_words), or a callable that returns one
+        The silo's counts. Looked at, checked (or called) after the booking; only its columns are looked at before.
     stream : SecureStream
         The client's own.
     account : Account
@@ -166,13 +169,13 @@ def client_update(state: State, corpus: Any, stream: SecureStream, account: Acco
     BudgetExceeded
         Where the round would cost more than is left. Nothing is sent then.
     PrivacyError
-        Where the server's settings are not those that were agreed, or of the client's first round, or the ledger
-        protects another unit.
+        Where the server's settings are not those that were agreed, or of the client's first round, the ledger
+        protects another unit, or one word of a text is counted in several columns ("bits", "rrp").
     CorpusError
-        Where the silo counts another number of words.
+        Where the silo counts another number of words, before anything is booked; where its counts are none, after.
     """
     account.agree(state.mechanism, agreed_terms(state))
-    check_width(corpus, state.n_words)
+    check_columns(corpus, state.mechanism, state.n_words)
     return Update(account.client, state.round, _part(state).compute(state, corpus, stream, account))
 
 

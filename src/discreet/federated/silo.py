@@ -19,8 +19,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from discreet._validate import refuse
+from discreet._word_order import carried, names_of
+from discreet.corpus import Corpus
+from discreet.corpus.words.origin import faults_of_runs
 from discreet.errors import DiscreetError, ParameterError, PrivacyError
-from discreet.federated.account import Account, check_silo
+from discreet.federated.account import OF_ONE_WORD, Account, check_silo
 from discreet.federated.sessions import Session, Sessions
 from discreet.federated.state import TERMS, State, agreed_terms
 from discreet.federated.wire import RECORD, read_state
@@ -66,8 +70,8 @@ class Silo:
 
     Parameters
     ----------
-    corpus : matrix of counts
-        Over the public vocabulary that was agreed.
+    corpus : Corpus or matrix of counts
+        Over the public vocabulary that was agreed. A Corpus knows how its texts were cut into words.
     ledger : Ledger
         The silo's own, best kept in a file.
     tasks : sequence of mappings
@@ -88,7 +92,10 @@ class Silo:
         confirm: Callable[[str, int, int], bool] | None = None,
         folder: str | Path | None = None,
     ) -> None:
-        self._counts = check_silo(corpus, corpus.shape[1])
+        if any(task.get("mechanism") in OF_ONE_WORD for task in tasks):
+            refuse(faults_of_runs(names_of(corpus), carried(corpus, "cut") or {}))
+        counts = corpus.counts if isinstance(corpus, Corpus) else corpus
+        self._counts = check_silo(counts, counts.shape[1])
         self.ledger, self.tasks, self.confirm = ledger, list(tasks), confirm
         self._sessions = Sessions(ledger, folder)
 

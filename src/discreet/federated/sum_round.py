@@ -230,7 +230,7 @@ def take_part(
         event, state.round, f"{summed.what}, {roster}", reproducible=stream.reproducible, once=roster
     )
     shared = SharedGaussian(reservation, summed.noise, "document", stream, None)
-    values = summed.add(read_corpus_now(corpus))
+    values = summed.add(read_corpus_now(corpus, state.mechanism, state.n_words))
     for part, own in parts_of(values, summed.sizes).items():
         deviation = Fraction(shared.draw(summed.shares[part])) * shared.bound.sensitivity
         share = share_of_noise(deviation, counted_on(state))

@@ -110,7 +110,7 @@ def serve(
     corpus = read_corpus(counts, known, vocabulary=words, **how.options(known, stop_words=None))
     kept = Ledger.open(ledger, epsilon, delta, privacy_unit=unit, neighboring=relation)
     asked = _ask if confirm else None
-    silo = Silo(corpus.counts, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
+    silo = Silo(corpus, kept, tasks, confirm=asked, folder=f"{kept.path}.sessions")
     typer.echo(f"package {installed}", err=True)
     typer.echo(f"vocabulary {found[:16]}..., {len(tasks)} tasks; asking {superlink}", err=True)
     serve(silo, superlink=superlink, root_certificates=root_certificates, node_key=node_key, beat=beat)

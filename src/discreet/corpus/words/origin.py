@@ -32,6 +32,7 @@ __all__ = [
     "GivenWords",
     "WordOrigin",
     "carried",
+    "faults_of_runs",
     "faults_of_words",
     "given_words",
     "listed_words",
@@ -338,6 +339,36 @@ def faults_of_words(origin: WordOrigin, *, choice_can_be_booked: bool = True) ->
             "say ",
             Proposal("words_are_public", True),
             f". {from_text}",
+        )
+    ]
+
+
+def faults_of_runs(words: Sequence[str] | None, cut: Mapping[str, Any]) -> list[DiscreetError]:
+    """Say where one token of a text may be counted in several columns, so that no loss of one word can be told.
+
+    "severe chest pain" without "chest" is five columns of ``ngram_range=(1, 2)`` less and one more; a joined phrase is
+    one column where its words were several. A word with a blank in it is a run of tokens, whoever counted it. What a
+    callable returns (``tokenizer=``) is a token each.
+
+    Parameters
+    ----------
+    words : sequence of str, optional
+        Of the columns, where they have any.
+    cut : mapping
+        ``Tokenizer.settings()`` of the texts, as far as the counts know it.
+    """
+    joined = [name for name in ("ngram_range", "phrases") if name in cut]
+    if joined:
+        how = f"these texts were counted with {' and '.join(f'{name}=' for name in joined)}"
+    elif any(len(word.split()) > 1 for word in words or ()):
+        how = "some words of the vocabulary hold a blank, so they are runs of words"
+    else:
+        return []
+    return [
+        PrivacyError(
+            f"{how}. One word of a text is then counted in several columns, and a promise about one word would hide "
+            "only one of them. Count single words (where a name with a blank is one item and no text, join it by _), "
+            "or take a model that protects whole documents."
         )
     ]
 
