@@ -35,7 +35,6 @@ def gibbs_ours(train, n_topics, n_sweeps, seed):
         topic_word_prior=BETA,
         init="random",
         n_sweeps=n_sweeps,
-        sampler="frozen",
         random_state=seed,
     )
     topics = model.fit(train).topic_word_counts_ + BETA  # of the last sweep, as the peer's; not the mean

@@ -34,8 +34,8 @@ def rows_by_name(topics, names, n_words, read):
 class Discreet:
     package, resumes = "discreet", True
 
-    def __init__(self, sampler, n_threads=1, mean=True):
-        self.sampler, self.n_threads, self.mean = sampler, n_threads, mean
+    def __init__(self, n_threads=1, mean=True):
+        self.n_threads, self.mean = n_threads, mean
 
     def prepare(self, counts, n_topics, seed):
         from discreet.lda.documents import read_documents
@@ -45,9 +45,7 @@ class Discreet:
         tokens = read_tokens(read_documents(counts))
         alpha, self.n_topics, self.done = np.full(n_topics, ALPHA), n_topics, 0
         self.shape = tokens.n_words, padded(n_topics), len(tokens.words)
-        self.state, self.step, self.table, _ = chain(
-            self.sampler, tokens, alpha, BETA, seed, n_threads=self.n_threads
-        )
+        self.state, self.step, self.table, _ = chain(tokens, alpha, BETA, seed, n_threads=self.n_threads)
 
     def train(self, n_sweeps):
         """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
@@ -248,11 +246,8 @@ GIBBS, MEAN, LONG, SLOW, VB = (
 
 #: name: (trainer, sweeps after which to look)
 TRAINERS = {
-    "discreet frozen": (lambda: Discreet("frozen"), LONG),
-    "discreet mh": (lambda: Discreet("mh"), LONG),
-    "discreet frozen, last": (lambda: Discreet("frozen", mean=False), LONG),
-    "discreet mh, last": (lambda: Discreet("mh", mean=False), LONG),
-    "discreet live": (lambda: Discreet("live"), SLOW),
+    "discreet frozen": (Discreet, LONG),
+    "discreet frozen, last": (lambda: Discreet(mean=False), LONG),
     "topica sparse": (lambda: Topica("sparse"), GIBBS),
     "topica sparse, mean": (lambda: Topica("sparse", 5), MEAN),
     "topica warp": (lambda: Topica("warp"), (40, 160, 320, 640, 1280)),

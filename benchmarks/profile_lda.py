@@ -33,11 +33,8 @@ done = time.perf_counter(), time.process_time()
 print(json.dumps([[b - a for a, b in zip(*pair)] for pair in ((start, loaded), (loaded, done))]))
 """
 FIRST_CALLS = {
-    **{
-        f"GibbsLDA, {sampler}": f"GibbsLDA(20, n_sweeps=2, sampler={sampler!r}, random_state=0).fit(few)"
-        for sampler in ("frozen", "mh", "live")
-    },
-    "GibbsLDA, frozen, 300 topics": "GibbsLDA(300, n_sweeps=41, random_state=0).fit(few)",
+    "GibbsLDA": "GibbsLDA(20, n_sweeps=2, random_state=0).fit(few)",
+    "GibbsLDA, 300 topics": "GibbsLDA(300, n_sweeps=2, random_state=0).fit(few)",
     "VariationalLDA": "VariationalLDA(20, max_iter=2, random_state=0).fit(few)",
     "fold_in": "fold_in([[0.5, 0.5], [0.2, 0.8]], few)",
     "query_statistic": "query_statistic([[0.5, 0.5], [0.2, 0.8]], few)",
@@ -45,6 +42,10 @@ FIRST_CALLS = {
     "PrivateLDA, sampled": "PrivateSVILDA(2, epsilon=50.0, sampling_rate=0.5, n_rounds=2, random_state=0).fit(some)",
     "PrivateCountVectorizer": 'PrivateCountVectorizer(epsilon=50.0, method="greedy", random_state=0).fit(texts)',
 }
+
+
+#: Sweeps from random topics before lists are looked at: they are long at first.
+_SWEEPS_BEFORE = 40
 
 
 def timed(work, *args, **keywords):
@@ -90,13 +91,14 @@ def profile_lists(tokens, n_topics, n_sweeps):
     n, alpha = len(tokens.words), np.full(n_topics, 0.1)
     lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 1)
     fills, whole = [], []
-    for _ in range(list_sweep.N_STARTING + n_sweeps):
+    for _ in range(_SWEEPS_BEFORE + n_sweeps):
         (state, info), cpu, _ = timed(list_sweep.step, state, tokens, alpha, 0.01, lists=lists)
         whole.append(cpu)
-        if isinstance(state, list_sweep.ListState):
-            _, cpu, _ = timed(word_lists.fill, lists, state.topics, n_topics)
-            fills.append(cpu * list_sweep.n_parts(tokens.n_documents, n_topics))
-    start, w, f = (statistics.median(values) for values in (whole[:-n_sweeps], whole[-n_sweeps:], fills))
+        _, cpu, _ = timed(word_lists.fill, lists, state.topics, n_topics)
+        fills.append(cpu * list_sweep.n_parts(tokens.n_documents, n_topics))
+    start, w, f = (
+        statistics.median(values) for values in (whole[:-n_sweeps], whole[-n_sweeps:], fills[-n_sweeps:])
+    )
     blocks = lists.sizes[tokens.words].mean()
     print(
         f"lists, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; filling {f / w:.0%}; "
@@ -192,16 +194,13 @@ def main():
         if options.start:
             continue
         alpha = np.full(n_topics, 0.1)
-        many, first = n_topics > MOST_TABLE_TOPICS, {}
-        profile = profile_lists if many else profile_frozen
-        first["frozen"] = profile(tokens, n_topics, options.sweeps)
-        for sampler in ("frozen", "mh"):
+        profile = profile_lists if n_topics > MOST_TABLE_TOPICS else profile_frozen
+        first = profile(tokens, n_topics, options.sweeps)
 
-            def step(n_threads, sampler=sampler, alpha=alpha):
-                return chain(sampler, tokens, alpha, 0.01, 1, n_threads=n_threads).step
+        def step(n_threads, alpha=alpha):
+            return chain(tokens, alpha, 0.01, 1, n_threads=n_threads).step
 
-            start = first.get(sampler) or chain(sampler, tokens, alpha, 0.01, 1).first
-            threads(f"{sampler}, K = {n_topics}", step, start, n, options.sweeps)
+        threads(f"K = {n_topics}", step, first, n, options.sweeps)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def tiny_release():
 
 BITS = {"channel": SimpleNamespace(p=0.9, q=0.1), "allow_unlearnable": True, "random_state": 0}
 ON_DATA = [
-    *(GibbsLDA(2, n_sweeps=5, random_state=0, sampler=sampler) for sampler in ("live", "frozen", "mh")),
+    GibbsLDA(2, n_sweeps=5, random_state=0),
     VariationalLDA(2, max_iter=5, random_state=0),
     VariationalLDA(3, batch_size=7, max_iter=3),
     PrivateLDA(2, epsilon=4.0, allow_unlearnable=True, random_state=0),

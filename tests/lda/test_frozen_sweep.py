@@ -392,7 +392,7 @@ import json, sys
 import numpy as np
 from discreet.lda.gibbs.estimator import GibbsLDA
 X = np.array(json.loads(sys.argv[1]))
-models = [GibbsLDA(3, n_sweeps=3, sampler=s, random_state=6).fit(X) for s in ("frozen", "live", "mh")]
+models = [GibbsLDA(3, n_sweeps=3, init=init, random_state=6).fit(X) for init in ("fast", "random")]
 print(json.dumps([m.topic_word_counts_.tolist() for m in models]))
 """
 

@@ -17,7 +17,6 @@ from discreet.lda import GibbsLDA
 from discreet.lda.gibbs import chains
 from discreet.lda.gibbs.counter_stream import sweep_key
 from discreet.lda.gibbs.frozen import sweep as frozen_sweep
-from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse import plain as list_plain
 from discreet.lda.gibbs.sparse import sweep as list_sweep
 from discreet.lda.gibbs.sparse import word_lists
@@ -136,7 +135,7 @@ def test_lists_hold_what_the_table_holds():
 
 def chain(tokens, n_topics, n_sweeps, n_threads=1, earlier=None, seed=3):
     lists = word_lists.empty_lists(tokens, n_topics, earlier)
-    state = list_sweep.init(tokens, n_topics, seed, earlier)
+    state = list_sweep.init(tokens, n_topics, seed)
     known = {"lists": lists, "earlier": earlier, "n_threads": n_threads}
     for _ in range(n_sweeps):
         state, info = list_sweep.step(state, tokens, np.full(n_topics, 0.1), 0.01, **known)
@@ -148,28 +147,11 @@ def test_any_number_of_threads_gives_the_same_chain():
     tokens = make_tokens(some_documents(np.random.default_rng(11), 150, 30), 30)
     chains = []
     for n_threads in (1, 2, 5):
-        state, table = chain(tokens, 40, list_sweep.N_STARTING + 4, n_threads)
+        state, table = chain(tokens, 40, 6, n_threads)
         np.testing.assert_array_equal(table, count_topics(tokens, state.topics, 40))
-        assert state.sweep == list_sweep.N_STARTING + 4
+        assert state.sweep == 6
         chains.append(state.topics.tobytes())
     assert len(set(chains)) == 1
-
-
-def test_a_chain_begins_with_metropolis_hastings_and_goes_on_from_its_topics():
-    tokens = make_tokens(some_documents(np.random.default_rng(5), 60, 20), 20)
-    alpha, order = np.full(30, 0.1), mh_sweep.by_word(tokens)
-    start = mh_sweep.init(tokens, order, 30, 3)
-    for n in range(1, list_sweep.N_STARTING + 1):
-        start, _ = mh_sweep.step(start, tokens, order, alpha, 0.01)
-        state, table = chain(tokens, 30, n)
-        assert isinstance(state, list_sweep.StartingState)
-        np.testing.assert_array_equal(table, mh_sweep.word_topic(start, order, 30))
-    topics = (start.packed & 0xFFFF).astype(np.uint16)[order.position]
-    lists = word_lists.empty_lists(tokens, 30)
-    state = list_sweep.ListState(topics, 3, list_sweep.N_STARTING)
-    for _ in range(2):
-        state, _ = list_sweep.step(state, tokens, alpha, 0.01, lists=lists)
-    np.testing.assert_array_equal(state.topics, chain(tokens, 30, list_sweep.N_STARTING + 2)[0].topics)
 
 
 @pytest.mark.parametrize(("n_documents", "parts"), [(30, 4), (60, 3), (100, 2), (160, 1)])
@@ -228,13 +210,11 @@ def test_the_estimator_takes_lists_above_the_table(monkeypatch):
             module, "step", lambda *a, step=step, name=name, **k: (used.append(name), step(*a, **k))[1]
         )
     models = {}
-    for n_topics, sampler in ((most, "frozen"), (most + 1, "frozen"), (most + 1, "auto")):
+    for n_topics in (most, most + 1):
         used.clear()
-        models[n_topics, sampler] = GibbsLDA(n_topics, sampler=sampler, n_sweeps=45, random_state=1).fit(X)
+        models[n_topics] = GibbsLDA(n_topics, n_sweeps=45, random_state=1).fit(X)
         assert set(used) == {"table" if n_topics == most else "list"}
-        assert models[n_topics, sampler].sampler_ == "frozen"
-    model = models[most + 1, "frozen"]
-    np.testing.assert_array_equal(model.mean_counts_, models[most + 1, "auto"].mean_counts_)
+    model = models[most + 1]
     assert model.topic_word_counts_.sum() == X.sum()
     other = GibbsLDA(most + 1, n_sweeps=45, random_state=1, n_jobs=2).fit(X)
     np.testing.assert_array_equal(model.topic_word_counts_, other.topic_word_counts_)
@@ -267,7 +247,7 @@ from discreet.lda import GibbsLDA
 from discreet.lda.gibbs import chains
 chains.MOST_TABLE_TOPICS = 1
 X = np.random.default_rng(3).poisson(0.8, (12, 9))
-model = GibbsLDA(5, n_sweeps=43, random_state=2).fit(X)
+model = GibbsLDA(5, n_sweeps=5, random_state=2).fit(X)
 json.dump(model.topic_word_counts_.tolist(), sys.stdout)
 """
 

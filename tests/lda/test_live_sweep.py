@@ -1,11 +1,11 @@
-"""The live sweep: draw by draw as its twin, and in the long run the posterior."""
+"""The textbook's sampler, an oracle of other tests: draw by draw as its twin, and in the long run the posterior."""
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.naive import gibbs as naive
+from tests.naive import live_gibbs as live_sweep
 
-from discreet.lda.gibbs import live as live_sweep
 from discreet.lda.gibbs.counter_stream import sweep_key
 from discreet.lda.gibbs.frozen import sweep as frozen_sweep
 from discreet.lda.gibbs.state import Tokens, count_topics

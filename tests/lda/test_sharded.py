@@ -68,7 +68,6 @@ def test_scratch_files_change_nothing(tmp_path, in_memory):
     ("model", "why"),
     [
         (GibbsLDA(3, n_sweeps=2, random_state=0), "a fast start needs .*; give init=.random., which"),
-        (GibbsLDA(3, n_sweeps=2, random_state=0, init="random", sampler="mh"), "only .frozen. sweeps"),
         (GibbsLDA(201, n_sweeps=1, random_state=0, init="random"), "of up to 200 topics"),
         (VariationalLDA(3, max_iter=2, random_state=0), "a fast start needs .*; give init=.random., which"),
         (VariationalLDA(3, batch_size=500, max_iter=1, random_state=0), "documents in random order"),

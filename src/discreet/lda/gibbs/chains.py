@@ -1,4 +1,4 @@
-"""Which sweeps a Gibbs chain is made of: one way to begin, to step and to count for all samplers."""
+"""Which sweeps a Gibbs chain is made of: one way to begin, to step and to count for few topics and for many."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lda.gibbs import live as live_sweep
 from discreet.lda.gibbs.expected import expected_counts
 from discreet.lda.gibbs.frozen import sweep as frozen_sweep
-from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse import sweep as list_sweep
 from discreet.lda.gibbs.sparse import word_lists
 from discreet.lda.gibbs.start.batches import starting_topics
@@ -19,7 +17,7 @@ from discreet.lda.gibbs.state import State, Tokens, WordOrder, aligned_zeros, be
 
 __all__ = ["MOST_TABLE_TOPICS", "Chain", "chain"]
 
-#: Up to here "frozen" reads a whole row of the table for a draw; above, the list of the topics that the word has.
+#: Up to here a sweep reads a whole row of the table for a draw; above, the list of the topics that the word has.
 MOST_TABLE_TOPICS = 200
 
 
@@ -37,7 +35,6 @@ class Chain(NamedTuple):
 
 
 def chain(
-    sampler: str,
     tokens: Tokens,
     doc_topic_prior: NDArray[np.float64],
     topic_word_prior: float,
@@ -52,8 +49,6 @@ def chain(
 
     Parameters
     ----------
-    sampler : {"frozen", "mh", "live"}
-        As for ``GibbsLDA``.
     tokens : Tokens
         The documents.
     doc_topic_prior : array of shape (n_topics,)
@@ -63,7 +58,7 @@ def chain(
     seed : int
         0 to 2**64 - 1.
     earlier : array of shape (n_words, width), int32, optional
-        Counts of other documents, which stay as they are and count in every draw; not for "mh".
+        Counts of other documents, which stay as they are and count in every draw.
     fast : bool, default False
         Begin with ``starting_topics`` in place of random ones, and without earlier documents sweep hot at first.
     n_sweeps : int, default 0
@@ -74,27 +69,17 @@ def chain(
     alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
     known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
     table: Callable[[Any], NDArray[np.int32]] = _word_topic
-    topics_of: Callable[[Any], NDArray[np.uint16]] = _topics
-    words: WordOrder | None = None
     topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
-    if sampler == "mh":
-        order = mh_sweep.by_word(tokens)
-        first: Any = mh_sweep.init(tokens, order, n_topics, seed, topics)
-        step = partial(mh_sweep.step, order=order, n_threads=n_threads)
-        table = partial(mh_sweep.word_topic, order=order, n_topics=n_topics)
-        topics_of = partial(mh_sweep.topics_of, order=order)
-    elif sampler == "frozen" and n_topics > MOST_TABLE_TOPICS:
+    if n_topics > MOST_TABLE_TOPICS:
         known["lists"] = word_lists.empty_lists(tokens, n_topics, earlier)
-        words, topics_of = known["lists"].order, list_sweep.topics_of
-        first = list_sweep.init(tokens, n_topics, seed, earlier, topics)
-        step = partial(list_sweep.step, **known)
+        words: WordOrder = known["lists"].order
+        first: Any = list_sweep.init(tokens, n_topics, seed, topics)
+        step: Callable[..., Any] = partial(list_sweep.step, **known)
         table = partial(list_sweep.word_topic, tokens=tokens, n_topics=n_topics, **known)
     else:
         first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
-        step: Callable[..., Any] = live_sweep.step
-        if sampler == "frozen":
-            memory, words = frozen_sweep.empty_table(tokens.n_words, n_topics), word_order(tokens)
-            step = partial(frozen_sweep.step, memory=memory, order=words, **known)
+        memory, words = frozen_sweep.empty_table(tokens.n_words, n_topics), word_order(tokens)
+        step = partial(frozen_sweep.step, memory=memory, order=words, **known)
 
     def advance(state: Any) -> Any:
         now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast and earlier is None else beta
@@ -103,8 +88,7 @@ def chain(
     def expect(state: Any) -> NDArray[np.float32]:
         counts = table(state)
         out = aligned_zeros(counts.shape, np.float32)
-        order = words or word_order(tokens)
-        expected_counts(tokens, topics_of(state), counts, alpha, beta, out, order=order, n_threads=n_threads)
+        expected_counts(tokens, state.topics, counts, alpha, beta, out, order=words, n_threads=n_threads)
         if earlier is not None:
             out += earlier
         return out
@@ -114,7 +98,3 @@ def chain(
 
 def _word_topic(state: State) -> NDArray[np.int32]:
     return state.word_topic
-
-
-def _topics(state: State) -> NDArray[np.uint16]:
-    return state.topics

@@ -36,17 +36,19 @@ from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded,
 from discreet.lda.shards import read_shards_for, refuse_engine, stack
 from discreet.lda.top_words import TopWords
 
-__all__ = ["MOST_EXACT_TOPICS", "MOST_FAST_TOKENS", "GibbsLDA"]
+__all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "GibbsLDA"]
 
-#: Up to here, "auto" draws exactly: measured time to equal held-out perplexity, see docs/speed.md.
-MOST_EXACT_TOPICS = 3000
-#: Up to here, "auto" begins with a fast start, and then sweeps less often: corpora that it was measured on, same page.
+#: Up to here a chain can begin with a fast start; above, its topics are random.
+MOST_FAST_TOPICS = 3000
+#: Up to here "auto" begins with one, and then sweeps less often: corpora that it was measured on, see docs/speed.md.
 MOST_FAST_TOKENS = 10_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
 
 
 class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
+
+    Draws are exact, from counts that are renewed each sweep; above 200 topics from lists of the topics that a word has.
 
     Parameters
     ----------
@@ -67,11 +69,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         however many tokens there are (above ten million that was not measured: ask for as many as you have time for),
         else 200. ``callback``, and the bar of ``show_progress``, tell how many there will be, and ``n_sweeps_`` how
         many there were.
-    sampler : {"auto", "live", "frozen", "mh"}, default "auto"
-        "live": the textbook's sampler, one thread, the oracle. "frozen": exact draws from counts that are renewed each
-        sweep; above 200 topics from lists of the topics that a word has, from random topics after 40 sweeps of "mh".
-        "mh": Metropolis-Hastings, a cost a token that does not grow with topics; needs several times the sweeps.
-        "auto": "frozen" for up to 3,000 topics, else "mh".
     random_state : int, RandomState, Generator or None, default None
         Seed. None: another model each time. The same seed gives the same bytes for any ``n_jobs``.
     n_jobs : int, optional
@@ -79,8 +76,8 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
     callback : callable, optional
         ``callback("sweep", done, total)`` after each sweep.
     engine : Engine, optional
-        What goes through the shards of a corpus (:mod:`discreet.engines`); by default ``n_jobs`` threads. Exact sweeps
-        ("frozen") of up to 200 topics from random ones do, with the same bytes; else shards are read into memory.
+        What goes through the shards of a corpus (:mod:`discreet.engines`); by default ``n_jobs`` threads. Sweeps of up
+        to 200 topics from random ones do, with the same bytes; else shards are read into memory.
 
     Attributes
     ----------
@@ -94,8 +91,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         The mean counts plus ``topic_word_prior``.
     topic_word_ : array of shape (n_topics, n_words), float64
         Probability of each word in each topic; rows sum to 1.
-    sampler_ : str
-        The sampler that ran.
     n_sweeps_ : int
         Sweeps done, over all batches.
     seed_ : int
@@ -108,12 +103,11 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
     Nothing per document is kept; ``transform`` folds documents in afresh. The counts are exact and tell about the
     training text: neither they nor this object are fit for release.
 
-    ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they
-    are; it always draws exactly ("frozen"), but for ``sampler="live"``.
+    ``partial_fit`` draws the topics of the new documents given the counts of the earlier ones, which stay as they are.
 
     Memory in bytes, besides X: about 36 for each stored count of X while it is read; then, with width = n_topics
-    padded to 16s, 13 a token and n_words * width * 16 for "frozen" up to 200 topics; 24 a token above, or 20 for
-    "mh", and n_words * width * 8, in the end 16; n_words * n_topics * 12 stay. After a fast start at most 10 a token
+    padded to 16s, 13 a token and n_words * width * 16 up to 200 topics; above, 24 a token and n_words * width *
+    8, in the end 16; n_words * n_topics * 12 stay. After a fast start at most 10 a token
     and n_words * width * 4 more; the start itself takes at most 14 a token, 12 for each stored count, n_words *
     width * 4, and width * 4 for each stored count of a batch, which is a two-hundredth of X or more. See docs/speed.md.
 
@@ -127,7 +121,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     topic_word_counts_: NDArray[np.int32]
     mean_counts_: NDArray[np.float64]
-    sampler_: str
     n_sweeps_: int
     seed_: int
     n_features_in_: int
@@ -138,7 +131,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         topic_word_prior=number(above=0),
         n_sweeps=optional(whole()),
         init=choice("auto", "fast", "random"),
-        sampler=choice("auto", "live", "frozen", "mh"),
         random_state=RANDOM,
         n_jobs=THREADS,
         callback=CALLBACK,
@@ -153,7 +145,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         topic_word_prior: float = 0.01,
         init: Literal["auto", "fast", "random"] = "auto",
         n_sweeps: int | None = None,
-        sampler: Literal["auto", "live", "frozen", "mh"] = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callback | None = None,
@@ -164,7 +155,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.topic_word_prior = topic_word_prior
         self.init = init
         self.n_sweeps = n_sweeps
-        self.sampler = sampler
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
@@ -186,7 +176,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Names all parameters that are out of range; or the first row where X is not what it should be.
         """
         alpha, beta = self._priors()
-        self.sampler_ = self._choose(self.sampler)
         why_not = self._kept_from_shards(X)
         if why_not is not None:
             refuse_engine(self.engine, why_not)
@@ -218,7 +207,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 )
             before = aligned_zeros((tokens.n_words, padded(len(alpha))), np.int32)
             before[:, : len(alpha)] = self.topic_word_counts_.T
-        self.sampler_ = "live" if self.sampler == "live" else "frozen"
         seed = (self.seed_ + self.n_sweeps_) % 2**63
         self.n_sweeps_ += self._run(tokens, alpha, beta, seed, before)
         return self
@@ -301,11 +289,6 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         alpha = check_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)
         return alpha, float(self.topic_word_prior)
 
-    def _choose(self, sampler: str) -> str:
-        if sampler != "auto":
-            return sampler
-        return "frozen" if self.n_topics <= MOST_EXACT_TOPICS else "mh"
-
     def _run(
         self,
         tokens: Tokens,
@@ -321,9 +304,7 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         n_sweeps = self._count_sweeps(fast)
         how: dict[str, Any] = {"earlier": before, "fast": fast, "n_sweeps": n_sweeps, "n_threads": n_threads}
         # Nothing here holds the chain, so that it can be gone before the end of it.
-        return self._sweep(
-            chain(self.sampler_, tokens, alpha, beta, seed, **how), tokens.n_words, n_tokens, fast=fast
-        )
+        return self._sweep(chain(tokens, alpha, beta, seed, **how), tokens.n_words, n_tokens, fast=fast)
 
     def _sweep(self, sweeps: Chain, n_words: int, n_tokens: int, *, fast: bool) -> int:
         state, step, table, expect = sweeps
@@ -348,14 +329,14 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _begins_fast(self, n_tokens: int) -> bool:
         wanted = self.init == "fast" or (self.init == "auto" and n_tokens <= MOST_FAST_TOKENS)
-        return wanted and self.n_topics <= MOST_EXACT_TOPICS
+        return wanted and self.n_topics <= MOST_FAST_TOPICS
 
     def _kept_from_shards(self, X: Any) -> str | None:
         """Say why documents are read into memory; None where they are in shards and can stay there."""
         if not is_sharded(X):
             return "X is in memory"
-        if self.sampler_ != "frozen" or self.n_topics > MOST_TABLE_TOPICS:
-            return f'only "frozen" sweeps of up to {MOST_TABLE_TOPICS} topics do, others need all documents in memory'
+        if self.n_topics > MOST_TABLE_TOPICS:
+            return f"only sweeps of up to {MOST_TABLE_TOPICS} topics do, others need all documents in memory"
         if self._begins_fast(X.n_tokens):
             return 'a fast start needs all documents in memory; give init="random", which does not need them'
         return None if X.n_tokens else "X holds no tokens"

@@ -12,10 +12,8 @@ per document, one addition for each token that comes or goes; some per cent of d
 all topics. So a token costs what its word's list is long, and no table of n_words x n_topics is read.
 
 Counts are renewed once a sweep, or, where there are not many more documents than topics, up to four times
-(:func:`n_parts`). Lists are long as long as topics are random, so a chain that starts from such begins with
-``N_STARTING`` sweeps of Metropolis-Hastings (:mod:`discreet.lda.gibbs.mh.sweep`), whose cost does not depend on topics;
-from given topics, or with counts of earlier documents, it begins with exact ones. Counts are integers, and each
-document has its own stream of random numbers: any number of threads draws the same.
+(:func:`n_parts`). Lists are long as long as topics are random; such a chain's first sweeps are its slowest. Counts are
+integers, and each document has its own stream of random numbers: any number of threads draws the same.
 
 How exact: each probability is off by at most :math:`(n + 8)\, 2^{-23}`, n the blocks of 16 entries in the word's list
 or, outside it, of topics.
@@ -37,7 +35,6 @@ from numpy.typing import NDArray
 
 from discreet._threads import balanced_cuts, pieces, share_out
 from discreet.lda.gibbs.counter_stream import JIT, sweep_key
-from discreet.lda.gibbs.mh import sweep as mh_sweep
 from discreet.lda.gibbs.sparse.word_lists import Lists, fill, laws
 from discreet.lda.gibbs.state import Info, Tokens, aligned_zeros, count_topics, random_topics
 
@@ -46,19 +43,10 @@ if JIT:
 else:
     from discreet.lda.gibbs.sparse.plain import draw_documents
 
-__all__ = ["N_STARTING", "ListState", "StartingState", "init", "n_parts", "step", "topics_of", "word_topic"]
+__all__ = ["ListState", "init", "n_parts", "step", "word_topic"]
 
-#: Sweeps of Metropolis-Hastings at a random start.
-N_STARTING = 40
 #: Largest number of parts of a sweep.
 _MOST_PARTS = 4
-
-
-class StartingState(NamedTuple):
-    """A chain in its first sweeps."""
-
-    chain: mh_sweep.MHState
-    order: mh_sweep.ByWord
 
 
 class ListState(NamedTuple):
@@ -109,23 +97,14 @@ def init(
     tokens: Tokens,
     n_topics: int,
     seed: int,
-    earlier: NDArray[np.int32] | None = None,
     topics: NDArray[np.uint16] | None = None,
-) -> StartingState | ListState:
-    """Start a chain from ``topics``, or from random ones, 1 to 65,536 of them.
-
-    ``earlier``, (n_words, width) int32: counts of other documents, which stay as they are and count in every draw.
-    """
-    if topics is not None:
-        return ListState(topics, seed, 0)
-    if earlier is None:
-        order = mh_sweep.by_word(tokens)
-        return StartingState(mh_sweep.init(tokens, order, n_topics, seed), order)
-    return ListState(random_topics(len(tokens.words), n_topics, seed), seed, 0)
+) -> ListState:
+    """Start a chain from ``topics``, or from random ones, 1 to 65,536 of them."""
+    return ListState(random_topics(len(tokens.words), n_topics, seed) if topics is None else topics, seed, 0)
 
 
 def step(
-    state: StartingState | ListState,
+    state: ListState,
     tokens: Tokens,
     doc_topic_prior: NDArray[np.float64],
     topic_word_prior: float,
@@ -133,12 +112,12 @@ def step(
     lists: Lists,
     earlier: NDArray[np.int32] | None = None,
     n_threads: int = 1,
-) -> tuple[StartingState | ListState, Info]:
+) -> tuple[ListState, Info]:
     """Do one sweep.
 
     Parameters
     ----------
-    state : StartingState or ListState
+    state : ListState
         Is left as it was.
     tokens : Tokens
         The documents that the state is about.
@@ -153,14 +132,6 @@ def step(
     n_threads : int
         Threads; the new state does not depend on it.
     """
-    if isinstance(state, StartingState):
-        if state.chain.sweep < N_STARTING:
-            chain, info = mh_sweep.step(
-                state.chain, tokens, state.order, doc_topic_prior, topic_word_prior, n_threads=n_threads
-            )
-            return StartingState(chain, state.order), info
-        chain = state.chain
-        state = ListState(topics_of(state), chain.seed, chain.sweep)
     n_topics, topics, key = len(doc_topic_prior), state.topics.copy(), sweep_key(state.seed, state.sweep)
     beta, n_words = topic_word_prior, tokens.n_words
     for part in pairwise(balanced_cuts(tokens.indptr, n_parts(tokens.n_documents, n_topics)).tolist()):
@@ -171,15 +142,8 @@ def step(
     return ListState(topics, state.seed, state.sweep + 1), Info(n_moved)
 
 
-def topics_of(state: StartingState | ListState) -> NDArray[np.uint16]:
-    """Return each token's topic, (n_tokens,)."""
-    if isinstance(state, ListState):
-        return state.topics
-    return mh_sweep.topics_of(state.chain, state.order)
-
-
 def word_topic(
-    state: StartingState | ListState,
+    state: ListState,
     tokens: Tokens,
     n_topics: int,
     *,
@@ -188,4 +152,4 @@ def word_topic(
     n_threads: int = 1,
 ) -> NDArray[np.int32]:
     """Count each word in each topic: (n_words, width), int32."""
-    return count_topics(tokens, topics_of(state), n_topics, n_threads, order=lists.order, earlier=earlier)
+    return count_topics(tokens, state.topics, n_topics, n_threads, order=lists.order, earlier=earlier)

@@ -1,11 +1,9 @@
-r"""The textbook's collapsed Gibbs sampler: counts change token by token. The oracle for everything faster.
+r"""The textbook's collapsed Gibbs sampler, compiled: counts change token by token. The oracle for everything faster.
 
 .. math:: p(z_{di} = k) \propto (n_{dk}^{-di} + \alpha_k) \frac{c_{wk}^{-di} + \beta}{c_k^{-di} + V \beta}.
 
 Its stationary law is the posterior of the topics of all tokens. In double precision, dense in topics, one thread:
 each draw depends on all the ones before.
-
-Guarantee: none.
 
 Reference
 ---------
@@ -19,10 +17,11 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
+from discreet.lda.documents import read_documents
 from discreet.lda.gibbs.counter_stream import mix, stream_at, sweep_key
-from discreet.lda.gibbs.state import Info, State, Tokens, aligned_zeros, begin
+from discreet.lda.gibbs.state import Info, State, Tokens, aligned_zeros, begin, read_tokens
 
-__all__ = ["init", "step"]
+__all__ = ["LiveLDA", "init", "step"]
 
 #: Starts a chain: ``init(tokens, n_topics, seed)``.
 init = begin
@@ -80,3 +79,23 @@ def step(
     )
     n_moved = int(np.count_nonzero(topics != state.topics))
     return State(topics, word_topic, state.seed, state.sweep + 1), Info(n_moved)
+
+
+class LiveLDA:
+    """A trainer: a chain from random topics, and the mean of every fourth of the last quarter of its sweeps."""
+
+    def __init__(self, n_topics, *, n_sweeps, doc_topic_prior=0.1, topic_word_prior=0.01, random_state=0):
+        self.n_topics, self.n_sweeps, self.random_state = n_topics, n_sweeps, random_state
+        self.doc_topic_prior, self.topic_word_prior = doc_topic_prior, topic_word_prior
+
+    def fit(self, counts):
+        tokens = read_tokens(read_documents(counts))
+        alpha = np.full(self.n_topics, self.doc_topic_prior)
+        state = init(tokens, self.n_topics, self.random_state)
+        total = np.zeros((self.n_topics, tokens.n_words))
+        for left in reversed(range(self.n_sweeps)):
+            state, _ = step(state, tokens, alpha, self.topic_word_prior)
+            if 4 * left < self.n_sweeps and left % 4 == 0:
+                total += state.word_topic[:, : self.n_topics].T + self.topic_word_prior
+        self.topic_word_ = total / total.sum(axis=1, keepdims=True)
+        return self

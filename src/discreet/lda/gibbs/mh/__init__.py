@@ -1,1 +1,0 @@
-"""The Metropolis-Hastings sweep: a constant cost a token."""
