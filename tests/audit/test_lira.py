@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from tests.naive import audit as naive
 
 from discreet.audit import AuditReport, likelihood_ratio_scores, lira
+from discreet.audit.shadows import train_statistics
 from discreet.errors import ParameterError
+from discreet.lda import fold_in
 
 N, WORDS = 60, 40
 
@@ -190,3 +193,42 @@ def test_members_are_independent_coins():
 def test_refusals(wrong, words):
     with pytest.raises(ParameterError, match=words):
         attack(**wrong)
+
+
+def clearer(counts, seed):
+    """Learn two topics of halves of the words, and each member's words into one of them."""
+    dense = np.asarray(counts.todense(), float)
+    first = dense[:, : WORDS // 2].sum(1) >= dense[:, WORDS // 2 :].sum(1)
+    return np.array([dense[first].sum(0), dense[~first].sum(0)]) + 0.1
+
+
+@pytest.mark.parametrize("kind", ["max", "std", "entropy"])
+def test_other_statistics_are_those_of_the_mixture(kind, tmp_path):
+    """Shadows, targets and a given target: all keep this statistic of each document, and folders tell kinds apart."""
+    counts = corpus()
+    theta = np.asarray(fold_in(clearer(csr_matrix(counts), 0), counts))
+    wanted = {
+        "max": theta.max(1),
+        "std": theta.std(1),
+        "entropy": [sum(t * np.log(t) for t in row if t > 0) for row in theta],
+    }
+    members = np.ones((1, N), bool)
+    found = train_statistics(clearer, counts, members, [0], kind=kind, folder=tmp_path, settings="clearer")
+    np.testing.assert_allclose(found[0], wanted[kind], rtol=1e-6)
+    plain = train_statistics(clearer, counts, members, [0], folder=tmp_path, settings="clearer")
+    assert not np.allclose(plain, found)
+    report = attack(clearer, statistic=kind)
+    assert report.meta["statistic"] == kind
+    assert "statistic" not in attack(clearer).meta
+    assert (report.scores != attack(clearer).scores).any()
+    given = (clearer(csr_matrix(counts[: N // 2]), 0), np.arange(N) < N // 2)
+    assert (
+        attack(clearer, statistic=kind, target=given).scores != attack(clearer, target=given).scores
+    ).any()
+
+
+def test_a_mixture_has_no_likelihood_to_compare():
+    with pytest.raises(ParameterError, match="leave out statistic"):
+        attack(attack="rmia", statistic="max")
+    with pytest.raises(ParameterError, match="statistic must be"):
+        attack(statistic="mean")

@@ -146,7 +146,7 @@ def test_bayes_estimate_has_the_smallest_error_at_that_weight():
 def test_olp_steps_as_printed(stream):
     present, noisy, of = stream
     settings = olp_lda.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    state = olp_lda.init(present[:300], settings, 0)
+    state = olp_lda.init(present[:300], present.shape[1], settings, 0)
     assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
     assert state.latest.sum() == present[:300].sum()
     batch = noisy[300:460]
@@ -158,6 +158,29 @@ def test_olp_steps_as_printed(stream):
     assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
     other_size = olp_lda.step(after, noisy[460:500], settings, np.random.default_rng(0))
     assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
+
+
+def test_olp_without_public_documents_takes_the_first_batch_as_it_is(stream):
+    present, noisy, of = stream
+    settings = olp_lda.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    nothing = olp_lda.init(None, present.shape[1], settings, 0)
+    assert nothing.rates is None
+    assert not nothing.latest.any()
+    batch = noisy[:160].copy()
+    batch[:, 0] = 0  # a word whose unbiased count lies below 0
+    after = olp_lda.step(nothing, batch, settings, np.random.default_rng(0))
+    eta = np.clip((batch.sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
+    assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))
+    assert np.allclose(after.rates, eta / 160)
+    assert np.allclose(after.prior, 0.01)
+    # From the second batch on as with a public set: the first batch's rates stand for mu.
+    second = olp_lda.step(after, noisy[160:320], settings, np.random.default_rng(0))
+    counts = np.clip((noisy[160:320].sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
+    wanted = np.clip(0.4 * 160 * after.rates + 0.6 * counts, 0, 160)
+    assert np.array_equal(second.latest.sum(0), np.rint(wanted).astype(int))
+    model = StreamingLocalLDA(3, channel=of, algorithm="reconstruct", random_state=0, n_sweeps=5)
+    model.partial_fit(batch).partial_fit(noisy[160:320])
+    assert model.release_.configuration["public_documents"] == 0
 
 
 def test_olp_recovers_blocks_and_threads_do_not_matter(stream):
@@ -230,7 +253,6 @@ def test_informed_sampler_keeps_to_its_prior_and_counts_every_token():
         ({"count_deviation": 0.0}, "count_deviation"),
         ({"channel": SimpleNamespace(p=0.4, q=0.4)}, "a flip f strictly between 0 and 1"),
         ({"channel": SimpleNamespace(p=1.3, q=-0.3)}, "0 <= q < p <= 1"),
-        ({"algorithm": "reconstruct"}, "pass public="),
     ],
 )
 def test_parameters_out_of_range_are_refused(changes, words):

@@ -42,7 +42,8 @@ from discreet.audit.arguments import (
 )
 from discreet.audit.attack_report import AuditReport, Coins
 from discreet.audit.relative_likelihood import relative_likelihood_scores
-from discreet.audit.shadows import Train, draw_halves, statistic, train_statistics
+from discreet.audit.shadows import Statistic, Train, draw_halves, train_statistics
+from discreet.audit.shadows import statistic as model_statistic
 from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
@@ -130,6 +131,7 @@ def lira(
     callback: Callback | None = None,
     noise: Noise = "any",
     attack: Attack = "lira",
+    statistic: Statistic = "likelihood",
     shadow_train: Train | None = None,
 ) -> AuditReport:
     """Attack a way of training, or one model, by the likelihood ratio of shadow models.
@@ -165,6 +167,9 @@ def lira(
     attack : {"lira", "rmia"}, default "lira"
         How documents are scored by the shadows: :func:`likelihood_ratio_scores`, or against all other documents,
         :func:`relative_likelihood_scores`, which has no ``spread``.
+    statistic : {"likelihood", "max", "std", "entropy"}, default "likelihood"
+        What the attack looks at: the document's largest log-likelihood, or how clear-cut its mixture is (as
+        :func:`simple_attacks`). The others find less (docs/membership.md). RMIA is about likelihoods.
     shadow_train : callable, optional
         Trains the shadows where ``train`` is slow: a chain of fewer sweeps, say. Shadows that do not look like the
         target find less (docs/membership.md), so that it pays where it allows many more of them. ``settings`` has to
@@ -198,10 +203,16 @@ def lira(
         )
     if pooled and shadow_train is not None:
         raise ParameterError("with target 'pool' the shadows are the targets: leave out shadow_train.")
-    given = None if target is None or isinstance(target, str) else _given(target, counts)
+    given = None if target is None or isinstance(target, str) else _given(target, counts, statistic)
     if given is not None and n_targets != 1:
         raise ParameterError(f"a target that is given is one: leave out n_targets, but got {n_targets}.")
-    check(spread=(spread, choice(*get_args(Spread))), attack=(attack, choice(*get_args(Attack))))
+    check(
+        spread=(spread, choice(*get_args(Spread))),
+        attack=(attack, choice(*get_args(Attack))),
+        statistic=(statistic, choice(*get_args(Statistic))),
+    )
+    if attack == "rmia" and statistic != "likelihood":
+        raise ParameterError('attack="rmia" compares likelihoods: leave out statistic.')
     score = relative_likelihood_scores if attack == "rmia" else likelihood_ratio_scores
     how: dict[str, Any] = {"online": online} | ({"spread": spread} if attack == "lira" else {})
     source = np.random.SeedSequence(random_state)
@@ -222,6 +233,7 @@ def lira(
             "settings": settings,
             "callback": callback,
             "stage": stage,
+            "kind": statistic,
         }
         return train_statistics(train, counts, members, drawn, **more)
 
@@ -233,8 +245,8 @@ def lira(
         )
     drawn_by: Coins = "independent"
     if given is not None:
-        statistics, members, drawn_by = given[0], given[1], "unknown"
-        scores = score(statistics, values, inside, **how)
+        found, members, drawn_by = given[0], given[1], "unknown"
+        scores = score(found, values, inside, **how)
     elif pooled:
         members, drawn_by = inside[:n_targets], "half" if n_targets == 1 else "shared halves"
         # The complement goes too: it would tell who is in, and leave each document in unequally many.
@@ -244,21 +256,23 @@ def lira(
         )
     else:
         members = np.random.default_rng(coins).random((n_targets, counts.shape[0])) < 0.5
-        statistics = run(members, target_seeds, "targets", train, settings)
-        scores = score(statistics, values, inside, **how)
+        found = run(members, target_seeds, "targets", train, settings)
+        scores = score(found, values, inside, **how)
     meta: dict[str, Any] = {
         "n_shadows": n_shadows,
         "seed": random_state,
         "settings": settings,
         "spread": spread,
     }
+    if statistic != "likelihood":
+        meta["statistic"] = statistic
     if shadow_train is not None:
         meta["shadows"] = "trained in a way of their own"
     name = f"{'RMIA' if attack == 'rmia' else 'LiRA'}, {'online' if online else 'offline'}"
     return AuditReport(scores, members, name, epsilon, delta, drawn_by, meta, noise)
 
 
-def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _given(target: Any, counts: Any, kind: Statistic) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Check a target that is already trained."""
     try:
         topic_word, members = target
@@ -273,4 +287,4 @@ def _given(target: Any, counts: Any) -> tuple[NDArray[np.float64], NDArray[np.bo
         raise ParameterError(
             "the target's members must be some of the corpus's documents, neither all nor none."
         )
-    return statistic(topic_word, counts, "the target must have"), members
+    return model_statistic(topic_word, counts, "the target must have", kind=kind), members

@@ -1,8 +1,8 @@
 r"""Shadow models: how models look that did, and did not, see each document.
 
 :math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is
-in exactly :math:`N/2` of them. Of each model only the statistic :math:`\zeta(\Phi, d)` of every document
-(:func:`discreet.lda.query_statistic`) is kept.
+in exactly :math:`N/2` of them. Of each model only a statistic of every document is kept: :math:`\zeta(\Phi, d)`
+(:func:`discreet.lda.query_statistic`), or one of its mixture (:func:`discreet.audit.simple.of_mixture`).
 
 Topics are mixed with :data:`FLOOR` of the uniform distribution first. Without that, a single word that no
 topic can produce would make the statistic infinite.
@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,14 +30,17 @@ from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
 from discreet._validate import formerly
+from discreet.audit.simple import of_mixture
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError
-from discreet.lda import query_statistic
+from discreet.lda import fold_in, query_statistic
 
-__all__ = ["FLOOR", "Train", "draw_halves", "train_statistics"]
+__all__ = ["FLOOR", "Statistic", "Train", "draw_halves", "train_statistics"]
 
 #: ``train(counts, seed) -> topic_word``: counts of the members, topics of shape (n_topics, n_words).
 Train = Callable[[Any, int], ArrayLike]
+#: What is kept of a model for each document.
+Statistic = Literal["likelihood", "max", "std", "entropy"]
 
 FLOOR = 1e-9
 _VERSION = b"discreet shadow 1"
@@ -87,6 +90,7 @@ def train_statistics(
     settings: str | None = None,
     callback: Callback | None = None,
     stage: str = "shadows",
+    kind: Statistic = "likelihood",
 ) -> NDArray[np.float64]:
     """Train one model on each row of members; return what all documents say to it.
 
@@ -109,6 +113,8 @@ def train_statistics(
         ``callback(stage, done, total)``.
     stage : str, default "shadows"
         What ``callback`` is told.
+    kind : {"likelihood", "max", "std", "entropy"}
+        As in :func:`statistic`.
 
     Returns
     -------
@@ -125,7 +131,7 @@ def train_statistics(
             f"members must have shape ({len(seeds)}, {counts.shape[0]}), one row per seed and one column per document, "
             f"but has {members.shape}."
         )
-    store = None if folder is None else _Store(Path(folder), counts, settings)
+    store = None if folder is None else _Store(Path(folder), counts, settings, kind)
     done, lock, total = 0, threading.Lock(), len(seeds)
     tell(callback, stage, 0, total)
 
@@ -133,7 +139,7 @@ def train_statistics(
         nonlocal done
         values = store.read(members[index], seeds[index]) if store else None
         if values is None:
-            values = statistic(train(counts[members[index]], seeds[index]), counts)
+            values = statistic(train(counts[members[index]], seeds[index]), counts, kind=kind)
             if store:
                 store.write(members[index], seeds[index], values)
         with lock:
@@ -144,8 +150,10 @@ def train_statistics(
     return np.array(share_out(one, range(total), min(total, count_threads(n_jobs))))
 
 
-def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return") -> NDArray[np.float64]:
-    """Return the query statistic of every document, finite whatever the topics.
+def statistic(
+    topic_word: ArrayLike, counts: Any, must: str = "train must return", *, kind: Statistic = "likelihood"
+) -> NDArray[np.float64]:
+    """Return the statistic of every document, finite whatever the topics.
 
     Parameters
     ----------
@@ -154,6 +162,8 @@ def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return
     counts : csr_matrix of shape (n_documents, n_words)
     must : str
         How error messages begin.
+    kind : {"likelihood", "max", "std", "entropy"}
+        The query statistic, or the largest share, standard deviation or negative entropy of the mixture.
 
     Returns
     -------
@@ -175,13 +185,16 @@ def statistic(topic_word: ArrayLike, counts: Any, must: str = "train must return
         raise ParameterError(f"{must} topics that are finite, not negative and not all 0.")
     topics = topics / largest  # so that no sum overflows
     totals = topics.sum(axis=1, keepdims=True)
-    return query_statistic((1 - FLOOR) * topics / totals + FLOOR / topics.shape[1], counts)
+    topics = (1 - FLOOR) * topics / totals + FLOOR / topics.shape[1]
+    if kind == "likelihood":
+        return query_statistic(topics, counts)
+    return of_mixture(np.asarray(fold_in(topics, counts, n_jobs=1)))[kind]
 
 
 class _Store:
-    """A folder of statistics, keyed by the digest of corpus, settings, members and seed."""
+    """A folder of statistics, keyed by the digest of corpus, settings, kind of statistic, members and seed."""
 
-    def __init__(self, folder: Path, counts: Any, settings: str | None) -> None:
+    def __init__(self, folder: Path, counts: Any, settings: str | None, kind: Statistic) -> None:
         if not settings:
             raise ParameterError(
                 "a folder of shadows needs settings: a text that names the trainer and all its settings."
@@ -192,6 +205,7 @@ class _Store:
         for part in (
             repr(counts.shape).encode(),
             settings.encode(),
+            kind.encode(),
             *(np.ascontiguousarray(a, dtype="<i8").tobytes() for a in (counts.indptr, counts.indices)),
             np.ascontiguousarray(counts.data, dtype="<f8").tobytes(),
         ):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from discreet._numbers import as_array
@@ -23,7 +23,7 @@ from discreet.audit.attack_report import AuditReport, Coins
 from discreet.errors import ParameterError
 from discreet.lda import fold_in
 
-__all__ = ["simple_attacks"]
+__all__ = ["of_mixture", "simple_attacks"]
 
 
 def simple_attacks(
@@ -58,7 +58,12 @@ def simple_attacks(
     members = as_array(members, "members")
     if members.shape != (len(theta),):
         raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
-    scores = {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
     return {
-        name: AuditReport(values, members, name, epsilon, delta, coins) for name, values in scores.items()
+        name: AuditReport(values, members, name, epsilon, delta, coins)
+        for name, values in of_mixture(theta).items()
     }
+
+
+def of_mixture(theta: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the three statistics of mixtures, shape (n_documents, n_topics): the more clear-cut, the larger."""
+    return {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}

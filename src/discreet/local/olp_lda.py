@@ -1,6 +1,6 @@
 r"""OLP-LDA as printed: batches of reports, each rebuilt with the help of the earlier ones, then sampled.
 
-A public set of documents comes first: :math:`\mu` starts as the *document frequency* of each word there (as a rate),
+A public set of documents may come first: :math:`\mu` starts as the *document frequency* of each word there (as a rate),
 :math:`\beta` as the symmetric prior plus :math:`\lambda` times the topic-word counts of a Gibbs run on it. Batch l of
 M reports then goes like this:
 
@@ -10,7 +10,8 @@ M reports then goes like this:
 3. Gibbs sampling of the batch under the prior :math:`\beta` gives counts N;
 4. :math:`\beta \leftarrow \beta + \lambda N`, :math:`\quad \mu \leftarrow (\mu + \eta / M) / 2`.
 
-Topics are the rows of :math:`\beta + N`, N of the latest batch.
+Topics are the rows of :math:`\beta + N`, N of the latest batch. Without a public set there is no :math:`\mu` for the
+first batch: its counts stand as they are (:math:`\eta = \hat N`), and :math:`\mu` becomes :math:`\eta / M`.
 
 The weight is that of a normal prior of variance :math:`\sigma^2` for a count whose noise has variance
 :math:`M f (2 - f) / (4 (1 - f)^2)`:
@@ -77,13 +78,13 @@ class State(NamedTuple):
         beta.
     latest : array of shape (n_topics, n_words), int64
         N of the latest batch.
-    rates : array of shape (n_words,)
-        mu.
+    rates : array of shape (n_words,) or None
+        mu; None before the first batch, where nothing is public.
     """
 
     prior: Floats
     latest: NDArray[np.int64]
-    rates: Floats
+    rates: Floats | None
 
     @property
     def topic_word(self) -> Floats:
@@ -109,9 +110,11 @@ def bayes_estimate(counts: Floats, mean: Floats, weight: float) -> Floats:
     return weight * mean + (1 - weight) * counts
 
 
-def init(public: NDArray[np.uint8], settings: Settings, seed: int) -> State:
-    """Start from public documents, rows of bits."""
-    prior = np.full((settings.n_topics, public.shape[1]), settings.topic_word_prior)
+def init(public: NDArray[np.uint8] | None, n_words: int, settings: Settings, seed: int) -> State:
+    """Start from public documents, rows of bits; None: from nothing."""
+    prior = np.full((settings.n_topics, n_words), settings.topic_word_prior)
+    if public is None:
+        return State(prior, np.zeros(prior.shape, np.int64), None)
     found = _sampled(public, prior, settings, seed)
     return State(prior, found, public.mean(0))
 
@@ -120,14 +123,15 @@ def step(state: State, rows: NDArray[np.uint8], settings: Settings, rng: Any) ->
     """Take in one batch of reports."""
     n_reports = len(rows)
     counts = estimated_counts(rows.sum(0, dtype=np.int64), n_reports, settings.channel)
+    rates = np.clip(counts / n_reports, 0, 1) if state.rates is None else state.rates
     weight = settings.prior_weight
     if settings.count_deviation is not None:
         weight = bayes_weight(n_reports, settings.channel, settings.count_deviation)
-    eta = np.clip(bayes_estimate(counts, n_reports * state.rates, weight), 0, n_reports)
+    eta = np.clip(bayes_estimate(counts, n_reports * rates, weight), 0, n_reports)
     bits = rebuild(rows, settings.channel, rng, wanted=eta)
     prior = state.prior + settings.learning_rate * state.latest
     found = _sampled(bits, prior, settings, int(rng.integers(2**62)))
-    return State(prior, found, (state.rates + eta / n_reports) / 2)
+    return State(prior, found, (rates + eta / n_reports) / 2)
 
 
 def _sampled(bits: NDArray[np.uint8], prior: Floats, settings: Settings, seed: int) -> NDArray[np.int64]:

@@ -65,13 +65,8 @@ def begin(model: Any, words: tuple[str, ...]) -> ReportStream:
         stream.moments = plain if model.forgetting == 1 else DiscountedMoments(plain, model.forgetting)
         if public is not None:
             stream.public = Moments(len(words)).add_batch(public, n_jobs=model.n_jobs)
-    elif public is None:
-        raise ParameterError(
-            *(Parameter("algorithm"), '="reconstruct" (OLP-LDA) starts from public documents; pass '),
-            *(Parameter("public"), "=."),
-        )
     else:
-        stream.state = olp_lda.init(public, _settings(model), seed)
+        stream.state = olp_lda.init(public, len(words), _settings(model), seed)
     return stream
 
 

@@ -38,7 +38,8 @@ class StreamingLocalLDA(LocalTopics):
     algorithm : {"moments", "reconstruct"}, default "moments"
         "moments": keep moments, and fit topics to them. "reconstruct": OLP-LDA as published.
     public : array-like, sparse matrix or Corpus of shape (n_documents, n_words), optional
-        A first set of documents that **are public**; counts or bits. OLP-LDA needs one.
+        A first set of documents that **are public**; counts or bits. Without one OLP-LDA starts from the
+        first batch.
     forgetting : float, default 1.0
         Moments: weight of what came before, relative to a new batch. At 1 everything counts the same and sums are
         exact.
@@ -258,6 +259,7 @@ class StreamingLocalLDA(LocalTopics):
         if stream.state is not None:
             names = ("learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps")
             topic_word, weight = stream.state.topic_word, stream.state.topic_weight
+            assert stream.state.rates is not None  # a batch came
             self.unigram_ = stream.state.rates
         else:
             assert stream.moments is not None
