@@ -1,22 +1,35 @@
-"""Whose document each row is: one normaliser for every way in which an id can be written down.
+"""Whose document each row is, and how it is labelled: the one place that takes this together with the rows.
 
-The promise for a person holds only if all documents of a person are one unit, and no two people are: to part one
-person, or to join two, moves a sum by more than was booked. So one rule stands for readers, the vectorizer, the
-estimators and shards:
+The promise for a person holds only if all documents of a person are one unit, and no two people are. So every entrance
+that takes ``persons`` or ``labels`` beside texts or counts passes :func:`check_persons` and :func:`check_labels`:
 
-* Whole numbers are compared as numbers, exactly, of any size: ``7``, ``7.0``, ``numpy.uint8(7)``, ``Decimal(7)``
-  and the text ``"7"`` are one id. A float is taken only where it is whole and so small that no other whole number
-  could have been rounded to it (below 2^53 for float64, 2^24 for float32).
-* Text is compared letter by letter, after Unicode normalisation to NFC: a name in composed and in decomposed
-  letters is one id. Nothing else is made equal: case, blanks around it, leading zeros (``"007"``), ``"7.0"``,
-  look-alikes and compatibility forms stay different ids.
-* What names nobody is refused, with its row: None, NaN, NaT, ``<NA>``, empty or blank text; and the text "None",
-  "nan", "NaT" and "<NA>", which is what a missing value becomes when it is made text.
+* *Said once.* A corpus that knows whose its documents are takes no persons beside it.
+* *Of these rows.* A pandas object says which row each value belongs to. Where rows and what is said of them are such
+  objects with different indexes, nobody knows which of row number and index was meant, and they are refused.
+* *One for each row*, and each names somebody.
+
+When two ids are one person
+---------------------------
+* Whole numbers are compared as numbers, exactly, of any size: ``7``, ``7.0``, ``numpy.uint8(7)``, ``Decimal(7)`` and
+  the texts ``"7"``, ``"7.0"`` (as pandas writes a column of numbers with a gap; ``"7,0"`` with a decimal comma) are one
+  id. A float is taken only where it is whole and so small that no other whole number could have been rounded to it
+  (below 2^53 for float64, 2^24 for float32).
+* Text is compared letter by letter, without blanks around it, after Unicode normalisation to NFC: a name in composed
+  and in decomposed letters is one id. Nothing else is made equal: case, leading zeros (``"007"``), look-alikes and
+  compatibility forms stay different ids.
+* What names nobody is refused, with its row: None, NaN, NaT, ``<NA>``, empty or blank text; and the texts that a
+  missing value becomes when it is written, such as "nan", "NA" or "NULL".
+* Text that may be two ids is refused: ``"1.23457E+11"``, as a spreadsheet writes a long number without its last
+  digits, and ``"7.000"``, which is 7 or 7000 by country.
 * Fractions, truth values, bytes, dates and other objects are refused: how they are written is not one thing.
 
-A pandas object also says which row each value belongs to. Where the documents and what is said about them are such
-objects with different indexes, nobody knows which of row number and index was meant, and :func:`check_same_rows`
-refuses them.
+Neither mistake is safe. Let each unit add at most C to a sum, and let one person's documents be removed. If the person
+was *parted* into k ids, k units go, and the sum moves by up to k C. If the person was *joined* with others under one
+id, a unit stays with other documents in it, as if one unit went and another came: the sum moves by up to 2 C, however
+many were joined (by the root of 2 times C where contributions are not negative and bounded in L2, because then
+|x - y|^2 <= |x|^2 + |y|^2). So to join costs a person at most two units, and to part costs as many as there are ids;
+the promise is of one. Ids are therefore made equal only where one person is by far the likelier reason that both
+writings exist, and refused where it is not clear.
 
 The numbers that come of it mean nothing but "the same": whole numbers that fit in int64 stay what they are, and
 otherwise persons are numbered 0, 1, ... in the order of their ids.
@@ -24,21 +37,34 @@ otherwise persons are numbered 0, 1, ... in the order of their ids.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Sized
 from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from discreet._validate import first_few
+from discreet._validate import first_few, is_whole
+from discreet._word_order import carried
 from discreet.errors import CorpusError, Parameter, PrivacyError, Proposal
 
-__all__ = ["check_same_persons", "check_same_rows", "index_of", "number_persons", "person_key", "why_nobody"]
+__all__ = [
+    "check_labels",
+    "check_persons",
+    "check_same_rows",
+    "index_of",
+    "knows_persons",
+    "number_persons",
+    "person_key",
+    "person_keys",
+    "why_nobody",
+]
 
-_MADE_TEXT = frozenset({"None", "nan", "NaT", "<NA>"})
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,3999}")
+_MADE_TEXT = frozenset({"None", "nan", "NaN", "NaT", "<NA>", "NA", "N/A", "#N/A", "NULL", "null"})
+_WHOLE = re.compile("(-?(?:0|[1-9][0-9]{0,3999}))(?:[.,]0+)?")
+#: Without its last digits, or of thousands as well as of a fraction.
+_TWO_READINGS = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?[eE][+][0-9]+|-?[1-9][0-9]{0,2}[.,]000")
 _LARGEST_BITS = 10_000
 
 
@@ -51,9 +77,12 @@ def person_key(person: object) -> str | None:
         One id, as it stands in a file, a frame or an array.
     """
     if isinstance(person, str):
-        text = str.__str__(person)
-        if text in _MADE_TEXT or not text or text.isspace():
+        text = str.__str__(person).strip()
+        if not text or text in _MADE_TEXT or _TWO_READINGS.fullmatch(text):
             return None
+        whole = _WHOLE.fullmatch(text)
+        if whole is not None:
+            return str(int(whole[1]))
         return text if text.isascii() else normalize("NFC", text)
     if isinstance(person, bool | np.bool_ | np.timedelta64):
         return None
@@ -79,7 +108,10 @@ def why_nobody(person: object) -> str:
     if person is None or str(type(person)).endswith(("NAType'>", "NaTType'>")):
         return "nothing"
     if isinstance(person, str):
-        return "empty text" if not person or person.isspace() else "the text of a missing value"
+        if not person or person.isspace():
+            return "empty text"
+        missing = person.strip() in _MADE_TEXT
+        return "the text of a missing value" if missing else "a number that can be read in two ways"
     if isinstance(person, bool | np.bool_):
         return "true or false"
     if isinstance(person, np.datetime64 | np.timedelta64):
@@ -93,6 +125,82 @@ def why_nobody(person: object) -> str:
     if isinstance(person, int | np.integer):
         return "a number of thousands of digits"
     return f"an object ({type(person).__name__})"
+
+
+def knows_persons(rows: object) -> bool:
+    """Return whether a corpus knows whose its documents are. Reads none of them."""
+    return carried(rows, "unit") == "person"
+
+
+def check_persons(rows: object, persons: Any, n_rows: int | None = None) -> NDArray[np.int64] | None:
+    """Return whose each row is, as :func:`number_persons`; None where nobody says it.
+
+    Parameters
+    ----------
+    rows : object
+        The documents: texts, counts, a frame, or a corpus, whose own persons are returned where it knows them.
+    persons : array-like of shape (n_rows,), or None
+        What is said beside them.
+    n_rows : int, optional
+        How many documents there are; by default as many as ``rows`` says, where it can.
+
+    Raises
+    ------
+    PrivacyError
+        Where both say whose the documents are.
+    CorpusError
+        Where persons have another index than the rows, another shape, or do not name somebody for each row.
+    """
+    if persons is None:
+        return carried(rows, "persons") if knows_persons(rows) else None
+    _check_beside(rows, persons)
+    return number_persons(persons, _n_rows(rows) if n_rows is None else n_rows)
+
+
+def person_keys(rows: object, persons: Any, n_rows: int, *, first: int = 0) -> list[str]:
+    """Return the text by which the person of each row is compared, for rows that are a part of a stream.
+
+    Parameters and errors as of :func:`check_persons`; ``first`` is the number of the first row in the stream.
+    """
+    _check_beside(rows, persons)
+    return _keys(_as_array(persons), persons, n_rows, first)
+
+
+def check_labels(rows: object, labels: ArrayLike | Sequence[str] | None, n_rows: int) -> NDArray[Any] | None:
+    """Return the labels of rows as int64, or as objects that are text; None where there are none.
+
+    Parameters
+    ----------
+    rows : object
+        As for :func:`check_persons`.
+    labels : array-like of shape (n_rows,), or None
+    n_rows : int
+
+    Raises
+    ------
+    CorpusError
+        Where labels have another index than the rows, another shape, or are neither all int nor all str.
+    """
+    if labels is None:
+        return None
+    check_same_rows(rows, labels, "labels")
+    given: Any = labels
+    # As objects, because np.asarray would turn ["a", 1] into text without a word.
+    values: NDArray[Any] = given if isinstance(given, np.ndarray) else _as_objects(list(given))
+    if values.shape != (n_rows,):
+        raise CorpusError(f"labels must have shape ({n_rows},), one for each document, got {values.shape}.")
+    listed: list[Any] = values.tolist()
+    if values.dtype.kind in "iu" or (values.dtype.kind == "O" and all(map(is_whole, listed))):
+        large = [row for row, label in enumerate(listed) if not -(2**63) <= label < 2**63]
+        if large:
+            raise CorpusError(
+                f"labels that are numbers must lie below 2^63, but row {first_few(large)} is larger."
+            )
+        return values.astype(np.int64)
+    wrong = [row for row, label in enumerate(listed) if not isinstance(label, str)]
+    if wrong:
+        raise CorpusError(f"labels must be all int or all str; row {first_few(wrong)} is neither.")
+    return _as_objects(listed)  # one long label must not widen all the others
 
 
 def check_same_rows(documents: object, beside: object, name: str, of: str = "the documents") -> None:
@@ -121,51 +229,42 @@ def check_same_rows(documents: object, beside: object, name: str, of: str = "the
         )
 
 
-def check_same_persons(known: Any, persons: Any) -> None:
-    """Raise ``PrivacyError`` where persons group the rows otherwise than those that come with the counts.
-
-    Two statements of whose documents these are cannot both be true; and to follow the wrong one bounds what somebody
-    else wrote. Only who is the same person is compared: names may be others.
-
-    Parameters
-    ----------
-    known : array-like of shape (n_documents,), or None
-        Persons that the counts carry.
-    persons : array-like of shape (n_documents,), or None
-        Persons given beside them.
-    """
-    if known is None or persons is None:
-        return
-    if not hasattr(persons, "__len__"):
-        raise PrivacyError(
-            Parameter("persons"), " must be a list or an array where the counts have persons, too."
-        )
-    one, other = number_persons(known, len(known)), number_persons(persons, len(known))
-    pairs = np.unique(np.column_stack([one, other]), axis=0)
-    if not len(pairs) == len(np.unique(one)) == len(np.unique(other)):
-        raise PrivacyError(
-            Parameter("persons"),
-            " group the documents otherwise than the persons that came with them, so one of the two names the wrong "
-            "people, or stands in another order. Leave ",
-            Proposal("persons"),
-            " out, and those of the counts are taken; or take the counts without theirs, without_persons().",
-        )
-
-
 def index_of(given: object) -> Any:
     """Return the index of the rows of a pandas object, or of counts that were counted from one; or None."""
     index: Any = getattr(given, "index", None)  # a list has a method of that name
     return index if not callable(index) and hasattr(index, "equals") else None
 
 
-def number_persons(persons: Any, n_documents: int) -> NDArray[np.int64]:
+def _check_beside(rows: object, persons: Any) -> None:
+    """Refuse persons beside rows that know theirs, or that have another index."""
+    if knows_persons(rows):
+        raise PrivacyError(
+            "the corpus knows whose its documents are, so ",
+            Parameter("persons"),
+            " beside it could only contradict them: leave ",
+            Proposal("persons"),
+            " out, or take the corpus without_persons().",
+        )
+    check_same_rows(rows, persons, "persons")
+
+
+def _n_rows(rows: Any) -> int | None:
+    """Return how many rows there are, where that can be seen without reading any."""
+    shape = getattr(rows, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    return len(rows) if isinstance(rows, Sized) else None
+
+
+def number_persons(persons: Any, n_documents: int | None = None) -> NDArray[np.int64]:
     """Return a number for each row: the same number, the same person.
 
     Parameters
     ----------
     persons : array-like of shape (n_documents,)
         Ids as text or whole numbers, in any representation (see the module).
-    n_documents : int
+    n_documents : int, optional
+        Where it is known.
 
     Returns
     -------
@@ -178,29 +277,38 @@ def number_persons(persons: Any, n_documents: int) -> NDArray[np.int64]:
         Where the shape is another, or a row names nobody; says in which rows, and never shows an id.
     """
     values = _as_array(persons)
-    if values is None or values.shape != (n_documents,):
+    if values is not None and values.ndim == 1 and n_documents in (None, len(values)):
+        fits = values.dtype.kind == "i" or (values.dtype.kind == "u" and int(values.max(initial=0)) < 2**63)
+        if fits and not np.ma.is_masked(persons):
+            return values.astype(np.int64)
+    return _numbers(_keys(values, persons, n_documents, 0))
+
+
+def _keys(values: NDArray[Any] | None, persons: Any, n_documents: int | None, first: int) -> list[str]:
+    """Return the key of each person; ``CorpusError`` where the shape is another, or a row names nobody."""
+    if values is None or values.ndim != 1 or n_documents not in (None, len(values)):
         found = type(persons).__name__ if values is None else f"shape {values.shape}"
-        raise CorpusError(f"persons must have shape ({n_documents},), one for each document, got {found}.")
-    missing = np.ma.getmaskarray(persons) if np.ma.isMaskedArray(persons) else np.zeros(n_documents, bool)
-    fits = values.dtype.kind == "i" or (values.dtype.kind == "u" and int(values.max(initial=0)) < 2**63)
-    if fits and not missing.any():
-        return values.astype(np.int64)
+        expected = "one dimension" if n_documents is None else f"shape ({n_documents},)"
+        raise CorpusError(f"persons must have {expected}, one for each document, got {found}.")
+    listed: list[Any] = list(values)
+    if np.ma.isMaskedArray(persons):
+        missing = np.ma.getmaskarray(persons)
+        listed = [None if missing[row] else person for row, person in enumerate(listed)]
     if values.dtype.kind in "Uiuf":  # each different one is looked at once
         distinct, place = np.unique(values, return_inverse=True)
-        keys = [person_key(person) for person in distinct]
-        numbers, nobody = _numbers(keys)[place], np.array([key is None for key in keys], bool)[place]
+        once = [person_key(person) for person in distinct]
+        keys = [None if person is None else once[at] for person, at in zip(listed, place, strict=True)]
     else:
-        keys = [person_key(person) for person in values]
-        numbers, nobody = _numbers(keys), np.array([key is None for key in keys], bool)
-    nobody |= missing
-    if nobody.any():
-        rows = np.flatnonzero(nobody).tolist()
-        what = sorted({"nothing" if missing[row] else why_nobody(values[row]) for row in rows[:100]})
+        keys = [person_key(person) for person in listed]
+    nobody = [row for row, key in enumerate(keys) if key is None]
+    if nobody:
+        what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
         raise CorpusError(
-            f"persons must name whose document each row is, by text or whole numbers, but row {first_few(rows)} "
-            f"{'has' if len(rows) == 1 else 'have'} {' or '.join(what)}; name them, or leave those documents out."
+            f"persons must name whose document each row is, by text or whole numbers, but row "
+            f"{first_few([first + row for row in nobody])} {'has' if len(nobody) == 1 else 'have'} "
+            f"{' or '.join(what)}; name them, or leave those documents out."
         )
-    return numbers
+    return [key for key in keys if key is not None]
 
 
 def _first_rounded(kind: type) -> float:
@@ -219,23 +327,30 @@ def _as_array(persons: Any) -> NDArray[Any] | None:
             return np.asarray(persons)
         except Exception:  # what a foreign object raises may show what it holds
             return None
+    if not isinstance(persons, Sized):
+        return None  # it can be read once, and is looked at before a cost is booked and after
     listed: list[Any] = list(persons)
-    values = np.empty(len(listed), object)  # numpy would make one kind of them, by rounding or writing
     if any(isinstance(person, list | tuple | np.ndarray) for person in listed):
         return None
-    for row, person in enumerate(listed):  # one by one: numpy would ask objects to become arrays
-        values[row] = person
+    return _as_objects(listed)
+
+
+def _as_objects(listed: list[Any]) -> NDArray[Any]:
+    """Return an array of what is listed as it is: numpy would make one kind of them, by rounding or writing."""
+    values = np.empty(len(listed), object)
+    for row, one in enumerate(listed):  # one by one: numpy would ask objects to become arrays
+        values[row] = one
     return values
 
 
-def _numbers(keys: list[str | None]) -> NDArray[np.int64]:
-    different = {key for key in keys if key is not None}
+def _numbers(keys: list[str]) -> NDArray[np.int64]:
+    different = set(keys)
     if all(_WHOLE.fullmatch(key) for key in different):
         whole = {key: int(key) for key in different}
         if all(-(2**63) <= number < 2**63 for number in whole.values()):
-            return np.array([0 if key is None else whole[key] for key in keys], np.int64)
+            return np.array([whole[key] for key in keys], np.int64)
     number = {key: i for i, key in enumerate(sorted(different, key=_place))}
-    return np.array([-1 if key is None else number[key] for key in keys], np.int64)
+    return np.array([number[key] for key in keys], np.int64)
 
 
 def _place(key: str) -> tuple[int, int, str]:

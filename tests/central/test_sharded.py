@@ -176,8 +176,10 @@ def test_what_does_not_go_together_is_refused_before_anything_is_booked(tmp_path
         ParameterError, match=r"engine goes through shards, and X is in memory: .*write_shards"
     ):
         model.fit(corpus(True))
-    with pytest.raises(ParameterError, match="shards know whose documents"):
+    with pytest.raises(PrivacyError, match="knows whose its documents are"):
         model.fit(shards, persons=PERSONS)
+    with pytest.raises(ParameterError, match="shards know whose documents"):
+        model.fit(shards.without_persons(), persons=PERSONS)
     with pytest.raises(ParameterError, match="engine must be an engine with the methods map_sum and map"):
         model.set_params(engine="dask").fit(shards)
     assert not ledger.entries

@@ -304,7 +304,7 @@ def test_split_sizes_and_seed(corpus):
     with pytest.raises(CorpusError, match="needs a corpus with persons"):
         Corpus(corpus.counts, corpus.vocabulary).split(0.2, random_state=0, by="person")
     with pytest.raises(ParameterError):
-        corpus.split(0.2, random_state=0, by="person")
+        corpus.split(0.2, random_state=0, by="ward")
 
 
 def test_copies_for_worker_processes_are_the_same(corpus):

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive.corpus import same_person
+from tests.naive.corpus import same_person, two_readings
 
 from discreet._persons import number_persons, person_key
 from discreet.corpus import Corpus, read_corpus
 from discreet.errors import CorpusError
 
-MISSING = ("None", "nan", "NaT", "<NA>")
+MISSING = ("None", "nan", "NaN", "NaT", "<NA>", "NA", "N/A", "#N/A", "NULL", "null")
 INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64)
 FLOATS = {float: 2**53, np.float16: 2**11, np.float32: 2**24, np.float64: 2**53}
 near_a_limit = st.sampled_from([7, 2**11, 2**24, 2**53, 2**60, 2**63, 2**64, 10**30]).flatmap(
@@ -39,6 +39,14 @@ ids = st.one_of(
             "007",
             "7",
             "7.0",
+            "7,00",
+            "7.",
+            "7.5",
+            "70.000",
+            "7.0000",
+            "1e3",
+            " 7 ",
+            "NA ",
             "+7",
             "-0",
             "0",
@@ -48,15 +56,28 @@ ids = st.one_of(
             "\u212b",
         ]
     ),
-).filter(lambda person: not isinstance(person, str) or (person.strip() and person not in MISSING))
+).filter(
+    lambda person: (
+        not isinstance(person, str)
+        or (person.strip() and person.strip() not in MISSING and not two_readings(person))
+    )
+)
 
 
 def representations(person):
     """Everything that may stand for this id."""
     if isinstance(person, str):
         forms = [unicodedata.normalize(form, person) for form in ("NFC", "NFD")]
-        return [person, *forms, *map(np.str_, forms)]
-    found = [person, str(person), np.str_(person), Decimal(person)]
+        return [person, *forms, *map(np.str_, forms), f" {person}", f"{person}\u00a0\t"]
+    found = [
+        person,
+        str(person),
+        np.str_(person),
+        Decimal(person),
+        f"{person}.0",
+        f"{person},00",
+        f" {person}\n",
+    ]
     found += [kind(person) for kind in INTEGERS if np.iinfo(kind).min <= person <= np.iinfo(kind).max]
     return found + [kind(person) for kind, limit in FLOATS.items() if abs(person) < limit]
 
@@ -100,6 +121,8 @@ def test_numbers_follow_the_order_of_the_ids_and_nothing_else():
     [
         (None, "nothing"), (float("nan"), "nothing (NaN)"), (np.float32("nan"), "nothing (NaN)"), ("", "empty text"),
         (" \t", "empty text"), ("nan", "missing value"), ("None", "missing value"), (np.str_("<NA>"), "missing value"),
+        (" NULL", "missing value"), ("NA", "missing value"), ("1.23457E+11", "read in two ways"),
+        ("1e+05", "read in two ways"), ("7.000", "read in two ways"), ("-123,000 ", "read in two ways"),
         (pd.NA, "nothing"), (pd.NaT, "nothing"), (np.datetime64("NaT"), "nothing (NaT)"), (Decimal("NaN"), "(NaN)"),
         (Decimal("sNaN"), "(NaN)"), (1.5, "not whole"), (float("inf"), "not whole, or too large"),
         (Decimal("7.5"), "not whole"), (Decimal("1e999999"), "too large"), (True, "true or false"),
@@ -141,6 +164,8 @@ def test_missing_persons_of_any_container_are_refused(persons):
         None,
         {"a": 1, "b": 2},
         {1, 2},
+        iter([1, 2]),
+        (person for person in "ab"),
         [1],
         [[1], [2]],
         np.ones((2, 1)),
@@ -153,17 +178,17 @@ def test_persons_must_be_a_row_each(persons):
 
 
 def test_readers_and_corpora_use_the_same_rule(tmp_path):
-    written = ["7", "7.0", '"7"', "8", '"e\\u0301"', '"\\u00e9"']
+    written = ["7", "7.0", '"7"', '" 7.0 "', "8", '"e\\u0301"', '"\\u00e9"']
     file = tmp_path / "notes.jsonl"
     file.write_text("".join(f'{{"text": "word", "who": {person}}}\n' for person in written))
     corpus = read_corpus(file, person="who")
-    assert corpus.persons.tolist() == [0, 0, 0, 1, 2, 2]
+    assert corpus.persons.tolist() == [0, 0, 0, 0, 1, 2, 2]
     names = tmp_path / "persons.txt"
-    names.write_text("8\n07\n7\ne\u0301\né\n7\n", encoding="utf-8")
+    names.write_text("8\n07\n7\ne\u0301\né\n7.0\n 7\n", encoding="utf-8")
     by_row = read_corpus(file, persons=names).persons
     assert (
         by_row.tolist()
-        == Corpus(corpus.counts, corpus.vocabulary, [8, "07", 7.0, "é", "é", "7"]).persons.tolist()
+        == Corpus(corpus.counts, corpus.vocabulary, [8, "07", 7.0, "é", "é", "7", 7]).persons.tolist()
     )
     assert len(set(by_row.tolist())) == 4
     file.write_text('{"text": "word", "who": "Jane"}\n{"text": "word", "who": "nan"}\n')
@@ -174,12 +199,17 @@ def test_readers_and_corpora_use_the_same_rule(tmp_path):
     assert "Jane" not in str(error.value)
 
 
-def test_only_composed_and_decomposed_letters_are_made_equal():
-    one = [("é", "e\u0301"), ("\u212b", "Å"), ("\ud55c", "\u1112\u1161\u11ab")]
+def test_only_ways_to_write_one_name_or_number_are_made_equal():
+    one = [
+        ("é", "e\u0301"), ("\u212b", "Å"), ("\ud55c", "\u1112\u1161\u11ab"), ("7.0", 7), (" 7", "7"), ("7,0", "7.00"),
+        ("-7.0", -7), ("-0", 0), ("1234.000", "1234"), ("0.000", 0), ("P7 ", "P7"), ("Jane\u00a0", "\tJane"),
+        (f"{2**63}.0", 2**63), ("7.0000", 7),
+    ]  # fmt: skip
     assert all(same_person(*pair) and len(set(number_persons(pair, 2).tolist())) == 1 for pair in one)
     two = [
-        ("a", "A"), ("a", " a"), ("a", "a "), ("ａ", "a"), ("ﬁ", "fi"), ("007", "7"), ("7.0", 7), ("+7", 7), ("７", 7),
-        ("-0", 0), ("а", "a"), ("ß", "ss"), ("i", "ı"), ("a\u200b", "a"), (2**53, 2**53 + 1), (-7, 7), ("1e3", 1000),
+        ("a", "A"), ("a b", "a  b"), ("ａ", "a"), ("ﬁ", "fi"), ("007", "7"), ("007", "7.0"), ("+7", 7), ("７", 7),
+        ("7.5", 7), ("7.0.0", 7), ("7.", 7), ("1,234", 1234), ("а", "a"), ("ß", "ss"), ("i", "ı"), ("a\u200b", "a"),
+        (2**53, 2**53 + 1), (-7, 7), ("1e3", 1000),
     ]  # fmt: skip
     for pair in two:
         assert not same_person(*pair)

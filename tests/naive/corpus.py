@@ -110,10 +110,24 @@ def same_person(one, other):
     def number(person):
         if isinstance(person, int):
             return person
-        digits = person.removeprefix("-")
+        whole, point, fraction = person.strip().replace(",", ".", 1).partition(".")
+        if point and (fraction == "" or set(fraction) != {"0"}):
+            return None
+        digits = whole.removeprefix("-")
         plain = digits != "" and all(letter in "0123456789" for letter in digits)
-        return int(person) if plain and str(int(person)) == person else None
+        return int(whole) if plain and str(int(digits)) == digits else None
 
     if number(one) is not None or number(other) is not None:
         return number(one) == number(other)
-    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+    return unicodedata.normalize("NFC", one.strip()) == unicodedata.normalize("NFC", other.strip())
+
+
+def two_readings(person):
+    """Whether a text may be two numbers: in scientific notation, or with three zeros that may be thousands."""
+    text = person.strip()
+    mantissa, e, power = text.replace("E", "e").partition("e")
+    numbers = mantissa.lstrip("+-").replace(",", ".", 1).split(".")
+    if e and power[:1] == "+" and power[1:].isdecimal() and all(part.isdecimal() for part in numbers):
+        return True
+    whole, _, zeros = text.replace(",", ".", 1).removeprefix("-").partition(".")
+    return zeros == "000" and whole.isdecimal() and 0 < len(whole) < 4 and whole[0] != "0"

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._persons import number_persons
+from discreet._persons import check_persons
 from discreet._word_order import column_words
 from discreet.corpus import check_counts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
-from discreet.corpus.words.origin import carried
 from discreet.errors import CorpusError
 
 __all__ = ["check_data"]
@@ -34,10 +33,11 @@ def check_data(
     """
     if in_shards and isinstance(X, ShardedCorpus):
         return X, None, X.vocabulary
-    counts = check_counts(X)
-    people = None
-    if privacy_unit == "person":
-        people = number_persons(carried(X, "persons") if persons is None else persons, counts.shape[0])
+    documents = X.to_corpus() if isinstance(X, ShardedCorpus) else X
+    counts = check_counts(documents)
+    people = check_persons(documents, persons, counts.shape[0]) if privacy_unit == "person" else None
+    if privacy_unit == "person" and people is None:
+        raise CorpusError("nothing says whose each document is, and people are the unit: give persons.")
     if words is None:
         words = column_words(counts.shape[1])
     if len(words) != counts.shape[1]:

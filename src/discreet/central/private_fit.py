@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet._numbers import COUNT_ITS_WORDS
 from discreet._progress import Callback, telling
 from discreet._validate import CALLBACK, SEED, THREADS, Rule, formerly, rules
-from discreet._word_order import in_order
+from discreet._word_order import column_order
 from discreet.central.check_data import check_data
 from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
@@ -163,18 +163,14 @@ class PrivateFit(PrivateEstimator):
         """
         refuse_texts(X, COUNT_ITS_WORDS)
         self._check_call(X, persons)
+        order = column_order(X, self.release.vocabulary)  # by name, where X names its columns
+        self._check_size(getattr(X, "shape", None))
         booking = self._book(X)
         # From here on X may be read: the cost is booked.
         counts, people, _ = check_data(X, persons, None, self.privacy_unit)
         self._notice(booking, counts)
-        ordered = in_order(X, self.release.vocabulary)  # by name, where X names its columns
-        counts = check_counts(ordered) if ordered is not X else counts
-        n_words = len(self.release.vocabulary)
-        if counts.shape[1] != n_words:
-            raise CorpusError(
-                f"expected counts of the {n_words} words of the release, in their order; count with its words: "
-                "read_corpus(..., vocabulary=release.vocabulary)."
-            )
+        self._check_size(counts.shape)
+        counts = counts if order is None else check_counts(counts[:, order])
         with telling(self.callback, "scoring documents"):
             rows = contributions(
                 self.release, counts, self.contribution_bound, self.count_weight, self.n_jobs
@@ -204,6 +200,14 @@ class PrivateFit(PrivateEstimator):
         )
         self._notice_delta(self.release_)
         return self
+
+    def _check_size(self, shape: Any) -> None:
+        n_words = len(self.release.vocabulary)
+        if shape is not None and shape[1:] != (n_words,):
+            raise CorpusError(
+                f"expected counts of the {n_words} words of the release, in their order; count with its words: "
+                "read_corpus(..., vocabulary=release.vocabulary)."
+            )
 
     def _plan(self) -> Plan:
         size = fit_size(float(self.count_weight))

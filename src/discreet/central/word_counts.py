@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._numbers import as_numbers
-from discreet._persons import number_persons
+from discreet._persons import check_persons
 from discreet.corpus.words.chosen_counts import ChosenCsr, choices_of
 from discreet.corpus.words.column_choice import joined
 from discreet.corpus.words.origin import UNKNOWN, WordOrigin
@@ -81,7 +81,7 @@ class WordCounts(ChosenCsr):
         for name, value, axis in (
             ("vocabulary", None if vocabulary is None else tuple(vocabulary), 1),
             ("index", index, 0),
-            ("persons", None if persons is None else number_persons(persons, self._length(0)), 0),
+            ("persons", check_persons(counts, persons, self._length(0)), 0),
             ("word_weights", None if word_weights is None else np.asarray(word_weights), 1),
         ):
             if value is None:
@@ -128,6 +128,11 @@ class WordCounts(ChosenCsr):
     def persons(self) -> NDArray[np.int64] | None:
         """Person of each row, or None where it is not known."""
         return self._carried_if_it_fits("persons", 0)
+
+    @property
+    def unit(self) -> str:
+        """Whose presence a promise about these counts hides: "person" where it is known whose the documents are."""
+        return "document" if self.persons is None else "person"
 
     @property
     def word_weights(self) -> NDArray[np.float64] | None:

@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_array
-from discreet._persons import check_same_persons, check_same_rows, number_persons
+from discreet._persons import check_labels, check_persons, index_of
 from discreet._validate import formerly
 from discreet.corpus.check import Csr, canonical_counts
-from discreet.corpus.labels import check_labels
 from discreet.corpus.no_array import NoArray
 from discreet.corpus.notebook import corpus_html
 from discreet.corpus.words.chosen_counts import with_choices
@@ -64,16 +63,20 @@ class Corpus(NoArray):
     words_are_public : bool
     persons : int64 array or None
     labels : int64 array, object array of str, or None
+    unit : {"document", "person"}
+        "person" where it is known whose the documents are.
+    index : pandas.Index or None
+        Of the frame or series that it was made of.
     n_documents, n_words, n_tokens, n_units : int
         ``n_units`` is the number of persons, or of documents where there are no persons.
 
     Raises
     ------
     CorpusError
-        Where the parts do not fit together; names the row or column.
+        Where the parts do not fit together, or persons or labels have another index; names the row or column.
     """
 
-    __slots__ = ("_counts", "_cut", "_labels", "_n_skipped", "_origin", "_persons", "_vocabulary")
+    __slots__ = ("_counts", "_cut", "_index", "_labels", "_n_skipped", "_origin", "_persons", "_vocabulary")
 
     def __init__(
         self,
@@ -90,22 +93,22 @@ class Corpus(NoArray):
                 "the vocabulary must be a sequence of words, got one str; load_vocabulary reads a file."
             )
         self._vocabulary = check_words(vocabulary, "vocabulary: word")
-        n_documents, n_words = self._counts.shape
+        n_words = self._counts.shape[1]
         if len(self._vocabulary) != n_words:
             raise CorpusError(
                 f"the vocabulary has {len(self._vocabulary)} words, but the counts have {n_words} columns; "
                 "give the vocabulary the counts were made with."
             )
-        check_same_rows(counts, persons, "persons")
-        check_same_rows(counts, labels, "labels")
-        carries = carried(counts, "persons")
-        check_same_persons(carries, persons)
-        known = carries if persons is None else persons
-        self._persons = None if known is None else number_persons(known, n_documents)
-        self._labels = check_labels(labels, n_documents)
+        self._say(counts, persons, labels)
         self._n_skipped = 0
         self._cut: Mapping[str, Any] = carried(counts, "cut") or {}
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
+
+    def _say(self, rows: Any, persons: Any, labels: Any) -> None:
+        """Keep what is said of each row, and which row of a frame it was."""
+        self._persons = check_persons(rows, persons, self.n_documents)
+        self._labels = check_labels(rows, labels, self.n_documents)
+        self._index: Any = index_of(rows)
 
     def _set_origin(self, origin: WordOrigin) -> None:
         self._origin = origin
@@ -148,14 +151,11 @@ class Corpus(NoArray):
             raise CorpusError(
                 "texts must be an iterable of str, one a document, but are one str; use [text]."
             )
-        check_same_rows(texts, persons, "persons")
-        check_same_rows(texts, labels, "labels")
         listed = listed_words(vocabulary, words_are_public)
         cut = choose_tokenizer(tokenizer)
-        counts, words = count_texts(texts, cut, listed)
-        return cls(counts, words, persons, labels)._counted(
-            listed, words_are_public, "from_texts", cut.settings()
-        )
+        corpus = cls(*count_texts(texts, cut, listed))
+        corpus._say(texts, persons, labels)
+        return corpus._counted(listed, words_are_public, "from_texts", cut.settings())
 
     @classmethod
     def from_tokens(
@@ -189,8 +189,9 @@ class Corpus(NoArray):
         from discreet.corpus.tokens.tokenizer import Tokenizer
 
         listed = listed_words(vocabulary, words_are_public)
-        counts, words = count_tokens(documents, Tokenizer(), listed)
-        return cls(counts, words, persons, labels)._counted(listed, words_are_public, "from_tokens", {})
+        corpus = cls(*count_tokens(documents, Tokenizer(), listed))
+        corpus._say(documents, persons, labels)
+        return corpus._counted(listed, words_are_public, "from_tokens", {})
 
     def _counted(self, listed: Any, public: bool, where: str, cut: Mapping[str, Any]) -> Corpus:
         said = WordOrigin.public(f"words_are_public=True in Corpus.{where}") if public else FROM_TEXT
@@ -213,9 +214,19 @@ class Corpus(NoArray):
         return self._persons
 
     @property
+    def unit(self) -> str:
+        """Whose presence a promise about this corpus hides: "person" where it is known whose the documents are."""
+        return "document" if self._persons is None else "person"
+
+    @property
     def labels(self) -> NDArray[Any] | None:
         """The label of each document, or None."""
         return self._labels
+
+    @property
+    def index(self) -> Any:
+        """Which row of a frame each document was, or None: persons and labels with another index are refused."""
+        return self._index
 
     @property
     def word_origin(self) -> WordOrigin:
@@ -290,14 +301,12 @@ class Corpus(NoArray):
         if chosen.size and not -self.n_documents <= int(chosen.min()) <= int(chosen.max()) < self.n_documents:
             raise CorpusError(f"rows must lie in 0 to {self.n_documents - 1}.")
         return self._with(
-            self._counts[chosen],
-            None if self._persons is None else self._persons[chosen],
-            None if self._labels is None else self._labels[chosen],
+            self._counts[chosen], *(None if part is None else part[chosen] for part in self._rows())
         )
 
     def without_persons(self) -> Corpus:
         """Return the same documents, each for itself: nobody is known to have written several."""
-        return self._with(self._counts, None, self._labels)
+        return self._with(self._counts, None, self._labels, self._index)
 
     def read_as(self, *, n_skipped: int | None = None, cut: Mapping[str, Any] | None = None) -> Corpus:
         """Return the same corpus, which knows how many documents were left out of it, and how its texts were cut."""
@@ -323,14 +332,17 @@ class Corpus(NoArray):
         says that the columns are numbered, and they have words.
         """
         origin.check_words(self._vocabulary)
-        corpus = self._with(self._counts, self._persons, self._labels)
+        corpus = self._with(self._counts, *self._rows())
         corpus._set_origin(origin.after(self._origin.choices))
         corpus._n_skipped = self._n_skipped
         return corpus
 
-    def _with(self, counts: Csr, persons: Any, labels: Any) -> Corpus:
+    def _rows(self) -> tuple[Any, Any, Any]:
+        return self._persons, self._labels, self._index
+
+    def _with(self, counts: Csr, persons: Any, labels: Any, index: Any) -> Corpus:
         corpus = Corpus(counts, self._vocabulary, persons, labels)
-        corpus._cut = self._cut
+        corpus._cut, corpus._index = self._cut, index
         corpus._set_origin(self._origin)
         return corpus
 
@@ -362,6 +374,7 @@ class Corpus(NoArray):
         size = (self.n_documents, len(kept))
         counts = sp.csr_matrix((self._counts.data[stays], moved[stays], ends), shape=size)
         corpus = Corpus(counts, kept, self._persons, self._labels).read_as(cut=self._cut)
+        corpus._index = self._index
         # A choice among public words may tell of the texts, too: only somebody's word makes it public. And what was
         # chosen before stays chosen: a public word that was not is a column of zeros.
         origin = self._origin if kept == self._vocabulary else UNKNOWN.after(self._origin.choices)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._kernels import kernel
 from discreet._numbers import as_numbers
-from discreet._persons import number_persons
+from discreet._persons import check_persons
 from discreet._sparse import Matrix, inside_its_shape
 from discreet._threads import count_threads, pieces, share_out
 from discreet.errors import PrivacyError
@@ -69,14 +69,15 @@ def sum_rows(
     >>> sum_rows(np.eye(3), Bound("l1", bits=4, privacy_unit="person"), persons=["ann", "bob", "ann"]).values
     array([ 8, 16,  8])
     """
+    whose = check_persons(rows, persons)
     given: Any = inside_its_shape(rows) if sp.issparse(rows) else as_numbers(rows, "rows", "")
     matrix: Any = sp.csr_matrix(given, dtype=np.float64)
     if matrix.shape != np.shape(given):
         raise PrivacyError(
             f"expected a matrix with one row a unit, but got an array of shape {np.shape(given)}."
         )
-    if persons is not None:
-        matrix = _of_persons(matrix, persons)
+    if whose is not None:
+        matrix = _of_persons(matrix, whose)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -105,9 +106,9 @@ def sum_rows(
     return BoundedSum(total, bound)
 
 
-def _of_persons(matrix: Any, persons: Any) -> Any:
+def _of_persons(matrix: Any, persons: NDArray[np.int64]) -> Any:
     """Return one row for each person: the sum of theirs."""
-    _, theirs = np.unique(number_persons(persons, matrix.shape[0]), return_inverse=True)
+    _, theirs = np.unique(persons, return_inverse=True)
     n_rows = len(theirs)
     ones = np.ones(n_rows)
     whose = sp.csr_matrix((ones, (theirs, np.arange(n_rows))), (int(theirs.max(initial=-1)) + 1, n_rows))

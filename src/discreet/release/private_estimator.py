@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from sklearn.base import BaseEstimator
 
 from discreet._articles import kind_of
-from discreet._persons import check_same_persons, check_same_rows
+from discreet._persons import check_persons, knows_persons
 from discreet._validate import Checked, collect, is_whole, refuse, shown
-from discreet.corpus.words.origin import carried
 from discreet.errors import DiscreetError, LargeDeltaWarning, Parameter, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.ledger.refusal import EventsAt
@@ -241,14 +240,16 @@ def faults_of_call(estimator: PrivateEstimator, X: Any, persons: Any) -> list[Di
 def faults_of_persons(privacy_unit: Any, X: Any, persons: Any) -> list[DiscreetError]:
     """Say where people are the unit and nobody knows them, or are not and somebody does.
 
-    And where they group the rows otherwise than the persons that X has. Looks at nothing else of X but the index of
-    its rows: ``CorpusError`` where persons have another one.
+    And what is wrong with persons that come beside X. Looks at nothing of X but its size and the index of its rows.
     """
-    check_same_rows(X, persons, "persons")
-    theirs = carried(X, "persons")
-    known = persons is not None or theirs is not None
+    known = persons is not None or knows_persons(X)
     if privacy_unit == "person" and known:
-        return collect(lambda: check_same_persons(theirs, persons))
+        try:
+            if persons is not None:
+                check_persons(X, persons)
+        except PrivacyError as fault:
+            return [fault]
+        return []
     if privacy_unit == "person":
         advice = ('="person" needs to know the people; pass ', Proposal("persons"), " to fit.")
         return [PrivacyError(Parameter("privacy_unit"), *advice)]

@@ -85,7 +85,7 @@ def _read(presence_only: bool, shard: Shard) -> Units:
 
 def faults_of_shards(X: Any, persons: Any, engine: Any) -> list[DiscreetError]:
     """Say where shards come with persons beside them, or an engine comes without shards."""
-    if isinstance(X, ShardedCorpus) and persons is not None:
+    if isinstance(X, ShardedCorpus) and X.unit == "document" and persons is not None:
         return [
             ParameterError("shards know whose documents are in them; leave ", Proposal("persons"), " out.")
         ]

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._persons import check_same_rows, index_of, number_persons
+from discreet._persons import check_persons, index_of
 from discreet._progress import Callback, watched
 from discreet.corpus import Corpus, Tokenizer
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -92,18 +92,16 @@ def count_documents(
         Where X holds something else than str, or persons do not fit.
     """
     check_kind(X)
-    check_same_rows(X, persons, "persons")
     if isinstance(X, Corpus | ShardedCorpus):
         kept = leave_out(X, tokenizer.left_out)
         counts, words = kept.counts, kept.vocabulary
-        persons = X.persons if persons is None else persons
         if vocabulary is not None:
             counts, words = pick_words(counts, words, vocabulary), vocabulary
     elif in_text_order:
         counts, words = _count_in_text_order(watched(callback, "counting words", X), tokenizer)
     else:
         counts, words = count_texts(watched(callback, "counting words", X), tokenizer, vocabulary)
-    numbers = None if persons is None else number_persons(persons, len(counts.indptr) - 1)
+    numbers = check_persons(X, persons, len(counts.indptr) - 1)
     index = index_of(X)
     if index is not None and len(index) != len(counts.indptr) - 1:
         index = None

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet._persons import number_persons
+from discreet._persons import check_labels, number_persons
 from discreet._progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
 from discreet.corpus.formats.counts.number_triples import OutOfOrder, stream_rows
 from discreet.corpus.formats.table import reader_of
-from discreet.corpus.labels import check_labels
 from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.shards.write import write_shards
@@ -63,7 +62,7 @@ def read_counts_into_shards(
             words, origin = name_columns(path, row, size, shape.n_entries, (None, UNKNOWN), listed)
             origin = declared(origin, words_are_public, listed is not None, "read_into_shards")
             numbers = None if given["persons"] is None else number_persons(given["persons"], shape.n_rows)
-            known = check_labels(given["labels"], shape.n_rows)
+            known = check_labels(None, given["labels"], shape.n_rows)
             stream = _pieces(stream_rows(blocks, shape), words, origin, known, numbers)
             return write_shards(stream, folder, shard_documents=shard_documents, callback=callback)
     except OutOfOrder:

@@ -20,21 +20,6 @@ from discreet.errors import CorpusError
 __all__ = ["ShardedCorpus"]
 
 
-class _Persons:
-    def __init__(self, corpus: "ShardedCorpus") -> None:
-        self._corpus = corpus
-        self.shape = (corpus.n_documents,)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        del copy  # it is read anew
-        parts = [shard.read().persons for shard in self._corpus.shards]
-        persons = np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
-        return persons if dtype is None else persons.astype(dtype)
-
-
 class ShardedCorpus:
     """A folder of shards that :func:`write_shards` wrote. As private as the text.
 
@@ -62,11 +47,8 @@ class ShardedCorpus:
         Exact, hence private.
     cut : mapping
         As of :class:`Corpus`: how the texts were cut into words.
-    counts, labels
+    counts, persons, labels
         As of :class:`Corpus`, read into memory on each access.
-    persons
-        Whose document each row is, or None; read where ``numpy.asarray`` asks for it, so that to see whether persons
-        are known reads nothing.
 
     Raises
     ------
@@ -182,9 +164,12 @@ class ShardedCorpus:
         return with_choices(found, self.word_origin.choices)
 
     @property
-    def persons(self) -> "_Persons | None":
-        """Whose document each row is, or None: something that ``numpy.asarray`` reads, and nothing else does."""
-        return _Persons(self) if self.unit == "person" else None
+    def persons(self) -> NDArray[np.int64] | None:
+        """Whose document each row is, in memory, or None; ``unit`` says which, and reads nothing."""
+        if self.unit == "document":
+            return None
+        parts = [shard.read().persons for shard in self.shards]
+        return np.concatenate([part for part in parts if part is not None] or [np.zeros(0, np.int64)])
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -195,8 +180,7 @@ class ShardedCorpus:
 
     def to_corpus(self) -> Corpus:
         """Return the same corpus in memory."""
-        persons = None if self.persons is None else np.asarray(self.persons)
-        corpus = Corpus(self.counts, self.vocabulary, persons, self.labels)
+        corpus = Corpus(self.counts, self.vocabulary, self.persons, self.labels)
         return corpus.with_word_origin(self.word_origin).read_as(cut=self.cut)
 
     def without_persons(self) -> "ShardedCorpus":

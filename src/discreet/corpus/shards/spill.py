@@ -18,11 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from discreet._persons import person_key, why_nobody
+from discreet._persons import person_keys
 from discreet._sparse import Csr
-from discreet._validate import first_few
 from discreet.corpus.shards.shard_file import Rows, labels_bytes, labels_of
-from discreet.errors import CorpusError
 
 __all__ = ["Spill"]
 
@@ -48,35 +46,20 @@ class Spill:
         self._n_held = 0
         self.n_documents = 0
 
-    def add(self, rows: Rows, persons: Any) -> None:
-        """Put rows away. Persons are ids in any way in which they can be written down."""
+    def add(self, rows: Rows, persons: Any, documents: Any = None) -> None:
+        """Put rows away. Persons are ids in any way in which they can be written down, beside what they were given."""
         n = rows.counts.shape[0]
-        tags = self._tags(persons, n) if self._owned else np.zeros((n, 2), np.uint64)
+        tags = self._tags(documents, persons, n) if self._owned else np.zeros((n, 2), np.uint64)
         self._held.append((rows, tags))
         self.n_documents += n
         self._n_held += rows.counts.nnz + rows.counts.shape[0]
         if self._n_held > _HELD_ENTRIES:
             self._put_away()
 
-    def _tags(self, persons: Any, n_documents: int) -> NDArray[np.uint64]:
-        listed = list(persons)
-        if len(listed) != n_documents:
-            raise CorpusError(
-                f"there are {n_documents} documents, but {len(listed)} persons; give one for each."
-            )
-        keys = [person_key(person) for person in listed]
-        nobody = [row for row, key in enumerate(keys) if key is None]
-        if nobody:
-            what = sorted({why_nobody(listed[row]) for row in nobody[:100]})
-            where = first_few([self.n_documents + row for row in nobody])
-            raise CorpusError(
-                f"persons must name whose document each row is, but row {where} of the stream: {' or '.join(what)}; "
-                "name them, or leave those documents out."
-            )
+    def _tags(self, documents: Any, persons: Any, n_documents: int) -> NDArray[np.uint64]:
         tags = b"".join(
             blake2b(key.encode(errors="surrogatepass"), key=self._key, digest_size=16).digest()
-            for key in keys
-            if key is not None
+            for key in person_keys(documents, persons, n_documents, first=self.n_documents)
         )
         return np.frombuffer(tags, ">u8").astype(np.uint64).reshape(-1, 2)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._articles import kind_of
+from discreet._persons import knows_persons
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.check import canonical_counts
@@ -79,14 +80,14 @@ def write_shards(
     if isinstance(corpus, Corpus | ShardedCorpus):
         if vocabulary is not None or words_are_public:
             raise ParameterError("a corpus has words, and says where they come from; leave both options out.")
-        owned = corpus.persons is not None
+        owned = corpus.unit == "person"
         pieces = _of_corpus(corpus) if isinstance(corpus, Corpus) else _of_shards(corpus)
         return _write(pieces, corpus, folder, owned, shard_documents, callback)
     stream = _Stream(corpus, vocabulary, words_are_public)
     first = stream.start()
     new = NewFolder(folder)
     with new.filling():
-        pieces = (rows for rows, _ in stream.pieces()) if not first else stream.routed(Spill(new.path))
+        pieces = (rows for rows, *_ in stream.pieces()) if not first else stream.routed(Spill(new.path))
         return _fill(pieces, stream, new, first, shard_documents, callback, 0)
 
 
@@ -191,25 +192,25 @@ class _Stream:
         self.cut = getattr(counts, "cut", {})
         return persons is not None
 
-    def pieces(self) -> Iterator[tuple[Rows, Any]]:
-        """Yield rows, and whose they are as it was given."""
+    def pieces(self) -> Iterator[tuple[Rows, Any, Any]]:
+        """Yield rows, and whose they are and what they were, as both were given."""
         counts, persons = _parts(self._first)
         owned, labelled = persons is not None, getattr(counts, "labels", None) is not None
         piece: Any = self._first
         while piece is not None:
             given, persons = _parts(piece)
             self.word_origin = self.word_origin.after(choices_of(given))
+            if knows_persons(given):
+                raise CorpusError(
+                    "a piece knows its persons by numbers of its own, so those of two pieces could be mistaken for one "
+                    "another: give pairs (counts.without_persons(), persons) with the ids as they are."
+                )
             if isinstance(given, Corpus):
                 if self._declared:
                     refuse_public(given.word_origin, listed=self._listed)
-                if given.persons is not None:
-                    raise CorpusError(
-                        "a Corpus numbers its persons for itself, so those of two pieces could be mistaken for one "
-                        "another: give pairs (counts, persons) with the ids as they are."
-                    )
                 if given.vocabulary != self.vocabulary:
                     raise CorpusError("all pieces must have the same words, in the same order.")
-            counts = canonical_counts(getattr(given, "counts", given))
+            counts = given.counts if isinstance(given, Corpus) else canonical_counts(given)
             if counts.shape[1] != len(self.vocabulary):
                 raise CorpusError(
                     f"a piece has {counts.shape[1]} columns, but there are {len(self.vocabulary)} words."
@@ -219,13 +220,13 @@ class _Stream:
             labels: NDArray[Any] | None = given.labels if isinstance(given, Corpus) else None
             if (persons is not None) != owned or (labels is not None) != labelled:
                 raise CorpusError("either all pieces come with persons, or with labels, or none does.")
-            yield Rows(counts, None, labels), persons
+            yield Rows(counts, None, labels), persons, given
             piece = next(self._pieces, None)
 
     def routed(self, spill: Spill) -> Iterator[Rows]:
         """Yield all rows by person; the stream is read to its end first."""
-        for rows, persons in self.pieces():
-            spill.add(rows, persons)
+        for piece in self.pieces():
+            spill.add(*piece)
         yield from spill.rows(len(self.vocabulary))
 
 
