@@ -250,10 +250,10 @@ def _check_beside(rows: object, persons: Any) -> None:
 
 def _n_rows(rows: Any) -> int | None:
     """Return how many rows there are, where that can be seen without reading any."""
+    if isinstance(rows, list | tuple):
+        return len(rows)  # type: ignore[reportUnknownArgumentType]
     shape = getattr(rows, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return int(shape[0])
-    return len(rows) if isinstance(rows, Sized) else None
+    return int(shape[0]) if isinstance(shape, tuple) and shape else None
 
 
 def number_persons(persons: Any, n_documents: int | None = None) -> NDArray[np.int64]:

@@ -158,7 +158,7 @@ def test_topics_paid_by_the_sum_of_epsilons_would_be_noticed(monkeypatch):
 def test_the_command_makes_the_same_release(tmp_path, capsys):
     corpus = Corpus.from_texts(TEXTS, persons=[f"a{person}" for person in PERSONS])
     fields = {"epsilon": 3.0, "delta": 1e-5, "max_words": 12, "random_state": 4, "n_topics": 2}
-    ours = fit_topics(corpus, privacy_unit="person", unit_name="person", **fields)
+    ours = fit_topics(corpus, privacy_unit="person", **fields)
     path = tmp_path / "texts.jsonl"
     path.write_text(
         "".join(

@@ -238,10 +238,10 @@ def fit_topics(
         booked = book_together(book, *chosen, topics, *where, at_epsilon=other)
         counts: Any = texts_or_corpus
         if chosen:
-            counts = count_booked(words, booked[0], texts_or_corpus, persons)
+            counts, persons = count_booked(words, booked[0], texts_or_corpus, persons), None
             public = read_public(topics, counts.vocabulary, booked=True)
         elif not known:
-            counts = words.transform(texts_or_corpus, persons=persons)
+            counts, persons = words.transform(texts_or_corpus, persons=persons), None
         release = fit_booked(topics, booked[len(chosen)], counts, persons, public)
         if prevalence is not None:
             shares_booked(prevalence, booked[-1], release, counts, by, persons)
