@@ -1,5 +1,6 @@
 """The JavaScript client: the same bytes as Python's from the same random numbers, in Node and in a browser."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -91,6 +92,11 @@ async function check(client, vectors) {
     getItem: (k) => small.has(k) ? small.get(k) : null,
     setItem: (k, v) => { if (full && v.startsWith("{")) throw new Error("full"); small.set(k, v); },
   };
+  const forgetful = {getItem: () => null, setItem: () => {}};
+  try {
+    await diary(await client.create({channel, vocabulary, storage: forgetful}));
+    failed.push("handed out what was not kept");
+  } catch (e) { /* whatever it says: nothing was handed out */ }
   const tight = await client.create({channel, vocabulary, storage: cramped});
   full = true;
   try { await diary(tight); failed.push("handed out what was not booked"); } catch (e) {
@@ -129,6 +135,60 @@ async function check(client, vectors) {
   return {failed, guarantees: told, wire: report};
 }
 """
+
+
+#: A page ends at one of its writes, before or after it; then two collectors ask for the same document. What came out of
+#: it (reports as hex, by what they cost), and what may be lost in all.
+CRASHES = """
+const crashing = (inner, at, after) => {
+  let n = 0;
+  return {
+    getItem: (k) => inner.getItem(k),
+    setItem: (k, v) => {
+      const now = n++ === at;
+      if (now && !after) throw new Error("crash");
+      inner.setItem(k, v);
+      if (now) throw new Error("crash");
+    },
+  };
+};
+const one = {p: 3139872686, q: 1155094610, limit: 0}, two = {p: 3139872687, q: 1155094610, limit: 0};
+const vocabulary = ["fever", "cough", "pain", "rash"];
+const own = (raw) => raw && Array.from(raw, (b) => b.toString(16).padStart(2, "0")).join("");
+async function asked(client, storage, channel, out, whole) {
+  try {
+    const made = await client.create({channel, vocabulary, storage, mostEpsilon: 20});
+    out.told = made.guarantees().documentWithoutLimit;
+    const whose = {place: 0, kind: "words", vocabulary, table: vocabulary.map(() => []), weights: []};
+    const codes = {codewords: 1024, chosen: 64, member: 50, other: 1, twoSided: false};
+    const sent = whole ? await made.answer({question: whose, channel: codes, ends: [4294967296]}, "fever", "entry")
+      : await made.report("fever pain", "entry");
+    out.sent[own(sent)] = whole ? Math.log(50) : out.told;
+  } catch (e) {
+    if (e.message === "crash") out.crashed = true;
+    else if (!(e instanceof RangeError)) throw e;
+  }
+}
+"""
+
+
+def check_crashes(start, go_on):
+    """``start`` and ``go_on`` run JavaScript over one storage each time: the page that ends, and the next one."""
+    n_crashed = 0
+    for whole in ("false", "true"):
+        for after in ("false", "true"):
+            for at in range(20):
+                code = f"asked(client, crashing(storage, {at}, {after}), one, out, {whole})"
+                out = start(code, {"sent": {}, "crashed": False})
+                if not out["crashed"]:  # it was all written before that many writes
+                    break
+                n_crashed += 1
+                asked = (("two", "false"), ("one", whole), ("one", "true"), ("one", "false"))
+                later = [f"await asked(client, storage, {where}, out, {kind});" for where, kind in asked]
+                out = go_on(f"(async () => {{ {' '.join(later)} }})()", out)
+                # Nobody agreed to lose more than the first report: there must be that one only.
+                assert len(out["sent"]) == 1, (whole, after, at, out)
+    assert n_crashed >= 8
 
 
 def test_vectors_are_the_descriptions():
@@ -180,6 +240,51 @@ def test_node(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     check_result(json.loads(done.stdout))
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node on the path")
+def test_whatever_ends_a_program_no_document_gives_two_reports(tmp_path):
+    """Every write of the client, before it and after it: the next program finds a report with what it cost, or none."""
+    run, kept = tmp_path / "run.js", tmp_path / "kept.json"
+    run.write_text(
+        f"const client = require({json.dumps(str(CLIENT))}), fs = require('fs');\n{CRASHES}\n"
+        "const [file, code, told] = process.argv.slice(2), out = JSON.parse(told);\n"
+        "const held = new Map(fs.existsSync(file) ? JSON.parse(fs.readFileSync(file)) : []);\n"
+        "const storage = {getItem: (k) => held.get(k) ?? null, setItem: (k, v) => { held.set(k, v);\n"
+        "  fs.writeFileSync(file, JSON.stringify([...held])); }};\n"
+        "eval(code).then(() => console.log(JSON.stringify(out)));\n"
+    )
+
+    def go_on(code, out):
+        line = [NODE, run, kept, code, json.dumps(out)]
+        return json.loads(subprocess.run(line, capture_output=True, text=True, timeout=60, check=True).stdout)
+
+    def start(code, out):
+        kept.unlink(missing_ok=True)
+        return go_on(code, out)
+
+    check_crashes(start, go_on)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+def test_whatever_ends_a_page_no_document_gives_two_reports():
+    """As above, in a browser's own storage; each time the page is loaded anew."""
+    with page_of_a_browser() as page:
+
+        def go_on(code, out):
+            page.goto("https://example.invalid/")
+            page.add_script_tag(content=CLIENT.read_text())
+            program = (
+                f"const client = discreetClient, storage = localStorage; {CRASHES}; await {code}; return out;"
+            )
+            return page.evaluate(f"async (out) => {{ {program} }}", out)
+
+        def start(code, out):
+            page.goto("https://example.invalid/")
+            page.evaluate("localStorage.clear()")
+            return go_on(code, out)
+
+        check_crashes(start, go_on)
 
 
 @pytest.mark.skipif(NODE is None, reason="needs node on the path")
@@ -314,8 +419,8 @@ def test_links_and_entities_are_read_as_in_python(tmp_path):
     assert sum(len(words) for words, _ in expected) > 10_000
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
-def test_browser():
+@contextlib.contextmanager
+def page_of_a_browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
@@ -323,11 +428,17 @@ def test_browser():
             page = browser.new_page()
             # A secure context, which the browser's cryptography asks for, without a network.
             page.route("**/*", lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
-            page.goto("https://example.invalid/")
-            page.add_script_tag(content=CLIENT.read_text())
-            result = page.evaluate(
-                f"async (vectors) => {{ {PROGRAM}; return check(discreetClient, vectors); }}", VECTORS
-            )
+            yield page
         finally:
             browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+def test_browser():
+    with page_of_a_browser() as page:
+        page.goto("https://example.invalid/")
+        page.add_script_tag(content=CLIENT.read_text())
+        result = page.evaluate(
+            f"async (vectors) => {{ {PROGRAM}; return check(discreetClient, vectors); }}", VECTORS
+        )
     check_result(result)

@@ -1,12 +1,10 @@
 """One report for each document, also where two programs, seeds or crashes come between."""
 
-import hmac
 import json
 import multiprocessing
 import os
 import stat
 import time
-from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -158,24 +156,19 @@ def test_names_are_texts_and_spelt_one_way():
         assert "diary" not in str(refused.value)
 
 
-def test_files_of_before_there_were_budgets_count(tmp_path):
-    path, key = tmp_path / "kept.json", bytes(range(32))
-    report = ReportMemo().report(CHANNEL, [3], WORDS, SecureStream())
-    tag = [CHANNEL.p_threshold, CHANNEL.q_threshold, None, report.vocabulary.hex(), ["name", "diary"]]
-    mark = hmac.new(key, json.dumps(tag).encode(), "sha256").hexdigest()
-    kept = {mark: b64encode(report.to_bytes()).decode()}
-    path.write_text(json.dumps({"schema": "discreet.reports/1", "key": key.hex(), "reports": kept}))
-    for asked_before in (False, True):
-        memo = ReportMemo(path)
-        if asked_before:
-            again = memo.report(CHANNEL, [5], WORDS, SecureStream(), name="diary")
-            assert again.to_bytes() == report.to_bytes()
-        memo.report(CHANNEL, [5], WORDS, SecureStream(), name="letter")
-        for _ in range(2):
-            with pytest.raises(BudgetExceeded):
-                memo.report(BitChannel.symmetric(0.4), [5], WORDS, SecureStream(), name="diary")
-            memo.save()
-            memo = ReportMemo(path)
+def test_a_report_that_no_account_lists_is_not_handed_out(tmp_path):
+    path = tmp_path / "kept.json"
+    memo = ReportMemo(path)
+    memo.report(CHANNEL, [3], WORDS, SecureStream(), name="diary")
+    memo.save()
+    content = json.loads(path.read_text())
+    (who,), (mark,) = content["accounts"], content["reports"]
+    for accounts in ({}, {who: []}, {who: [mark, mark]}, {who: [mark], "other": [mark]}):
+        path.write_text(json.dumps({**content, "accounts": accounts}))
+        with pytest.raises(PrivacyError, match="damaged"):
+            ReportMemo(path)
+    path.write_text(json.dumps(content))
+    assert ReportMemo(path).loss_of([3], WORDS, name="diary") == CHANNEL.guarantees(40).whole_report
 
 
 def test_numbers_beyond_the_vocabulary_are_refused():

@@ -138,6 +138,20 @@ def test_numbers_and_coins_are_drawn_anew():
     assert len({r.number for r in reports}) == len({r.bits.tobytes() for r in reports}) == 20
 
 
+EMPTY_MEMORY = {
+    "schema": "discreet.reports/1",
+    "key": "00" * 32,
+    "reports": {},
+    "accounts": {},
+    "numbers": {},
+}
+
+
+def test_an_empty_memory_is_read(tmp_path):
+    (tmp_path / "kept.json").write_text(json.dumps(EMPTY_MEMORY))
+    assert len(ReportMemo(tmp_path / "kept.json")) == 0
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -146,12 +160,13 @@ def test_numbers_and_coins_are_drawn_anew():
         "[]",
         '{"schema": "discreet.reports/1", "key": "00", "reports": {}}',
         "null",
-        json.dumps({"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}}),
-        json.dumps(
-            {"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}, "accounts": {"a": ["b"]}}
+        json.dumps({**EMPTY_MEMORY, "accounts": {"a": ["b"]}}),
+        json.dumps({**EMPTY_MEMORY, "accounts": {"a": 1}}),
+        json.dumps({**EMPTY_MEMORY, "schema": "discreet.reports/0"}),
+        *(
+            json.dumps({name: part for name, part in EMPTY_MEMORY.items() if name != left})
+            for left in EMPTY_MEMORY
         ),
-        json.dumps({"schema": "discreet.reports/2", "key": "00" * 32, "reports": {}, "accounts": {"a": 1}}),
-        json.dumps({"schema": "discreet.reports/3", "key": "00" * 32, "reports": {}, "accounts": {}}),
     ],
 )
 def test_a_damaged_memory_is_refused_and_kept(tmp_path, content):

@@ -414,27 +414,32 @@
         const named = hex(await questionDigest(question));
         const numbersOf = [whole.codewords, whole.chosen, whole.member, whole.other, whole.twoSided ? 1 : 0];
         const own = await whose(words, name, [...numbersOf, named, about]);
-        const number = numberOf(own.account, await keyOf("number", about, name.normalize("NFC")));
+        const number = numberOf(own.account);
         if (await questionOf(number, ends) !== question.place) return null;
         const sent = await codewordOf(whole, question, words, number, numbersFrom(randomBytes));
         const raw = await packAnswer(whole, question, number, sent, reproducible);
         return keep(own, cost, () => raw);
       });
     }
-    // Drawn once for a document and a vocabulary, before it is known which question it means, and without a look at the
-    // document. Older storages have one for all vocabularies: it stays where it was sent, or is the first one's.
-    function numberOf(account, at) {
-      if (!place.getItem(at)) {
-        const kept = Object.keys(JSON.parse(place.getItem(account) || "{}")).map((key) => bytesOf(place.getItem(key) || ""));
-        const sent = kept.filter((raw) => WHOLE_MAGIC.every((byte, i) => raw[i] === byte));
-        const same = sent.find((raw) => hex(raw.subarray(32, 64)) === about);
-        const old = sent.length ? null : place.getItem(account + ":number");
-        if (old) place.setItem(account + ":number", "");
-        place.setItem(at, same ? hex(same.subarray(96)) : old || hex(randomBytes(16)));
-      }
-      return Uint8Array.from(place.getItem(at).match(/../g), (x) => parseInt(x, 16));
+    // A document's account is one entry: its reports, what each loses, and its numbers. A write of it is whole or not at
+    // all, so that no report is there without what it costs, whatever ends the page between two writes.
+    function accountAt(key) { return {numbers: {}, reports: {}, ...JSON.parse(place.getItem(key) || "{}")}; }
+    function write(key, value) {
+      const text = JSON.stringify(value);
+      place.setItem(key, text);
+      if (place.getItem(key) !== text) fail("the storage does not keep what it is given; nothing was handed out.");
     }
-    // Where a document's report about something is kept, and what it has spent.
+    // Drawn once for a document and a vocabulary, before it is known which question it means, and without a look at the
+    // document.
+    function numberOf(account) {
+      const own = accountAt(account);
+      if (!(about in own.numbers)) {
+        own.numbers[about] = hex(randomBytes(16));
+        write(account, own);
+      }
+      return Uint8Array.from(own.numbers[about].match(/../g), (x) => parseInt(x, 16));
+    }
+    // The name of a document's account, and of its report about something there.
     async function whose(words, name, what) {
       if (name !== undefined && (typeof name !== "string" || !name)) fail("a document's name must be a text, not empty.");
       for (const word of words) {
@@ -453,16 +458,14 @@
       if (!named && abouts.some((other) => other !== about)) {
         fail("this storage holds reports about another vocabulary: give each document its name.");
       }
-      const spent = JSON.parse(place.getItem(account) || "{}");
-      let kept = place.getItem(key);
-      if (!kept) {
-        refuse(Object.values(spent), cost);
-        kept = btoa(Array.from(raw(), (byte) => String.fromCharCode(byte)).join(""));
-        if (!abouts.includes(about)) place.setItem(prefix + "vocabularies", JSON.stringify([...abouts, about]));
-        place.setItem(key, kept);
+      const own = accountAt(account);
+      if (!(key in own.reports)) {
+        refuse(Object.values(own.reports).map((kept) => kept.cost), cost);
+        if (!abouts.includes(about)) write(prefix + "vocabularies", [...abouts, about]);
+        own.reports[key] = {cost, bytes: btoa(Array.from(raw(), (byte) => String.fromCharCode(byte)).join(""))};
+        write(account, own);
       }
-      if (!(key in spent)) place.setItem(account, JSON.stringify({...spent, [key]: cost}));
-      return bytesOf(kept);
+      return bytesOf(own.reports[key].bytes);
     }
     function refuse(losses, cost) {
       const before = losses.reduce((a, b) => a + b, 0), most = budget === null ? (losses.length ? before : cost) : budget;

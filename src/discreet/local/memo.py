@@ -58,7 +58,7 @@ from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
 
-_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS = (f"discreet.reports/{version}" for version in (3, 2, 1))
+_SCHEMA = "discreet.reports/1"
 
 
 class ReportMemo:
@@ -80,8 +80,6 @@ class ReportMemo:
         self.budget = None if budget is None else check_epsilon(budget)
         self._key, self._kept = secrets.token_bytes(32), dict[str, str]()
         self._accounts = dict[str, list[str]]()
-        # Of reports that no account has: those of a file from before there were any.
-        self._forms = set[ReportKind]()
         self._vocabularies = set[bytes]()
         # Of clients that answer about whole documents.
         self._numbers = dict[str, str]()
@@ -257,13 +255,7 @@ class ReportMemo:
         """Return the public number of a document, for one vocabulary."""
         at = self._digest(["number", who, form.vocabulary.hex()])
         if at not in self._numbers:
-            kept = [self._report(mark) for mark in self._accounts.get(who, [])]
-            sent = [report for report in kept if isinstance(report, CodebookReport)]
-            same = [report.number.hex() for report in sent if report.vocabulary == form.vocabulary]
-            # Older files have one for all vocabularies: it stays where it was sent, or is the first one's.
-            old = None if sent else self._numbers.pop(who, None)
-            new = old or stream.spawn("number").words(2).tobytes().hex()
-            self._numbers[at] = same[0] if same else new
+            self._numbers[at] = stream.spawn("number").words(2).tobytes().hex()
         return bytes.fromhex(self._numbers[at])
 
     def _first(
@@ -274,14 +266,12 @@ class ReportMemo:
     ) -> Report | CodebookReport:
         """Return the report that is kept, or else make one, if the document's budget has room for it."""
         columns, about, who = whose
-        mark = self._mark(form, about)
-        marks = self._account(form, about, who)
+        mark = self._digest([*form.tag, about])
         if mark not in self._kept:
-            self._refuse_more(form, marks)
+            self._refuse_more(form, self._accounts.get(who, []))
             self._kept[mark] = b64encode(make(columns).to_bytes()).decode()
+            self._accounts.setdefault(who, []).append(mark)
             self._vocabularies.add(form.vocabulary)
-        if mark not in marks:
-            marks.append(mark)
         return self._report(mark)
 
     def _report(self, mark: str) -> Report | CodebookReport:
@@ -290,19 +280,6 @@ class ReportMemo:
 
     def _digest(self, tag: list[Any]) -> str:
         return hmac.new(self._key, json.dumps(tag).encode(), "sha256").hexdigest()
-
-    def _mark(self, form: ReportKind, about: list[Any]) -> str:
-        return self._digest([*form.tag, about])
-
-    def _account(self, form: ReportKind, about: list[Any], who: str) -> list[str]:
-        """Return the marks of the reports that a document has, to be added to."""
-        marks = self._accounts.setdefault(who, [])
-        for other in self._forms:
-            mark = self._mark(other, about)
-            known = about[0] == "name" or other.vocabulary == form.vocabulary
-            if known and mark in self._kept and mark not in marks:
-                marks.append(mark)
-        return marks
 
     def _refuse_more(self, form: ReportKind, marks: list[str]) -> None:
         """Raise where a report more would exceed the document's budget."""
@@ -343,7 +320,7 @@ class ReportMemo:
             "schema": _SCHEMA,
             "key": self._key.hex(),
             "reports": self._kept,
-            "accounts": {who: marks for who, marks in self._accounts.items() if marks},
+            "accounts": self._accounts,
             "numbers": self._numbers,
         }
         write_file(path, lambda file: file.write(json.dumps(content).encode()))
@@ -355,22 +332,19 @@ class ReportMemo:
         try:
             raw = path.read_bytes()
             content: Any = json.loads(raw)
-            if content["schema"] not in (_SCHEMA, _WITHOUT_NUMBERS, _WITHOUT_ACCOUNTS):
+            if content["schema"] != _SCHEMA:
                 raise refused
             self._key = bytes.fromhex(content["key"])
             self._kept = {str(mark): str(report) for mark, report in content["reports"].items()}
-            forms = {mark: ReportKind.of(self._report(mark)) for mark in self._kept}
-            self._vocabularies = {form.vocabulary for form in forms.values()}
-            accounts = {} if content["schema"] == _WITHOUT_ACCOUNTS else content["accounts"]
-            numbers = content["numbers"] if content["schema"] == _SCHEMA else {}
+            self._vocabularies = {self._report(mark).vocabulary for mark in self._kept}
+            numbers, accounts = content["numbers"], content["accounts"]
             self._numbers = {str(who): bytes.fromhex(number).hex() for who, number in numbers.items()}
             if any(len(number) != 2 * NONCE_BYTES for number in self._numbers.values()):
                 raise refused
             self._accounts = {str(who): [str(mark) for mark in marks] for who, marks in accounts.items()}
-            known = {mark for marks in self._accounts.values() for mark in marks}
-            if not known <= forms.keys():
+            # Each report is one of a document's: what no account lists would be handed out for nothing.
+            if sorted(mark for marks in self._accounts.values() for mark in marks) != sorted(self._kept):
                 raise refused
-            self._forms = {form for mark, form in forms.items() if mark not in known}
         except (ValueError, KeyError, TypeError, AttributeError):
             raise refused from None
         if len(self._key) != 32:
