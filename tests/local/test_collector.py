@@ -5,6 +5,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import wait
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -295,6 +296,22 @@ def test_secrets(tmp_path):
     path.write_text("short\n")
     with pytest.raises(ParameterError, match="16"):
         read_secrets(path)
+
+
+@pytest.mark.parametrize("kind", [Tokens, Tickets])
+def test_many_secrets_take_no_longer_than_few(kind):
+    """Each request of whoever has none compared with all, on the loop that answers everybody."""
+    walks = []
+
+    class Digests(list):
+        def __iter__(self):
+            walks.append(1)
+            return super().__iter__()
+
+    known = kind(Digests(sha256(f"{i}".encode()).digest() for i in range(20_000)))
+    walks.clear()
+    assert [known.admits(secret) is not None for secret in ("x" * 32, "", "17")] == [False, False, True]
+    assert walks == []
 
 
 @pytest.mark.parametrize(("kind", "called"), [(Tokens, "tokens"), (Tickets, "tickets")])

@@ -6,6 +6,7 @@ Each test runs on SQLite and, where its programs are installed, on PostgreSQL.
 import contextlib
 import functools
 import json
+import shutil
 import sqlite3
 import threading
 import time
@@ -245,6 +246,48 @@ def test_bits_are_nowhere_in_the_files(tmp_path):
         assert found() == [False, True] * 25
 
 
+def holds(folder, bits):
+    return any(bits in path.read_bytes() for path in folder.iterdir())
+
+
+def test_a_program_that_reads_holds_nobody_up_and_the_bits_go_when_it_ends(tmp_path, monkeypatch, caplog):
+    """A backup, say: a withdrawal waited for it for 30 s, nobody could write, and the bits stayed in the log."""
+    words = tuple(f"word{i}" for i in range(800))
+    given = [
+        (report.number, np.packbits(report.bits, bitorder="little").tobytes())
+        for report in make_reports(30, words=words)
+    ]
+    path, withdrawn = tmp_path / "own" / "reports.db", given[7]
+    path.parent.mkdir()
+    with ReportStore(path, words, CHANNEL) as store:
+        store.add(given).result(10)
+        with contextlib.closing(sqlite3.connect(path)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM reports").fetchone()
+            began = time.monotonic()
+            assert store.withdraw([withdrawn]).result(60) == (1, 0, 0)
+            late = [(bytes([i]) * 16, given[0][1]) for i in range(5)]
+            for row in late:
+                assert store.add([row]).result(60) == (1, 0)
+                time.sleep(0.05)
+            assert time.monotonic() - began < 10
+            assert holds(path.parent, withdrawn[1])  # the reader could still be shown what was there before
+            # A machine that stops now leaves the same files, and whoever opens them cleans up.
+            shutil.copytree(path.parent, tmp_path / "copy")
+        end = time.monotonic() + 20
+        while holds(path.parent, withdrawn[1]):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert store.trouble is None
+    assert caplog.text.count("another program reads the store") == 1
+    with ReportStore(tmp_path / "copy" / "reports.db", words, CHANNEL) as store:
+        end = time.monotonic() + 20
+        while holds(tmp_path / "copy", withdrawn[1]):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert store.n_reports == 34
+
+
 @pytest.fixture
 def kept(where):
     """Open a store that keeps reports for three days, by a calendar of the test's."""
@@ -366,13 +409,63 @@ def test_many_reports_go_a_piece_at_a_time(kept, monkeypatch):
         assert store.moments() == moments_of(reports[40:])
 
 
+def test_what_was_withdrawn_never_counts_again(kept):
+    """Also when all that came with it has grown old, and been deleted."""
+    day, reports = [25_000], make_reports(4)
+    with kept(day, keep_days=2) as store:
+        store.add(rows(reports)).result(30)
+        assert store.withdraw(rows(reports[1:2] + reports[3:])).result(30) == (2, 0, 0)
+        for _ in range(4):
+            look(store)
+            day[0] += 1
+        assert store.n_reports == 0
+        assert store.add(rows(reports)).result(30) == (2, 2)
+        assert store.moments() == moments_of(reports[:1] + reports[2:3])
+        assert store.withdraw(rows(reports)).result(30) == (2, 2, 0)
+
+
+def test_a_clock_put_forward_makes_no_report_old(where, monkeypatch):
+    """A wrong answer of a time server, for one look: acknowledged reports were deleted."""
+    ahead, passed, real = [0.0], [0.0], time.time()
+    monkeypatch.setattr("discreet.local.collector.storage.store._passed", lambda: passed[0])
+    monkeypatch.setattr(time, "time", lambda: real + ahead[0])
+    reports = make_reports(10)
+    with ReportStore(where, WORDS, CHANNEL, keep_days=30) as store:
+        store.add(rows(reports)).result(30)
+        for wrong in (0.0, 365 * DAY, 0.0, -365 * DAY, 0.0, 29 * DAY):
+            ahead[0] = wrong
+            look(store)
+            assert store.n_reports == 10
+        for days in (28, 31):  # and days that pass do pass
+            ahead[0] = passed[0] = days * DAY
+            look(store)
+            assert store.n_reports == (10 if days == 28 else 0)
+
+
+def test_a_clock_that_was_set_late_is_believed(monkeypatch):
+    """A machine that begins in 1970 and learns the time later; else no report would ever grow old."""
+    from discreet.local.collector.storage import store
+
+    now, passed = [100.0], [0.0]
+    monkeypatch.setattr(store, "_passed", lambda: passed[0])
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    calendar = store._Calendar()
+    assert calendar.today() == 0
+    now[0] = 25_000.5 * DAY
+    assert calendar.today() == 25_000
+    now[0] += 10 * DAY
+    assert calendar.today() == 25_000
+    passed[0] += 10 * DAY
+    assert calendar.today() == 25_010
+
+
 def test_keep_days_is_a_number_of_days(where):
     with pytest.raises(ParameterError, match="keep_days"):
         ReportStore(where, WORDS, CHANNEL, keep_days=0)
 
 
-def test_the_last_row_deleted_would_lose_the_next_report(tmp_path):
-    """The mistake that keeping the last row is for, planted: its number is given again, and the next one is missed."""
+def test_a_row_number_is_never_given_again(tmp_path):
+    """The number of a last row that is deleted would else be the next one's, and whoever read it never see that."""
     with ReportStore(tmp_path / "r.db", WORDS, CHANNEL) as store:
         store.add(rows(make_reports(3))).result(10)
         store.moments()
@@ -380,23 +473,7 @@ def test_the_last_row_deleted_would_lose_the_next_report(tmp_path):
             beside.execute("DELETE FROM reports")
             beside.commit()
         store.add(rows(make_reports(2, 1))).result(10)
-        assert store.moments() == moments_of(make_reports(3))  # and not those that are there
-
-
-def test_a_store_of_before_is_taken_over(tmp_path):
-    reports, path = make_reports(8), tmp_path / "r.db"
-    with ReportStore(path, WORDS, CHANNEL) as store:
-        store.add(rows(reports)).result(10)
-    with contextlib.closing(sqlite3.connect(path)) as beside:  # as it was before reports could be withdrawn
-        beside.execute("DROP TABLE days")
-        beside.execute("DROP INDEX withdrawn")
-        beside.execute("DELETE FROM settings WHERE name = 'generation'")
-        beside.execute("UPDATE settings SET value = '1' WHERE name = 'version'")
-        beside.commit()
-    with ReportStore(path, WORDS, CHANNEL) as store:
-        assert store.n_reports == 8
-        assert store.withdraw(rows(reports[:1])).result(10) == (1, 0, 0)
-        assert store.moments() == moments_of(reports[1:])
+        assert store.moments() == moments_of(make_reports(3) + make_reports(2, 1))
 
 
 def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):

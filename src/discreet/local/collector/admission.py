@@ -1,6 +1,5 @@
 """Who may send, and how fast: tokens, one-time tickets, rates."""
 
-import hmac
 import logging
 import time
 from collections import OrderedDict
@@ -46,37 +45,26 @@ def read_secrets(path: Path, called: Part = "secrets") -> list[bytes]:
 
 
 class Tokens:
-    """Secrets that may be used again and again, one for each sender."""
+    """Secrets that may be used again and again, one for each sender.
 
-    once = False
-
-    def __init__(self, digests: list[bytes]) -> None:
-        self._digests = digests
-
-    def admits(self, secret: str) -> bytes | None:
-        """Compare with every token, so that time tells nothing about which came close."""
-        digest, found = sha256(secret.encode("utf-8", "replace")).digest(), None
-        for known in self._digests:
-            if hmac.compare_digest(known, digest):
-                found = known
-        return found
-
-
-class Tickets:
-    """Secrets that admit one report each; the store remembers the used ones.
-
-    They are looked up by digest: a digest's closeness to another says nothing about the secrets.
+    They are looked up by digest, however many there are: a digest's closeness to another says nothing about secrets.
     """
 
-    once = True
+    once = False
 
     def __init__(self, digests: list[bytes]) -> None:
         self._digests = frozenset(digests)
 
     def admits(self, secret: str) -> bytes | None:
-        """Return the digest of an issued ticket, used or not."""
+        """Return the digest of a secret that is known, used or not."""
         digest = sha256(secret.encode("utf-8", "replace")).digest()
         return digest if digest in self._digests else None
+
+
+class Tickets(Tokens):
+    """Secrets that admit one report each; the store remembers the used ones."""
+
+    once = True
 
 
 class SecretsFile:

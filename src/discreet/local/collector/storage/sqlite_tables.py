@@ -17,7 +17,9 @@ __all__ = ["SqliteTables"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS reports (id INTEGER PRIMARY KEY, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS reports (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, number BLOB NOT NULL UNIQUE, bits BLOB NOT NULL
+);
 CREATE TABLE IF NOT EXISTS spent (ticket BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS moments (
     one INTEGER PRIMARY KEY CHECK (one = 1), last_id INTEGER NOT NULL, n INTEGER NOT NULL, counts BLOB NOT NULL
@@ -33,6 +35,8 @@ WITH RECURSIVE place (i) AS (
 )
 SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
 """
+#: Seconds to wait for others that write.
+_BUSY_SECONDS = 30
 #: In place of the numbers of a file that is not there.
 _GONE = (0, 0)
 
@@ -66,11 +70,13 @@ class SqliteTables(Tables):
     def _connect(self) -> sqlite3.Connection:
         if self._read_only:
             return sqlite3.connect(
-                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=30
+                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
             )
         if not self._path.exists():
             self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=30)
+        connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
+        )
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -65536")
@@ -96,9 +102,14 @@ class SqliteTables(Tables):
         if self._identity and self._look() != self._identity:
             raise sqlite3.OperationalError("the store's file was removed or replaced")
 
-    def scrub(self) -> None:
-        """Empty the write-ahead log, which may hold what was deleted."""
-        self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    def scrub(self) -> bool:
+        """Empty the write-ahead log, which may hold what was deleted, if nobody reads what was before; never wait."""
+        self._writing.execute("PRAGMA busy_timeout = 0")
+        try:
+            ((held_up, _, _),) = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self._writing.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
+        return not held_up
 
     def _look(self) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []

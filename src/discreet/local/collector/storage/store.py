@@ -83,6 +83,26 @@ class _Farewell:
     answer: "Future[Withdrawal]" = field(default_factory=Future)
 
 
+class _Calendar:
+    """Days as they pass since the machine's clock was read once: a clock set meanwhile makes no report old."""
+
+    def __init__(self) -> None:
+        self._began = time.time(), _passed()
+
+    def today(self) -> int:
+        """Return the day, from 1970."""
+        if self._began[0] < _FIRST_DAY * _DAY:  # the machine did not know the time, and may know it now
+            self._began = time.time(), _passed()
+        then, passed = self._began
+        return int((then + _passed() - passed) // _DAY)
+
+
+def _passed() -> float:
+    """Return seconds that nobody can set, those among them that the machine slept where the system tells them."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
 class ReportStore:
     """Reports of one channel and one vocabulary.
 
@@ -118,7 +138,7 @@ class ReportStore:
             )
         self.words, self.channel = tuple(words), channel
         self._most_waiting, self._save_every = most_waiting, save_every
-        self._keep_days, self._expired = keep_days, 0
+        self._keep_days, self._expired, self._calendar = keep_days, 0, _Calendar()
         kept = kept_of(self.words, channel)
         self._width = kept.width
         self._tables = open_tables(where, kept)
@@ -130,7 +150,7 @@ class ReportStore:
         except BaseException:
             self._tables.close()
             raise
-        self._recount = False
+        self._recount = self._held_up = False
         #: What is wrong with the store, in words, or None; and when reports could not be written last.
         self._trouble: str | None = None
         self._failed = -math.inf
@@ -253,6 +273,7 @@ class ReportStore:
             with self._sums.lock:
                 self._sums.fold()
                 self._sums.save()
+            self._scrub()
         except self._tables.failures as error:
             raise StoreFailedError(
                 f"the moments could not be written ({type(error).__name__}); they are made again from the reports."
@@ -314,6 +335,7 @@ class ReportStore:
             try:
                 self._see_off()
                 self._bring_up_to_date()
+                self._scrub()
                 self._look()
                 self._let_go()
                 self._trouble, self._looked = None, time.monotonic()
@@ -366,6 +388,18 @@ class ReportStore:
             if farewell.answer.set_running_or_notify_cancel():
                 farewell.answer.set_result(found)
 
+    def _scrub(self) -> None:
+        """Leave no copy of what was taken away; again and again, while another program reads what was before."""
+        if self._sums.scrubbed:
+            return
+        if self._sums.scrub():
+            self._held_up = False
+        elif not self._held_up:
+            self._held_up = True
+            _log.warning(
+                "another program reads the store: until it ends, the log still holds what was taken away"
+            )
+
     def _let_go(self) -> None:
         """Delete what is older than reports are kept."""
         if self._keep_days is None or time.monotonic() < self._calendar_due:
@@ -383,7 +417,7 @@ class ReportStore:
             self._calendar_due = time.monotonic() + _CALENDAR
 
     def _today(self) -> int:
-        return int(time.time() // _DAY)
+        return self._calendar.today()
 
     def _fewer(self, n: int) -> None:
         with self._counting:

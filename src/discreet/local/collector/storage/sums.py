@@ -51,6 +51,8 @@ class Sums:
         self._tables, self._using, self._empty = tables, using, moments
         #: Held while the moments, or the connection that reads, are used. Taken before ``using``, never after it.
         self.lock = threading.Lock()
+        #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
+        self.scrubbed = False
         self._load()
 
     def _load(self) -> None:
@@ -146,6 +148,12 @@ class Sums:
                 raise
         return found
 
+    def scrub(self) -> bool:
+        """Leave no copy of what was taken away, and return True; False where another program still reads it."""
+        with self.lock, self._using:
+            self.scrubbed = self._tables.scrub()
+        return self.scrubbed
+
     def _take(self, take: Callable[[], list[bytes]]) -> int:
         with self.lock:
             self.fold()  # nearly all, before anybody has to wait
@@ -164,7 +172,7 @@ class Sums:
                     raise
                 if bits:
                     self.moments, self.saved, self.generation = left, self.last, self.generation + 1
-                    self._tables.scrub()
+                    self.scrubbed = self._tables.scrub()
             return len(bits)
 
     def _packed(self, rows: list[bytes]) -> Packed:

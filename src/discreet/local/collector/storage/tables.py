@@ -230,17 +230,14 @@ class Tables(ABC):
     def expire(self, last_id: int, most: int) -> tuple[list[bytes], bool]:
         """Delete some of the reports up to a row; return their bits, and whether there are more.
 
-        The last row of all only loses its bits: SQLite gives the number of a last row that is deleted to the next
-        one, and whoever had read up to it would never see that.
+        What was withdrawn stays, as a number without bits, so that it is never counted again.
         """
-        statement = "SELECT id, bits FROM {}reports WHERE id <= ? ORDER BY id LIMIT ?"
+        statement = "SELECT id, bits FROM {}reports WHERE id <= ? AND length(bits) > 0 ORDER BY id LIMIT ?"
         rows = self._run(self._writing, statement, (last_id, most)).fetchall()
         if rows:
-            end = (rows[-1][0],)
-            newest = "(SELECT max(id) FROM {}reports)"
-            self._run(self._writing, "DELETE FROM {}reports WHERE id <= ? AND id < " + newest, end)
-            self._run(self._writing, "UPDATE {}reports SET bits = ? WHERE id <= ?", (b"", *end))
-        return [bits for _, bits in rows if bits], len(rows) == most
+            old = "DELETE FROM {}reports WHERE id <= ? AND length(bits) > 0"
+            self._run(self._writing, old, (rows[-1][0],))
+        return [bits for _, bits in rows], len(rows) == most
 
     def mark_day(self, day: int) -> None:
         """Note that the rows up to the last one came by this day; between begin and commit.
@@ -282,8 +279,8 @@ class Tables(ABC):
         """Raise one of ``failures`` where what was opened is not there any more."""
 
     @abstractmethod
-    def scrub(self) -> None:
-        """Leave no copy of what was deleted, as far as this process can reach; outside a transaction."""
+    def scrub(self) -> bool:
+        """Leave no copy of what was deleted, as far as this process can reach; return whether none is left."""
 
     def restore(self, moments: Moments | Tally) -> int:
         """Fill ``moments`` with what was written last; return the number of its last report (0: none)."""
