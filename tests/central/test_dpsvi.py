@@ -28,6 +28,9 @@ from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import BITS
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 K = 3
 
 
@@ -217,7 +220,7 @@ def test_an_empty_sample_is_noised_and_booked(monkeypatch):
         assert noise_has_scale(noisy / 2**BITS, 1.5) > 1e-3
     event = events.poisson_sampled(0.5, events.gaussian(1.5))
     with pytest.raises(PrivacyError):
-        reservation.use(event)  # both rounds were booked
+        reservation.use(event, **UNIT)  # both rounds were booked
 
 
 def test_a_round_more_than_reserved_is_refused():

@@ -18,6 +18,9 @@ from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
 from discreet.privacy.noise.stream import SecureStream
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 RNG = np.random.default_rng(4)
 WORDS = [f"w{i:03d}" for i in range(300)]
 FREQUENCY = 1 / np.arange(1, 301) / (1 / np.arange(1, 301)).sum()
@@ -89,9 +92,9 @@ def test_the_choice_books_what_it_did_and_uses_no_more_than_that(name):
     assert 1 / Fraction(method.coverage_noise) ** 2 <= SHARE * reserved
     reservation = ledger.reserve(method.event(), "words")
     for noise in (*weights, method.coverage_noise):
-        reservation.use(events.gaussian(noise))
+        reservation.use(events.gaussian(noise), **UNIT)
     with pytest.raises(PrivacyError, match="does not cover"):
-        reservation.use(events.gaussian(method.coverage_noise))
+        reservation.use(events.gaussian(method.coverage_noise), **UNIT)
 
 
 def test_shards_give_the_same(tmp_path):

@@ -155,9 +155,7 @@ def test_without_privacy_the_shares_are_exact(wards):
 def test_exact_shares_say_in_the_table_that_they_may_not_leave():
     model = TopicPrevalence(RELEASE, groups=["a", "b"], epsilon=math.inf)
     (label,) = set(model.fit(X[:20], by=["a", "b"] * 10).release_.to_columns()["label"])
-    assert (
-        label == "exact, without privacy: not for release; reproducible, not for release"
-    )  # of seeded topics
+    assert label == "without privacy, not for release; reproducible, not for release"  # of seeded topics
 
 
 def test_a_document_without_a_group_adds_nothing(wards):

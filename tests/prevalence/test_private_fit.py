@@ -226,5 +226,5 @@ def test_a_person_of_many_documents_weighs_as_much_as_one_of_one():
 
 def test_a_sentence_about_an_exact_fit_says_so_and_no_confidence():
     said = PrivateFit(RELEASE, epsilon=math.inf).fit(HELD_OUT).release_.in_words()
-    assert "exact, without privacy: not for release" in said
+    assert "exactly. Not to be published: without privacy, not for release" in said
     assert "confidence" not in said

@@ -20,6 +20,9 @@ from discreet.privacy import (
 )
 from discreet.privacy.testing.battery import CHECKS
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 
 class BoundsEachDocument(PersonTotals):
     """Booked for people, but each document counts for itself."""
@@ -114,7 +117,7 @@ class AddsNoiseByHand(WordTotals):
     """The noise is right, but no mechanism knows to what it was added."""
 
     def _noisy(self, mechanism, total, stream, reservation):
-        reservation.use(mechanism.event())
+        reservation.use(mechanism.event(), **UNIT)
         return (
             total.values + rounded_gaussian(mechanism.scale, total.values.shape, stream.spawn("totals"))
         ) * 1.0
@@ -145,7 +148,7 @@ class NoiseAtInfinity(WordTotals):
 
 class ForgetsNoise(WordTotals):
     def _noisy(self, mechanism, total, stream, reservation):
-        reservation.use(mechanism.event())
+        reservation.use(mechanism.event(), **UNIT)
         stream.spawn("totals").blocks("unused")
         return total.values * 1.0
 

@@ -11,6 +11,9 @@ from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 ALL = [
     events.gaussian(1.5),
     events.laplace(0.5),
@@ -146,5 +149,5 @@ def test_no_event_gives_budget_back(event):
     with pytest.raises(PrivacyError, match=r"must be|must have"):
         ledger.reserve(event, "more")
     with pytest.raises(PrivacyError, match=r"must be|must have"):
-        reservation.use(event)
+        reservation.use(event, **UNIT)
     assert (ledger.spent(), reservation.precision_left) == (before, left)

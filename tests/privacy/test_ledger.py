@@ -20,6 +20,9 @@ from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.filter import Standing
 from discreet.privacy.ledger.ledger import Cost, Ledger, Reservation
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 
 def release_of(epsilon, delta=1e-6):
     return events.gaussian(noise_multiplier_for(epsilon, delta))
@@ -146,7 +149,7 @@ def test_an_infinite_budget_covers_everything():
     ledger = Ledger(math.inf, 1e-6)
     assert ledger.remaining() == Cost(math.inf, 1e-6, "no limit")
     reservation = ledger.reserve(events.non_private(), "the twin")
-    reservation.use(events.gaussian(1e-3))
+    reservation.use(events.gaussian(1e-3), **UNIT)
     assert ledger.spent().epsilon == math.inf
     assert "No privacy is promised" in ledger.guarantee().in_words()
     with pytest.raises(BudgetExceeded, match="inf"):
@@ -165,35 +168,35 @@ def test_purposes_are_needed(purpose):
 def test_a_reservation_is_a_filter_for_adaptive_shares():
     reservation = Ledger(4, 1e-6).reserve(events.gaussian(2.0), "rounds")
     assert reservation.precision_left == Fraction(1, 4)
-    reservation.use(events.gaussian(4.0))  # 1/16 each
-    reservation.use(events.composed(events.gaussian(4.0), 2))
+    reservation.use(events.gaussian(4.0), **UNIT)  # 1/16 each
+    reservation.use(events.composed(events.gaussian(4.0), 2), **UNIT)
     with pytest.raises(PrivacyError, match=r"'rounds' has been used, and what is left .* not cover"):
-        reservation.use(events.gaussian(math.nextafter(4.0, 0)))  # a hair too little noise
-    reservation.use(events.gaussian(4.0))
+        reservation.use(events.gaussian(math.nextafter(4.0, 0)), **UNIT)  # a hair too little noise
+    reservation.use(events.gaussian(4.0), **UNIT)
     assert reservation.precision_left == 0
     with pytest.raises(PrivacyError):
-        reservation.use(events.gaussian(1e9))
+        reservation.use(events.gaussian(1e9), **UNIT)
 
 
 def test_a_reservation_counts_what_is_not_gaussian():
     sampled = events.poisson_sampled(0.1, events.gaussian(2.0))
     reservation = Ledger(9, 1e-5).reserve(events.composed(sampled, 3), "rounds")
     with pytest.raises(PrivacyError):
-        reservation.use(events.gaussian(2.0))  # the same noise without the sampling is not covered
+        reservation.use(events.gaussian(2.0), **UNIT)  # the same noise without the sampling is not covered
     with pytest.raises(PrivacyError):
-        reservation.use(events.poisson_sampled(0.2, events.gaussian(2.0)))
+        reservation.use(events.poisson_sampled(0.2, events.gaussian(2.0)), **UNIT)
     for _ in range(3):
-        reservation.use(sampled)
+        reservation.use(sampled, **UNIT)
     with pytest.raises(PrivacyError):
-        reservation.use(sampled)
+        reservation.use(sampled, **UNIT)
 
 
 def test_a_refused_use_draws_nothing():
     both = events.with_delta(events.discrete_laplace(0.5, 4), 1e-8)
     reservation = Ledger(1, 1e-6).reserve(both, "words")
     with pytest.raises(PrivacyError):
-        reservation.use(events.composed(both, 2))
-    reservation.use(both)
+        reservation.use(events.composed(both, 2), **UNIT)
+    reservation.use(both, **UNIT)
 
 
 def test_a_reservation_cannot_be_doubled():
@@ -209,7 +212,7 @@ def test_threads_cannot_draw_more_than_was_reserved():
 
     def draw(_):
         try:
-            reservation.use(small)
+            reservation.use(small, **UNIT)
         except PrivacyError:
             return 0
         return 1
@@ -233,13 +236,13 @@ def test_a_plan_is_priced_together_and_drawn_on_by_part():
         ("topics", release_of(1.5)),
     ]
     with pytest.raises(PrivacyError, match="'words' does not cover"):
-        words.use(release_of(1.5))
+        words.use(release_of(1.5), **UNIT)
     with pytest.raises(PrivacyError, match="'topics' does not cover"):
-        topics.use(WORDS)
-    topics.use(release_of(1.5))  # in any order
-    words.use(WORDS)
+        topics.use(WORDS, **UNIT)
+    topics.use(release_of(1.5), **UNIT)  # in any order
+    words.use(WORDS, **UNIT)
     with pytest.raises(PrivacyError, match="does not cover"):
-        words.use(WORDS)
+        words.use(WORDS, **UNIT)
 
 
 def test_a_plan_is_booked_whole_or_not_at_all(tmp_path):
@@ -268,9 +271,9 @@ def test_disjoint_parts_cost_as_much_as_the_worst():
     assert len(ledger.entries) == 1
     assert "worst of 3" in ledger.entries[0].purpose
     for reservation, epsilon in zip(years, (0.5, 1, 0.25), strict=True):
-        reservation.use(release_of(epsilon))
+        reservation.use(release_of(epsilon), **UNIT)
         with pytest.raises(PrivacyError, match="part"):
-            reservation.use(events.gaussian(1e6))
+            reservation.use(events.gaussian(1e6), **UNIT)
     # One after the other they would not have fitted.
     serial = Ledger(1, 1e-6)
     serial.reserve(release_of(0.5), "a year")
@@ -429,7 +432,7 @@ def test_a_rehearsal_books_nothing():
     assert len(tried.entries) == 2
     assert len(ledger.entries) == 1
     with pytest.raises(PrivacyError, match="from a rehearsal"):
-        reservation.use(release_of(0.5))
+        reservation.use(release_of(0.5), **UNIT)
     with pytest.raises(BudgetExceeded):
         tried.reserve(release_of(1), "too much")
     assert through_json(tried).closed
@@ -549,7 +552,7 @@ def test_planted_mistakes_are_seen(monkeypatch):
 
     class BooksAfterUse(Ledger):
         def reserve(self, event, purpose):
-            return Reservation(event, purpose)  # nothing booked yet
+            return Reservation(event, purpose, **UNIT)  # nothing booked yet
 
     assert spends(BooksAfterUse) == 2
 

@@ -10,6 +10,9 @@ from discreet import Ledger
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy import events
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 MONTHS = ["2024-01", "2024-02", "2024-03"]
 DIVISION = {"division": "month of the date received"}
 KINDS = {
@@ -56,9 +59,9 @@ def test_a_year_of_months_costs_as_one_month_and_the_next_release_of_all_is_adde
     again = ledger.reserve_part(month, "shares", touched=["2024-05"], **DIVISION)  # a second time for May
     both.reserve(month, "shares")
     assert ledger.spent().epsilon == pytest.approx(both.spent().epsilon, rel=1e-12)
-    again.use(month)
+    again.use(month, **UNIT)
     with pytest.raises(PrivacyError, match="does not cover"):
-        again.use(month)
+        again.use(month, **UNIT)
 
 
 def test_a_month_whose_budget_is_spent_is_refused_and_another_is_not():

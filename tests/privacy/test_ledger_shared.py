@@ -26,6 +26,9 @@ from discreet.privacy.ledger import file as ledger_file
 from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.ledger import Ledger
 
+#: Whom the ledgers here protect.
+UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
+
 
 def release_of(epsilon, delta=1e-6):
     return events.gaussian(noise_multiplier_for(epsilon, delta))
@@ -264,9 +267,9 @@ def test_a_fork_is_no_second_budget(tmp_path):
     reservation = ledger.reserve(release_of(0.5), "topics")
     answer = in_a_fork(lambda: ledger.reserve(release_of(0.1), "in the child"))
     assert answer.startswith("PrivacyError: this ledger was made in another process")
-    answer = in_a_fork(lambda: reservation.use(release_of(0.5)))
+    answer = in_a_fork(lambda: reservation.use(release_of(0.5), **UNIT))
     assert answer.startswith("PrivacyError: the reservation for 'topics' was made in another process")
-    reservation.use(release_of(0.5))
+    reservation.use(release_of(0.5), **UNIT)
     in_file = Ledger(1, 1e-6, path=tmp_path / "ledger.json")
     assert "Reservation" in in_a_fork(lambda: in_file.reserve(release_of(1), "in the child"))
     with pytest.raises(BudgetExceeded):

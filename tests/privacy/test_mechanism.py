@@ -25,7 +25,7 @@ def zeros(bound, shape=DRAWS):
 
 
 def booked(mechanism, epsilon=50.0, times=1):
-    ledger = Ledger(epsilon, 1e-5)
+    ledger = Ledger(epsilon, 1e-5, neighboring=mechanism.bound.neighboring)
     return ledger.reserve(events.composed(mechanism.event(), times), "a test")
 
 

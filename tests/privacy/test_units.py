@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -113,3 +114,11 @@ def test_units_are_checked_together_with_relations():
         check_unit("user", "add_or_remove_one")
     with pytest.raises(PrivacyError, match="add_or_remove_one, replace_one"):
         check_unit("person", "both")
+
+
+@pytest.mark.parametrize("delta", [1.2345649e-6, 1.0000049e-5, 9.9999e-7, 1e-300 / 3, 5e-324])
+def test_delta_is_rounded_up_in_the_sentence_as_epsilon_is(delta):
+    told = Guarantee(1.0, delta, "document", "add_or_remove_one").in_words()
+    shown = [float(word.rstrip(",.")) for word in re.findall(r"(?:delta = |adds at most )(\S+)", told)]
+    assert len(shown) == 2
+    assert all(delta * (1 - 1e-9) <= number <= delta * 1.001 or number == delta for number in shown)

@@ -115,7 +115,7 @@ class _Choice(PrivateEstimator):
         self.ledger = ledger
 
     def _plan(self) -> Plan:
-        mechanism = NoisyMax(float(self.epsilon))
+        mechanism = NoisyMax(float(self.epsilon), privacy_unit=self.privacy_unit)
         return Plan(mechanism.event(), mechanism)
 
     def _purpose(self) -> tuple[str, Sequence[str]]:

@@ -39,6 +39,7 @@ __all__ = [
 _NARROW, _WIDE = 40, 10_000
 #: What a promise is worth that was made with a seed.
 SEEDED = "Made with a seed: reproducible, not for release."
+_UNFIT = "Do not publish this: "
 
 
 def console(*, quiet: bool = False) -> Console:
@@ -120,10 +121,12 @@ def _what_next(release: Release, out: Path) -> str:
 
 
 def print_guarantee(release: Release | NumbersRelease, say: Console) -> None:
-    """Print what is promised, and who is quiet that a seed makes it void: else the promise says so."""
+    """Print what is promised, and who is quiet that it is not for release: else the promise says so."""
     say.print(release.guarantee, markup=False)
-    if say.quiet and release.reproducible:
-        console().print(SEEDED)
+    if say.quiet and not release.may_leave:
+        console().print(
+            SEEDED if release.determinism == release.REPRODUCIBLE else _UNFIT + release.determinism
+        )
 
 
 def print_topics(

@@ -75,6 +75,10 @@ def _check_release(
     count_threads(n_jobs)
 
 
+def _draw_on(reservation: Reservation, event: Event, bound: Bound) -> None:
+    reservation.use(event, privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
+
+
 @dataclass(frozen=True)
 class GaussianMechanism:
     """Rounded Gaussian noise on a sum whose units are bounded in L2.
@@ -135,13 +139,14 @@ class GaussianMechanism:
         Raises
         ------
         PrivacyError
-            Where the reservation does not cover one more release, or the bounds differ.
+            Where the reservation does not cover one more release, is of a ledger of another unit or relation than the
+            bound, or the bounds differ.
         TypeError, ParameterError
             Where ``stream`` is not a SecureStream, or ``n_jobs`` not a number of threads.
         """
         _check_release(total, self.bound, stream, reservation, n_jobs)
         scale = as_scale(self.scale)
-        reservation.use(self.event())
+        _draw_on(reservation, self.event(), self.bound)
         return total.values + rounded_gaussian(scale, total.values.shape, stream, n_jobs=n_jobs)
 
 
@@ -186,5 +191,5 @@ class LaplaceMechanism:
         """
         _check_release(total, self.bound, stream, reservation, n_jobs)
         scale = as_scale(self.scale)
-        reservation.use(self.event())
+        _draw_on(reservation, self.event(), self.bound)
         return total.values + discrete_laplace(scale, total.values.shape, stream, n_jobs=n_jobs)

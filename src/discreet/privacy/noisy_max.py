@@ -63,10 +63,13 @@ class NoisyMax:
         Pure privacy loss. ``inf`` adds no noise and is booked as not private.
     bits : int, default 20
         A score of 1 is 2**bits lattice steps.
+    privacy_unit : str, default "document"
+        Who gives a row of scores; one unit is added or removed.
     """
 
     epsilon: float
     bits: int = 20
+    privacy_unit: str = "document"
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
@@ -105,7 +108,7 @@ class NoisyMax:
         total = self.sum(scores)
         scale = Fraction(0) if math.isinf(self.epsilon) else Fraction(2**self.bits) / Fraction(self.epsilon)
         check_stream(stream)  # a call that is refused draws nothing on the reservation
-        reservation.use(self.event())
+        reservation.use(self.event(), privacy_unit=self.privacy_unit, neighboring="add_or_remove_one")
         noise = discrete_laplace(scale, total.shape, stream)
         handicap = math.floor(lead * math.sqrt(2.0) * float(scale)) * np.arange(len(total))
         return int(np.argmax(total - handicap + noise))

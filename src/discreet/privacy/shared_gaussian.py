@@ -49,6 +49,7 @@ class SharedGaussian:
     noise_multiplier : float
         Of the reserved event; 0 stands for no privacy.
     privacy_unit : str
+        Whose contributions the kernels bound; that of the ledger, or nothing is released.
     stream : SecureStream
     n_jobs : int or None
     """
@@ -102,7 +103,9 @@ class SharedGaussian:
         Whoever calls this promises to release nothing but a sum bounded by ``bound``, with that much noise.
         """
         mechanism = GaussianMechanism(self.bound, self._noise_for(share))
-        self.reservation.use(mechanism.event())
+        self.reservation.use(
+            mechanism.event(), privacy_unit=self.privacy_unit, neighboring=self.bound.neighboring
+        )
         return mechanism.noise_multiplier
 
     def _noise_for(self, share: float) -> float:

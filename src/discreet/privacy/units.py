@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from discreet._articles import kind_of
@@ -49,6 +50,8 @@ _OTHERS = frozenset(
 )
 #: What a unit may be called: up to three plain words in small letters, which end no sentence and mark nothing up.
 _NAME = re.compile(r"[^\W\d_A-Z]{2,20}(?:[ -][^\W\d_A-Z]{2,20}){0,2}")
+
+_UPWARD = Context(prec=4, rounding=ROUND_CEILING)
 
 
 def check_epsilon(epsilon: float, *, name: str = "epsilon") -> float:
@@ -231,18 +234,17 @@ class Guarantee:
             )
         how = "adding or removing" if self.neighboring == "add_or_remove_one" else "replacing"
         return (
-            f"Differential privacy with epsilon = {round_up(self.epsilon)} and delta = {self.delta:g}, "
+            f"Differential privacy with epsilon = {round_up(self.epsilon)} and delta = {round_up(self.delta)}, "
             f"unit: {self.called} ({self.neighboring}). In words: {how} {whose} multiplies the probability of "
             f"anything that could be released by at most exp({round_up(self.epsilon)})"
-            + (f" and adds at most {self.delta:g} to it." if self.delta else ".")
+            + (f" and adds at most {round_up(self.delta)} to it." if self.delta else ".")
             + (f" Found by {self.accountant}." if self.accountant else "")
         )
 
 
-def round_up(epsilon: float) -> str:
-    """Write epsilon with four digits, never below its value."""
-    shown = f"{epsilon:.4g}"
-    if float(shown) < epsilon * (1 - 1e-9):
-        digits = 3 - math.floor(math.log10(epsilon))
-        shown = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
+def round_up(loss: float) -> str:
+    """Write an epsilon or a delta with four digits, never below its value (but for rounding in its last bits)."""
+    shown = f"{loss:.4g}"
+    if float(shown) < loss * (1 - 1e-9):
+        shown = f"{float(_UPWARD.create_decimal_from_float(loss)):.4g}"
     return shown

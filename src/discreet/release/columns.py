@@ -16,7 +16,7 @@ STANDARD_DEVIATIONS = 2.0
 def topic_columns(release: "Release", n_words: int | None = None) -> dict[str, list[Any]]:
     """Return columns: topic, name, rank, word, probability; where they are told, noise, above_noise, over_all_topics.
 
-    Those of a release that was made with a seed have a column ``label``, too, which says so.
+    Where a release may not leave (made with a seed, or without privacy), a column ``label`` says so, too.
 
     Parameters
     ----------
@@ -42,6 +42,6 @@ def topic_columns(release: "Release", n_words: int | None = None) -> dict[str, l
         columns["above_noise"] = above.astype(int).tolist()
     if release.word_weight is not None:
         columns["over_all_topics"] = release.word_weight[flat].tolist()
-    if release.reproducible:
+    if not release.may_leave:
         columns["label"] = [release.determinism] * len(flat)
     return columns

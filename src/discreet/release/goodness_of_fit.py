@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from discreet._presenter import presenter
 from discreet._validate import Rule, number
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import EXACT, SUM, NumbersRelease, checked_level
+from discreet.release.booking.promised import SUM, NumbersRelease, checked_level
 
 if TYPE_CHECKING:
     from discreet.release.record import Release
@@ -182,21 +182,21 @@ class FitRelease(NumbersRelease):
         """Say how good the model is, against the unigram."""
         low, high = (100 * (1 - ratio) for ratio in reversed(self.ratio_interval()))
         told = 100 * (1 - self.perplexity_ratio)
-        seeded = " The noise came from a seed: reproducible, not for release." if self.reproducible else ""
+        unfit = "" if self.may_leave else f" Not to be published: {self.determinism}."
         if low <= 0 <= high:
             return (
                 "Within the noise the topics are no better than word frequencies alone "
-                f"({low:.1f} to {high:.1f} %).{seeded}"
+                f"({low:.1f} to {high:.1f} %).{unfit}"
             )
         better = "below" if told > 0 else "above"
         if self.noise == 0:
             return (
-                f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone: {EXACT}.{seeded}"
+                f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone, exactly.{unfit}"
             )
         edges = sorted((abs(low), abs(high)))
         return (
             f"Perplexity lies {abs(told):.1f} % {better} that of word frequencies alone "
-            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence).{seeded}"
+            f"({edges[0]:.1f} to {edges[1]:.1f} % with 95 % confidence).{unfit}"
         )
 
     @property

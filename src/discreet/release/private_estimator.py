@@ -22,7 +22,7 @@ from discreet.privacy.ledger.refusal import EventsAt
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.booking.lost_choices import notice_lost_choice
-from discreet.release.booking.promised import NumbersRelease, Promised
+from discreet.release.booking.promised import NumbersRelease, Promised, faults_of_topics
 from discreet.release.booking.separate_budgets import notice_fit
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ class PrivateEstimator(PlannedEstimator):
         refuse([*self._faults(), *self._faults_of_call(X, persons)])
 
     def _faults(self) -> list[DiscreetError]:
-        return [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
+        own = [*self._faults_of_promise(), *self._faults_of_ledger(), *super()._faults()]
+        return own or faults_of_topics(getattr(self, "release", None), self.epsilon, self.ledger)
 
     def _faults_of_promise(self) -> list[DiscreetError]:
         least = getattr(self, "n_units_lower_bound", None)

@@ -49,7 +49,7 @@ def write_csv(
 
     Columns: ``topic`` (from 0), ``rank`` (from 1), ``word``, ``probability``, and, where the release tells the noise,
     ``noise`` (its standard deviation in this cell) and ``above_noise`` (1 where the probability is more than twice
-    that). Numbers have all their digits. A release made with a seed has a column ``label``, which says so.
+    that). Numbers have all their digits. One that may not leave has a column ``label``, which says why.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) ->
     -------
     dict
         With the keys ``mdsDat``, ``tinfo``, ``token.table``, ``R``, ``lambda.step``, ``plot.opts``, ``topic.order``;
-        and ``label`` where the release was made with a seed, which LDAvis passes over.
+        and ``label`` where the release is not for release, which LDAvis passes over.
     """
     if n_words < 1 or not 0 < lambda_step <= 1:
         raise ParameterError(
@@ -208,7 +208,7 @@ def ldavis(release: Release, *, n_words: int = 30, lambda_step: float = 0.01) ->
         "lambda.step": lambda_step,
         "plot.opts": {"xlab": "PC1", "ylab": "PC2"},
         "topic.order": numbers,
-        **({"label": release.determinism} if release.reproducible else {}),
+        **({} if release.may_leave else {"label": release.determinism}),
     }
 
 

@@ -3,7 +3,7 @@
 import math
 
 from discreet._notebook import facts_html, table_html
-from discreet.privacy.units import plural
+from discreet.privacy.units import plural, round_up
 from discreet.release.booking.promised import NumbersRelease
 from discreet.release.editing import details
 from discreet.release.goodness_of_fit import FitRelease
@@ -45,7 +45,7 @@ def release_html(release: Release) -> str:
     facts = [
         (
             "promise",
-            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {promise.delta:g}, for each {promise.called}",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
         ),
         ("noise", release.determinism),
         ("words", words_origin(release)),
@@ -66,7 +66,7 @@ def numbers_html(release: NumbersRelease) -> str:
     facts = [
         (
             "promise",
-            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {promise.delta:g}, for each {promise.called}",
+            f"epsilon = {epsilon_shown(promise.epsilon)}, delta = {round_up(promise.delta)}, for each {promise.called}",
         ),
         ("noise", release.determinism),
     ]

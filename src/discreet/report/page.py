@@ -17,7 +17,7 @@ from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.attack_risk import attack_risk_of
-from discreet.privacy.units import large_delta, plural
+from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.columns import STANDARD_DEVIATIONS
 from discreet.release.editing import details
 from discreet.release.files.words import clean
@@ -227,7 +227,7 @@ def _privacy_label(release: Release) -> dict[str, Any]:
         "relation": guarantee.neighboring.replace("_", " "),
         "epsilon": epsilon_shown(guarantee.epsilon),
         "budget": "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}",
-        "delta": f"{guarantee.delta:g}",
+        "delta": round_up(guarantee.delta),
         "accountant": guarantee.accountant,
         "in_words": guarantee.in_words(),
         "risk": attack_risk_of(guarantee, ledger.entries),
@@ -282,7 +282,7 @@ def _fit(fit: FitRelease, release: Release) -> dict[str, Any]:
         "units": f"{max(fit.n_units, 0):,.0f}",
         "unit_plural": plural(fit.promise.called),
         "epsilon": epsilon_shown(fit.promise.epsilon),
-        "delta": f"{fit.promise.delta:g}",
+        "delta": round_up(fit.promise.delta),
         "reproducible": fit.reproducible,
         "no_privacy": math.isinf(fit.promise.epsilon),
     }

@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup
 
 from discreet.privacy.accounting import events
-from discreet.privacy.units import plural
+from discreet.privacy.units import plural, round_up
 from discreet.release.editing.details import DETAILS
 from discreet.release.files.words import clean
 from discreet.release.prevalence import PrevalenceRelease
@@ -315,7 +315,7 @@ def _label(release: PrevalenceRelease) -> dict[str, Any]:
         "unit": promise.called,
         "units": plural(promise.called),
         "epsilon": epsilon_shown(promise.epsilon),
-        "delta": f"{promise.delta:g}",
+        "delta": round_up(promise.delta),
         "no_privacy": bool(np.isinf(promise.epsilon)),
         "reproducible": release.reproducible,
         "guarantee": release.guarantee,

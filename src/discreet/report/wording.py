@@ -8,7 +8,7 @@ from typing import Any
 from discreet._validate import is_whole
 from discreet.privacy.accounting.attack_risk import found_at_most
 from discreet.privacy.accounting.forecast import share_of_text
-from discreet.privacy.units import plural
+from discreet.privacy.units import plural, round_up
 from discreet.release.booking.promised import Promised
 from discreet.release.files.words import clean
 from discreet.release.record import Release
@@ -87,13 +87,7 @@ def promised(release: Release) -> str:
 
 def epsilon_shown(epsilon: float) -> str:
     """Write epsilon with four digits, never below its value (but for rounding in its last bits)."""
-    if math.isinf(epsilon):
-        return "\u221e"
-    text = f"{epsilon:.4g}"
-    if float(text) < epsilon * (1 - 1e-9):
-        digits = 3 - math.floor(math.log10(epsilon))
-        text = f"{math.ceil(epsilon * 10**digits) / 10**digits:.4g}"
-    return text
+    return "\u221e" if math.isinf(epsilon) else round_up(epsilon)
 
 
 def text_covered(release: Release) -> str | None:

@@ -208,7 +208,8 @@ def step(
         doc_weights = integer_weights(doc_mean, settings.doc_topic_prior)
     table = integer_table(released, settings.topic_word_prior, settings.clip)
     if not settings.hidden:
-        reservation.use(_draw_event(settings))
+        bound = settings.mechanism.bound
+        reservation.use(_draw_event(settings), privacy_unit=bound.privacy_unit, neighboring=bound.neighboring)
     topics = draw_topics(
         tokens,
         state.topics,

@@ -221,7 +221,7 @@ class Ledger(Statement):
             raise PrivacyError("a plan needs at least one (event, purpose), but there is none.")
         for _, purpose in parts:
             check_purpose(purpose)
-        reservations = [Reservation(event, purpose, rehearsed=self._rehearses) for event, purpose in parts]
+        reservations = [self._reservation(event, purpose) for event, purpose in parts]
         for reservation, entry in zip(reservations, self._book(parts, at_epsilon), strict=True):
             reservation.entry = entry
         return reservations
@@ -255,7 +255,7 @@ class Ledger(Statement):
         check_purpose(purpose)
         worst = events.parallel(parts)
         reservations = tuple(
-            Reservation(event, f"{purpose}, part {number} of {len(parts)}", rehearsed=self._rehearses)
+            self._reservation(event, f"{purpose}, part {number} of {len(parts)}")
             for number, event in enumerate(parts, 1)
         )
         self._book([(worst, f"{purpose} (worst of {len(parts)} disjoint parts)")])
@@ -290,9 +290,12 @@ class Ledger(Statement):
     def _reserve(self, event: "Event", purpose: str, **how: Any) -> Reservation:
         self._check_open()
         check_purpose(purpose)
-        reservation = Reservation(event, purpose, rehearsed=self._rehearses)
+        reservation = self._reservation(event, purpose)
         (reservation.entry,) = self._book([(event, purpose)], **how)
         return reservation
+
+    def _reservation(self, event: "Event", purpose: str) -> Reservation:
+        return Reservation(event, purpose, self.privacy_unit, self.neighboring, rehearsed=self._rehearses)
 
     def _book(
         self,

@@ -20,7 +20,7 @@ def ledger_html(ledger: "Statement") -> str:
     budget = "no limit" if math.isinf(ledger.epsilon) else f"{ledger.epsilon:g}"
     facts = [
         ("budget", f"epsilon = {budget}, delta = {ledger.delta:g}, for each {ledger.called}"),
-        ("spent", f"epsilon = {round_up(spent.epsilon)}, delta = {spent.delta:g}"),
+        ("spent", f"epsilon = {round_up(spent.epsilon)}, delta = {round_up(spent.delta)}"),
         ("left", "nothing: closed" if ledger.closed else f"epsilon = {left.epsilon:.4g}"),
     ]
     rows = [(str(entry.booking), entry.purpose, events.in_words(entry.event)) for entry in ledger.entries]

@@ -16,7 +16,7 @@ __all__ = ["Reservation"]
 
 
 class Reservation:
-    """What one booking allows. Made by :meth:`Ledger.reserve`; mechanisms call :meth:`use`.
+    """What one booking allows, and whom it protects. Made by :meth:`Ledger.reserve`; mechanisms call :meth:`use`.
 
     Safe to share between threads. It cannot be copied, pickled, or used in a forked process: what is drawn there
     would not be missing here.
@@ -27,6 +27,8 @@ class Reservation:
         What was paid for.
     purpose : str
         What for, in words.
+    privacy_unit, neighboring : str
+        What the ledger promises: whose presence is hidden, and how two corpora differ.
     rehearsed : bool, default False
         From a rehearsal, which books nothing; :meth:`use` then refuses.
 
@@ -38,13 +40,17 @@ class Reservation:
 
     entry: "Entry | None" = None
 
-    def __init__(self, event: "Event", purpose: str, *, rehearsed: bool = False) -> None:
+    def __init__(
+        self, event: "Event", purpose: str, privacy_unit: str, neighboring: str, *, rehearsed: bool = False
+    ) -> None:
         from dp_accounting import dp_event as dp
 
         from discreet.privacy.accounting import events
 
         self.event = event
         self.purpose = purpose
+        self.privacy_unit = privacy_unit
+        self.neighboring = neighboring
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._rehearsed = rehearsed
@@ -60,16 +66,18 @@ class Reservation:
                 self._left[leaf] += count
         self._reserved = (self._precision, self._left.copy())
 
-    def use(self, event: "Event") -> None:
+    def use(self, event: "Event", *, privacy_unit: str, neighboring: str) -> None:
         """Draw on the reservation for one release.
 
-        Gaussian events draw on the sum of 1 / noise_multiplier^2 of the reserved ones, exactly; each other
-        event needs an equal one among the reserved, and takes it.
+        An event says how large noise is beside a sensitivity, and a sensitivity is about one unit and one relation:
+        those of the release must be the ledger's. Gaussian events draw on the sum of 1 / noise_multiplier^2 of the
+        reserved ones, exactly; each other event needs an equal one among the reserved, and takes it.
 
         Raises
         ------
         PrivacyError
-            Where less is left than the event needs. Nothing is drawn then.
+            Where less is left than the event needs, or the release bounds another unit, or another relation, than the
+            ledger promises. Nothing is drawn then.
         """
         from dp_accounting import dp_event as dp
 
@@ -83,6 +91,13 @@ class Reservation:
             raise PrivacyError(
                 f"the reservation for {self.purpose!r} was made in another process; reserve in this one, on a "
                 "ledger that is kept in a file (Ledger.open)."
+            )
+        if (privacy_unit, neighboring) != (self.privacy_unit, self.neighboring):
+            raise PrivacyError(
+                f"the reservation for {self.purpose!r} is of a ledger that protects each {self.privacy_unit} "
+                f"({self.neighboring}), but this release is bounded for each {privacy_unit} ({neighboring}); bound "
+                "contributions for the unit and relation of the ledger: "
+                f'Bound(..., privacy_unit="{self.privacy_unit}", neighboring="{self.neighboring}").'
             )
         if self._unlimited:
             return

@@ -13,7 +13,7 @@ import numpy as np
 from discreet._articles import kind_of
 from discreet._presenter import presenter
 from discreet._validate import Rule, number, shown
-from discreet.errors import ParameterError, ReleaseError
+from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import Guarantee, large_delta
 from discreet.release.booking.ledger_limits import check_ledger
@@ -21,10 +21,16 @@ from discreet.release.editing import details as written
 from discreet.release.files import json_file
 from discreet.release.settings import Scalar, checked_settings
 
-__all__ = ["COUNT_WEIGHT", "EXACT", "LARGEST_SUM", "SUM", "NumbersRelease", "Promised", "checked_level"]
+__all__ = [
+    "COUNT_WEIGHT",
+    "LARGEST_SUM",
+    "SUM",
+    "NumbersRelease",
+    "Promised",
+    "checked_level",
+    "faults_of_topics",
+]
 
-#: What stands beside numbers without noise.
-EXACT = "exact, without privacy: not for release"
 #: How much of a budget may say how many units there are. Beyond, sums or counts drown in rounding or in noise.
 COUNT_WEIGHT = number(least=1e-3, most=100)
 #: No sum of bounded contributions comes near it.
@@ -41,7 +47,13 @@ def checked_level(level: Any) -> float:
 
 
 class Promised:
-    """Base of frozen dataclasses that hold what may leave."""
+    """Base of frozen dataclasses that hold what may leave, or say why they may not.
+
+    Two things make a release unfit to leave: noise from a seed, and a ledger that promises nothing (epsilon = inf).
+    Both are told here, by :attr:`determinism`, and stand in every file, table and page that is made of a release. What
+    estimators make of the topics of an unfit release is unfit, too: a seed marks it, and topics without privacy are
+    refused where a finite epsilon would be promised of them (:mod:`discreet.release.private_estimator`).
+    """
 
     ledger: Ledger
     configuration: Mapping[str, Any]
@@ -49,6 +61,7 @@ class Promised:
 
     SECURE: ClassVar[str] = "secure"
     REPRODUCIBLE: ClassVar[str] = "reproducible, not for release"
+    WITHOUT_PRIVACY: ClassVar[str] = "without privacy, not for release"
     #: Said behind the promise where the noise came from a seed.
     _WARNING: ClassVar[str] = f"The noise came from a seed: {REPRODUCIBLE}."
 
@@ -65,8 +78,19 @@ class Promised:
 
     @property
     def determinism(self) -> str:
-        """Either "secure" or, where the noise came from a seed, "reproducible, not for release"."""
-        return self.REPRODUCIBLE if self.reproducible else self.SECURE
+        """How noise was drawn: "secure", or why nothing of this may leave.
+
+        That is "reproducible, not for release" where it came from a seed, "without privacy, not for release" where the
+        ledger promises none, and both where both hold.
+        """
+        unfit = [self.WITHOUT_PRIVACY] if math.isinf(self.promise.epsilon) else []
+        unfit += [self.REPRODUCIBLE] if self.reproducible else []
+        return "; ".join(unfit) or self.SECURE
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether this was made with privacy, and with noise that nobody can draw again."""
+        return self.determinism == self.SECURE
 
     @cached_property
     def promise(self) -> Guarantee:
@@ -78,6 +102,29 @@ class Promised:
         """The promise in words: unit, relation, epsilon, delta, and how the noise was drawn."""
         words = self.promise.in_words()
         return f"{words} {self._WARNING}" if self.reproducible else words
+
+
+def faults_of_topics(topics: Any, epsilon: Any, ledger: Ledger | None) -> list[DiscreetError]:
+    """Say where something private is to be told of topics that were released without privacy.
+
+    Topics of epsilon = inf may be one unit's own words. Shares of them and scores under them stand on those, so that no
+    noise in the numbers makes them private: they are made without privacy, or not at all. On a ledger that promises
+    nothing (the topics' own) they say so themselves.
+    """
+    if not isinstance(topics, Promised) or math.isfinite(topics.promise.epsilon) or math.isinf(epsilon):
+        return []
+    if ledger is not None and math.isinf(ledger.spent().epsilon):
+        return []
+    return [
+        PrivacyError(
+            "the topics of ",
+            Parameter("release"),
+            " were fitted without privacy (epsilon = inf) and may be one unit's own words, so that nothing private can "
+            "be told of them: fit topics with an epsilon, or compare without privacy here, too: ",
+            Proposal("epsilon", math.inf),
+            ".",
+        )
+    ]
 
 
 class NumbersRelease(Promised):

@@ -159,7 +159,7 @@ def build(
         vocabulary=words,
         ledger=ledger,
         configuration=_settings(metadata.get("configuration")),
-        reproducible=label == kind.REPRODUCIBLE,
+        reproducible=isinstance(label, str) and kind.REPRODUCIBLE in label,
         n_units_noisy=metadata.get("n_units_noisy"),
         topic_word=arrays["topic_word"],
         topic_weight=arrays.get("topic_weight"),
@@ -249,7 +249,7 @@ def _check_guarantee(stated: Any, release: "Release") -> None:
     # Another version may word its promise otherwise, but a sentence may claim no other figures than the fields do.
     figures = {
         "epsilon = ": round_up(claimed),
-        "delta = ": f"{stated['delta']:g}",
+        "delta = ": round_up(stated["delta"]),
         "unit: ": release.promise.called,
     }
     for name, figure in figures.items() if math.isfinite(claimed) else ():

@@ -20,7 +20,7 @@ from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import EXACT, LARGEST_SUM, NumbersRelease, checked_level
+from discreet.release.booking.promised import LARGEST_SUM, NumbersRelease, checked_level
 from discreet.release.files.words import halves
 from discreet.release.goodness_of_fit import is_mark_of
 from discreet.release.prevalence.changes import (
@@ -264,13 +264,9 @@ class PrevalenceRelease(NumbersRelease):
 
         They are group, topic (its number, from 0), words, share, low, high, standard_error, n_units, n_units_error,
         sampling_error, certain_group and kind; difference, difference_low, difference_high and differs, by
-        :meth:`against_rest`, where there are several groups; and label where numbers may not leave: "reproducible,
-        not for release" where a seed was used, "exact, without privacy" where there is no noise.
+        :meth:`against_rest`, where there are several groups; and label, which says why, where numbers may not leave.
         """
         found, sizes, sure = self.shares(kind, level=level), self.n_units, self.certain_groups
-        label = "; ".join(
-            ([EXACT] if self.noise == 0 else []) + ([self.determinism] if self.reproducible else [])
-        )
         n_groups, n_topics = found.share.shape
         return {
             "group": [group for group in self.groups for _ in range(n_topics)],
@@ -286,7 +282,7 @@ class PrevalenceRelease(NumbersRelease):
             "certain_group": np.repeat(sure, n_topics).tolist(),
             "kind": [kind] * (n_topics * n_groups),
             **self._columns_of_differences(level),
-            **({"label": [label] * (n_topics * n_groups)} if label else {}),
+            **({} if self.may_leave else {"label": [self.determinism] * (n_topics * n_groups)}),
         }
 
     def to_frame(self, kind: Kind = "projected", *, level: float = 0.95) -> Any:

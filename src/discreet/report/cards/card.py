@@ -6,7 +6,7 @@ Words, settings and purposes may come from anybody, and are escaped.
 import math
 
 from discreet.privacy.accounting.attack_risk import attack_risk_of
-from discreet.privacy.units import large_delta, plural
+from discreet.privacy.units import large_delta, plural, round_up
 from discreet.release.record import Release
 from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.noisy_topics import forecast_told
@@ -32,7 +32,7 @@ def card(release: Release) -> str:
         ("unit", f"one {promise.called}"),
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("epsilon", epsilon_shown(promise.epsilon)),
-        ("delta", f"{promise.delta:g}"),
+        ("delta", round_up(promise.delta)),
         *_large_delta(release),
         ("found by", promise.accountant),
         ("noise", release.determinism),

@@ -1,6 +1,7 @@
 """What all cards share: Markdown in which no text from elsewhere becomes markup, a link or a direction of writing."""
 
 import json
+import math
 import re
 from typing import Any
 
@@ -27,9 +28,12 @@ _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 def warning(release: Promised, again: str) -> str:
     """Say first what must not leave; ``again`` is how to make one that may."""
-    if not release.reproducible:
-        return ""
-    return f"**Reproducible, not for release.** {again} without a seed before anything leaves.\n\n"
+    said = ""
+    if math.isinf(release.promise.epsilon):
+        said += f"**Without privacy, not for release.** {again} with an epsilon before anything leaves.\n\n"
+    if release.reproducible:
+        said += f"**Reproducible, not for release.** {again} without a seed before anything leaves.\n\n"
+    return said
 
 
 def about(release: Release | NumbersRelease) -> list[tuple[str, str]]:

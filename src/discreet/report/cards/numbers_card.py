@@ -7,7 +7,7 @@ import math
 
 from discreet._validate import is_number
 from discreet.privacy.accounting.attack_risk import attack_risk_of
-from discreet.privacy.units import plural
+from discreet.privacy.units import plural, round_up
 from discreet.release.booking.promised import NumbersRelease
 from discreet.release.goodness_of_fit import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
@@ -151,7 +151,7 @@ def _promised(release: NumbersRelease) -> list[tuple[str, str]]:
         ("unit", f"one {promise.called}"),
         ("neighbours", promise.neighboring.replace("_", " ")),
         ("spent: epsilon", epsilon_shown(promise.epsilon)),
-        ("spent: delta", f"{promise.delta:g}"),
+        ("spent: delta", round_up(promise.delta)),
         *_large_delta(release),
         ("found by", promise.accountant),
         ("noise", release.determinism),

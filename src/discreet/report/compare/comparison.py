@@ -125,9 +125,10 @@ class Comparison:
         return first, second
 
     def in_words(self) -> list[str]:
-        """Return the findings as sentences, what is clear first; before it, where shares cannot be compared."""
+        """Return the findings as sentences, what is clear first; before it, what is not for release or comparable."""
         _, of_b = self.names()
         said: list[str] = []
+        unfit = [f"Do not publish this comparison: {self._label}."] if self._label else []
         apart = (
             f"Shares cannot be compared: the vocabularies differ, {100 * self.apart:.0f} % of one text lies in words "
             "that the other release has not. No change of a share is called clear."
@@ -146,8 +147,16 @@ class Comparison:
             if moved:
                 said.append(f"Within {of_b[pair.second]}: {'; '.join(moved)}.")
         if not self.shares_comparable:
-            return [apart, *said]
-        return said or ["No change is clear: noise and training explain every difference of matched topics."]
+            return [*unfit, apart, *said]
+        return [
+            *unfit,
+            *(said or ["No change is clear: noise and training explain every difference of matched topics."]),
+        ]
+
+    @property
+    def _label(self) -> str:
+        """Why nothing of this may leave; "" where both releases may."""
+        return "; ".join(dict.fromkeys(one.determinism for one in (self.a, self.b) if not one.may_leave))
 
     def to_frame(self) -> Any:
         """Return one row a topic, matched or not, as a frame of pandas, polars or pyarrow."""
@@ -183,7 +192,8 @@ class Comparison:
             "grew",
             "fell",
         )
-        return frame({name: [row[column] for row in rows] for column, name in enumerate(names)})
+        label = {"label": [self._label] * len(rows)} if self._label else {}
+        return frame({name: [row[column] for row in rows] for column, name in enumerate(names)} | label)
 
     def to_html(self, path: str | Path | None = None, *, names: tuple[str, str] | None = None) -> str:
         """Return the comparison as one offline HTML page.

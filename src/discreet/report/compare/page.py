@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.privacy.units import round_up
 from discreet.release.goodness_of_fit import mark_of
 from discreet.release.record import Release
 from discreet.report.pages import content_hash, part, template
@@ -38,9 +39,7 @@ def comparison_page(found: "Comparison", names: tuple[str, str] | None = None) -
             for words in (found.only_a, found.only_b)
         ],
         promises=[_promise(release) for release in (found.a, found.b)],
-        unfit=[
-            release.reproducible or release.promise.epsilon == float("inf") for release in (found.a, found.b)
-        ],
+        unfit=[not release.may_leave for release in (found.a, found.b)],
     )
     return page if page.endswith("\n") else page + "\n"
 
@@ -78,7 +77,7 @@ def _promise(release: Release) -> dict[str, Any]:
     return {
         "size": f"{len(release.topic_word)} topics, {len(release.vocabulary):,} words",
         "epsilon": epsilon_shown(promise.epsilon),
-        "delta": f"{promise.delta:g}",
+        "delta": round_up(promise.delta),
         "unit": promise.called,
         "review": release.review or "not reviewed",
         "digest": mark_of(release),
