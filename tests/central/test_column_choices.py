@@ -42,7 +42,7 @@ from discreet.federated.silo import Silo
 PUBLIC = ("apple", "lion", "mouse", "zebra")
 TEXTS = ["apple apple"] * 600 + ["apple zebra"] * 301 + ["apple lion"] * 300
 FORMATS = {
-    "npz": "a.npz", "mtx": "a.mtx", "uci": "docword.a.txt", "csv-counts": "a.csv", "parquet-counts": "a.parquet",
+    "npz": "a.npz", "mtx": "a.mtx", "uci": "docword.a.txt", "csv-counts": "a.csv",
     "ldac": "a.ldac", "svmlight": "a.svmlight",
 }  # fmt: skip
 

@@ -5,7 +5,6 @@ import json
 import re
 import zipfile
 
-import numpy as np
 import pytest
 
 from discreet import fit_topics
@@ -242,12 +241,12 @@ def test_a_model_that_is_none(capsys, tmp_path):
 
 
 def test_errors_call_parameters_as_the_command_does(capsys, tmp_path):
-    np.save(tmp_path / "c.npy", np.eye(4, dtype=int))
+    (tmp_path / "c.uci").write_text("1\n1\n1\n1 1 1\n")
     (tmp_path / "t.jsonl").write_text('{"body": "a b"}\n')
     out = ["--out", str(tmp_path / "m")]
-    assert run(["fit", str(tmp_path / "c.npy"), "--person", "who", *out]) == 2
+    assert run(["fit", str(tmp_path / "c.uci"), "--person", "who", *out]) == 2
     said = capsys.readouterr().err
-    assert '--person cannot be used with format "npy": persons and labels' in said
+    assert '--person cannot be used with format "uci": persons and labels' in said
     assert "=" not in said
     assert run(["fit", str(tmp_path / "t.jsonl"), "--text", "body", *out]) == 2
     assert "no words in 1 document; look at the text and at --token-pattern." in capsys.readouterr().err

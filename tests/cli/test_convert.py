@@ -22,7 +22,6 @@ NAMES = {
     "svmlight": "x.svmlight",
     "mallet": "x.mallet",
     "csv-counts": "x.csv",
-    "parquet-counts": "x.parquet",
 }
 
 
@@ -54,8 +53,6 @@ def by_word(corpus: Corpus) -> list[dict[str, int]]:
 @pytest.mark.parametrize("first", NAMES)
 @pytest.mark.parametrize("second", NAMES)
 def test_there_and_back(corpus, tmp_path, first, second):
-    if "parquet-counts" in (first, second):
-        pytest.importorskip("pyarrow")
     for name in ("one", "two", "three"):
         (tmp_path / name).mkdir()
     start, middle, end = tmp_path / "one" / NAMES[first], tmp_path / "two" / NAMES[second], tmp_path / "three"

@@ -11,7 +11,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,7 +25,6 @@ GOOD = {
     "jsonl": b'{"text": "some words", "a": "x"}\n{"text": "more", "a": 7}\n',
     "csv": b'a,text\nx,"some words"\n7,more\n',
     "json": b'[{"text": "some words", "a": "x"},\n {"text": "more", "a": 7}]\n',
-    "csv-wide": b"id,some,words\n1,2,0\n2,0,7\n",
     "lines": b"some words\nmore\n",
     "mallet": b"1 a some words\n2 b more\n",
 }
@@ -70,9 +68,6 @@ def valid(folder, name):
     if name in GOOD:
         return GOOD[name]
     corpus = Corpus([[1, 0, 2], [0, 0, 0], [0, 7, 1]], ["a", "b", "c"], persons=[0, 1, 0])
-    if name == "npy":
-        np.save(folder / "valid.npy", corpus.counts.toarray())
-        return (folder / "valid.npy").read_bytes()
     if name == "arrow":
         pa = pytest.importorskip("pyarrow")
         table = pa.table({"text": ["some words", "more"], "a": ["x", "y"]})
@@ -146,9 +141,12 @@ def test_nothing_but_our_errors(tmp_path, name, data):
     read_or_keep(tmp_path, name, data.draw(injured(valid(tmp_path, name))))
 
 
-@pytest.mark.parametrize("case", KEPT)
-def test_kept_cases(tmp_path, case):
-    assert read(tmp_path, case.split("/")[0], (CASES / case).read_bytes()) is None
+def test_kept_cases(tmp_path):
+    read_all_the_same = [
+        case for case in KEPT if read(tmp_path, case.split("/")[0], (CASES / case).read_bytes()) is not None
+    ]
+    assert len(KEPT) > 250
+    assert read_all_the_same == []
 
 
 @pytest.mark.slow

@@ -25,7 +25,6 @@ NAMES = {
     "svmlight": "a.svmlight",
     "mallet": "a.mallet",
     "csv-counts": "a.csv",
-    "parquet-counts": "a.parquet",
 }
 # What ends a line for str.splitlines is no word; quotes, commas, colons and blanks are.
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=6)
@@ -86,7 +85,7 @@ def assert_same(got, corpus, *, ranked=True):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_round_trip(tmp_path, format_name, zipped, corpus):
-    if zipped and format_name in ("npz", "parquet-counts"):
+    if zipped and format_name == "npz":
         with pytest.raises(CorpusError, match="compressed already"):
             write_corpus(corpus, tmp_path / (NAMES[format_name] + zipped), format_name)
         return
@@ -149,7 +148,7 @@ def test_files_and_their_names(tmp_path):
 
 def test_the_same_corpus_is_the_same_bytes(tmp_path):
     corpus = Corpus([[1, 0], [2, 3]], ["a", "b"], persons=[4, 5])
-    for name in ("a.npz", "docword.a.txt.gz", "a.parquet"):
+    for name in ("a.npz", "docword.a.txt.gz"):
         first = write_corpus(corpus, tmp_path / name)[-1].read_bytes()
         assert write_corpus(corpus, tmp_path / name)[-1].read_bytes() == first
 
@@ -170,7 +169,7 @@ def test_others_read_what_we_write(tmp_path):
     assert y.tolist() == [1, -1, 2]
 
 
-@pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.npz", "a.mtx", "docword.a.txt.gz", "a.csv"])
 def test_a_write_that_fails_leaves_nothing_and_keeps_what_was(tmp_path, monkeypatch, name):
     corpus = Corpus(np.eye(5, dtype=int), list("abcde"), persons=range(5))
     files = write_corpus(corpus, tmp_path / name)
@@ -201,7 +200,7 @@ def test_kos_round_trip(shared_data, tmp_path):
     files = write_corpus(corpus, tmp_path / "docword.kos.txt.gz")
     with gzip.open(files[-1]) as ours, gzip.open(folder / "docword.kos.txt.gz") as theirs:
         assert sorted(ours.read().split(b"\n")) == sorted(theirs.read().split(b"\n"))
-    for name in ("a.ldac", "a.svmlight", "a.mtx", "a.csv", "a.parquet", "a.npz", "a.mallet"):
+    for name in ("a.ldac", "a.svmlight", "a.mtx", "a.csv", "a.npz", "a.mallet"):
         if name == "a.mallet":
             assert_same(back(corpus, write_corpus(corpus, tmp_path / name), "mallet"), corpus)
         else:

@@ -14,8 +14,7 @@ import scipy.sparse as sp
 
 from discreet import Corpus, CorpusError, ParameterError, PrivacyError, _files
 from discreet.corpus import ShardedCorpus, read_corpus, read_into_shards, write_corpus, write_shards
-from discreet.corpus.formats.counts import number_triples
-from discreet.corpus.formats.text import records
+from discreet.corpus.formats import count_lines, records
 from discreet.corpus.shards import counts as shard_counts
 from discreet.corpus.shards import cut, shard_file, spill
 from discreet.corpus.tokens import counting
@@ -499,14 +498,14 @@ def a_file_of_counts(folder, form, rows, order=None):
 def test_counts_are_streamed_into_the_shards_that_reading_and_writing_give(
     tmp_path, monkeypatch, form, owned, in_order
 ):
-    monkeypatch.setattr(number_triples, "_BLOCK_BYTES", 300)
-    monkeypatch.setattr(number_triples, "_HELD_ENTRIES", 170)
+    monkeypatch.setattr(count_lines, "_BLOCK_LINES", 30)
+    monkeypatch.setattr(count_lines, "_HELD_ENTRIES", 170)
     rows = counts(500).toarray()
     rows[[0, 7, 8, 9, 498, 499]] = 0  # empty documents, at both ends, too
     path = a_file_of_counts(tmp_path, form, rows, None if in_order else np.random.default_rng(0))
     beside = {"labels": [i % 3 for i in range(500)]}
     beside |= {"persons": [f"p{i % 40}" for i in range(500)]} if owned else {}
-    sizes, made = [], number_triples.stream_rows
+    sizes, made = [], count_lines.stream_rows
 
     def watch(*given):
         for part in made(*given):
@@ -539,8 +538,8 @@ def test_counts_are_streamed_into_the_shards_that_reading_and_writing_give(
     ],
 )
 def test_counts_that_are_broken_leave_no_shards(tmp_path, monkeypatch, text, message):
-    monkeypatch.setattr(number_triples, "_BLOCK_BYTES", 7)
-    monkeypatch.setattr(number_triples, "_HELD_ENTRIES", 1)
+    monkeypatch.setattr(count_lines, "_BLOCK_LINES", 1)
+    monkeypatch.setattr(count_lines, "_HELD_ENTRIES", 1)
     (tmp_path / "docword.x.txt").write_text(text)
     with pytest.raises(CorpusError, match=message):
         read_into_shards(tmp_path / "docword.x.txt", tmp_path / "s", shard_documents=1)

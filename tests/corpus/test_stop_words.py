@@ -87,15 +87,7 @@ def test_a_file_that_is_no_text_is_named_and_not_shown(tmp_path):
     assert error.value.__cause__ is None
 
 
-def test_a_language_needs_its_library(monkeypatch):
-    monkeypatch.setitem(sys.modules, "stop_words", None)
-    with pytest.raises(ParameterError, match=r"pip install 'discreet\[languages\]'"):
-        Tokenizer(stop_words="english,german")
-    assert Tokenizer(stop_words="english").stop_words  # which needs none
-
-
 def test_the_library_has_a_list_for_each_language_that_we_name():
-    pytest.importorskip("stop_words")
     from discreet.corpus.tokens.stop_words import LANGUAGES
 
     for language in LANGUAGES.values():

@@ -20,10 +20,12 @@ def rows_of_the_page() -> dict[str, str]:
 
 @pytest.mark.parametrize("row", FORMATS.values(), ids=lambda row: row.name)
 def test_a_module_does_what_its_row_says(row):
-    module = row.load()
-    assert callable(module.read)
-    assert hasattr(module, "write") == (row.written_as is not None)
-    assert set(module.__all__) <= {"field_names", "opened", "read", "write"}
+    assert callable(row.function("read"))
+    if row.written_as is None:
+        with pytest.raises(AttributeError):
+            row.function("write")
+    else:
+        assert callable(row.function("write"))
     for ending in row.read_as:
         assert ending == ending.lower()
         for name in (f"x{ending}", f"X{ending.upper()}", f"x{ending}.gz"):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from discreet.corpus import match_vectors, write_vectors
-from discreet.corpus.formats import vector_files
 from discreet.corpus.words.word_vectors import check_vector_file, file_digest
 from discreet.errors import CorpusError, ParameterError
 
@@ -24,14 +23,6 @@ def text(header=False, separator=" "):
     lines = [f"{len(TABLE)} 3"] if header else []
     lines += [separator.join([word, *map(str, vector)]) for word, vector in TABLE.items()]
     return ("\n".join(lines) + "\n").encode()
-
-
-def binary(line_breaks=True):
-    rows = [
-        word.encode() + b" " + np.array(vector, "<f4").tobytes() + b"\n" * line_breaks
-        for word, vector in TABLE.items()
-    ]
-    return f"{len(TABLE)} 3\n".encode() + b"".join(rows)
 
 
 def npz(words=None, vectors=None, order="C"):
@@ -48,13 +39,10 @@ FILES = {
     "glove without a last line break": text().rstrip(),
     "word2vec text": text(header=True),
     "fastText": text(header=True).replace(b".5\n", b".5 \n"),
-    "word2vec binary": binary(),
-    "word2vec binary, rows not parted": binary(line_breaks=False),
     "npz": npz(),
     "npz by columns": npz(order="F"),
     "npz of bytes": npz(words=np.array([w.encode() for w in TABLE])),
     "gzip": gzip.compress(text()),
-    "binary in gzip": gzip.compress(binary()),
 }
 
 
@@ -67,15 +55,6 @@ def test_every_format_gives_the_same(kind, tmp_path):
     assert (found.name, found.n_found, found.n_respelt) == ("vectors.any", 2, 1)
     assert found.digest == hashlib.sha256(FILES[kind]).hexdigest()
     assert found.coverage == "2 of 3 words (1 in another case)"
-
-
-@pytest.mark.parametrize("block", [1, 7, 64])
-@pytest.mark.parametrize("kind", FILES)
-def test_wherever_blocks_end(kind, block, tmp_path, monkeypatch):
-    monkeypatch.setattr(vector_files, "_BLOCK", block)
-    path = tmp_path / "vectors"
-    path.write_bytes(FILES[kind])
-    np.testing.assert_array_equal(match_vectors(path, WORDS).vectors, EXPECTED)
 
 
 def objects():
@@ -155,6 +134,9 @@ def test_cut_down_and_read_again(tmp_path):
         assert str(file["source"]) == f"big sha256:{found.digest}"
 
 
+BINARY = b"5 3\n" + b"".join(
+    word.encode() + b" " + np.array(vector, "<f4").tobytes() for word, vector in TABLE.items()
+)
 BROKEN = {
     "empty": (b"", "is empty"),
     "no vectors": (b"hello world\nthis is text\n", "line 1: expected a word and its numbers"),
@@ -165,22 +147,19 @@ BROKEN = {
     "beyond float32": (b"the 1 2 3\nnurse 1 1e39 3\n", "line 2"),
     "none of the words": (b"a 1 2\nb 3 4\n", "none of the 3 words"),
     "cut short": (text(header=True)[:-14], "promises 5 vectors and holds 4"),
-    "binary cut short": (binary()[:-10], "promises 5 vectors and holds 4"),
-    "binary too long": (binary() + b"more", "goes on after"),
-    "binary not finite": (binary().replace(np.float32(2).tobytes(), np.float32("inf").tobytes()), "finite"),
+    "binary": (BINARY, "gensim makes text of it: KeyedVectors.load_word2vec_format"),
     "no dimensions": (b"5 0\n", "1 to 4096 numbers"),
     "billions of dimensions": (b"5 9999999999\nthe 1 2\n", "1 to 4096 numbers"),
-    "endless line": (b"the " + b"1 " * 10_000_000, "without a line break"),
-    "endless word": (b"5 3\n" + b"\x00" * 5_000_000, "more than 1,000 bytes"),
-    "gzip bomb": (gzip.compress(b"9" * 50_000_000), "without a line break"),
     "damaged gzip": (gzip.compress(text())[:-12], "cut short|damaged"),
     "zip of something else": (npz().replace(b"words.npy", b"other.npy"), "words and vectors"),
     "damaged zip": (npz()[:200], "words and vectors"),
-    "pickled words": (npz(words=np.array(["a", None], object)), "words must be one list of text"),
+    "pickled words": (
+        npz(words=np.array(["a", None], object)),
+        "is not an .npz with the arrays words and vectors",
+    ),
     "lengths differ": (npz(words=np.array(["a"])), r"shape \(1, dimensions\)"),
     "whole numbers": (npz(vectors=np.ones((5, 3), int)), "floats of shape"),
     "npz not finite": (npz(vectors=np.full((5, 3), np.nan)), "finite"),
-    "endless letters": (npz(words=np.array(["a" * 2000] * 5)), "at most 1,000 letters"),
 }
 
 
@@ -201,23 +180,17 @@ def forged(shape):
 
 BROKEN |= {
     "claims more than it holds": (forged((5, 4000)), "words and vectors"),
-    "claims petabytes": (forged((5, 10**15)), "1 to 4096 numbers"),
     "claims less than nothing": (forged((-5, 3)), "words and vectors"),
 }
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_broken_and_hostile_files_are_refused_in_little_memory(kind, tmp_path):
+def test_broken_files_are_refused(kind, tmp_path):
     content, expected = BROKEN[kind]
     path = tmp_path / "vectors"
     path.write_bytes(content)
-    tracemalloc.start()
-    try:
-        with pytest.raises(CorpusError, match=expected) as caught:
-            match_vectors(path, WORDS)
-        assert tracemalloc.get_traced_memory()[1] < 12_000_000
-    finally:
-        tracemalloc.stop()
+    with pytest.raises(CorpusError, match=expected) as caught:
+        match_vectors(path, WORDS)
     assert "vectors" in str(caught.value)
     assert caught.value.__cause__ is None
 

@@ -27,6 +27,7 @@ __all__ = [
     "Quiet",
     "ReportFile",
     "Seed",
+    "Sheet",
     "SkipEmpty",
     "Text",
     "Threads",
@@ -110,6 +111,9 @@ AllowUnlearnable = Annotated[
 Label = Annotated[str | None, typer.Option(help="Field that holds a label (raw text).")]
 VocabularyShare = Annotated[float, typer.Option(help="Share of epsilon spent on choosing words.")]
 Delimiter = Annotated[str | None, typer.Option(help="Character between the columns of CSV; \\t is a tab.")]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook; by default the one with the columns asked for.")
+]
 SkipEmpty = Annotated[
     bool, typer.Option("--skip-empty", help="Leave out documents whose text is missing or blank.")
 ]

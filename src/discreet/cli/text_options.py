@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Delimiter, Encoding, FileFormat, SkipEmpty, Text
+from discreet.cli.options import Delimiter, Encoding, FileFormat, Sheet, SkipEmpty, Text
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ _SHARED = {
     "file_format": FileFormat,
     "encoding": Encoding,
     "delimiter": Delimiter,
+    "sheet": Sheet,
     "skip_empty": SkipEmpty,
     **_CUTTING,
 }
@@ -74,6 +75,7 @@ class TextOptions:
     file_format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    sheet: str | None = None
     skip_empty: bool | None = None
     token_pattern: str | None = None
     stop_words: list[str] | None = None
@@ -105,7 +107,7 @@ class TextOptions:
         from discreet.corpus import TEXT_FORMATS, Tokenizer, tokenizer_like
 
         told: dict[str, Any] = {"text": self.text, "encoding": self.encoding, "delimiter": self.delimiter}
-        told |= {"skip_empty": self.skip_empty or None}
+        told |= {"sheet": self.sheet, "skip_empty": self.skip_empty or None}
         given = {name: value for name, value in told.items() if value is not None}
         cutting: dict[str, Any] = {
             name: value

@@ -11,15 +11,14 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.corpus.check import check_counts
     from discreet.corpus.corpus import Corpus
-    from discreet.corpus.formats.frames import from_frame
     from discreet.corpus.formats.table import COUNT_FORMATS, TEXT_FORMATS, WRITABLE_FORMATS, find_format
+    from discreet.corpus.formats.tabular import from_frame
     from discreet.corpus.read import read_corpus
     from discreet.corpus.shards.sharded_corpus import ShardedCorpus
     from discreet.corpus.shards.texts import read_into_shards
     from discreet.corpus.shards.write import write_shards
-    from discreet.corpus.tokens.repeat import tokenizer_like
     from discreet.corpus.tokens.stop_words import english_stop_words
-    from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer
+    from discreet.corpus.tokens.tokenizer import DEFAULT_TOKEN_PATTERN, Tokenizer, tokenizer_like
     from discreet.corpus.words.vocabulary import load_vocabulary
     from discreet.corpus.words.word_vectors import WordVectors, match_vectors, write_vectors
     from discreet.corpus.write import write_corpus
@@ -27,15 +26,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "discreet.corpus.check": ("check_counts",),
     "discreet.corpus.corpus": ("Corpus",),
-    "discreet.corpus.formats.frames": ("from_frame",),
+    "discreet.corpus.formats.tabular": ("from_frame",),
     "discreet.corpus.formats.table": ("COUNT_FORMATS", "TEXT_FORMATS", "WRITABLE_FORMATS", "find_format"),
     "discreet.corpus.read": ("read_corpus",),
     "discreet.corpus.shards.sharded_corpus": ("ShardedCorpus",),
     "discreet.corpus.shards.texts": ("read_into_shards",),
     "discreet.corpus.shards.write": ("write_shards",),
-    "discreet.corpus.tokens.repeat": ("tokenizer_like",),
     "discreet.corpus.tokens.stop_words": ("english_stop_words",),
-    "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer"),
+    "discreet.corpus.tokens.tokenizer": ("DEFAULT_TOKEN_PATTERN", "Tokenizer", "tokenizer_like"),
     "discreet.corpus.words.vocabulary": ("load_vocabulary",),
     "discreet.corpus.words.word_vectors": ("WordVectors", "match_vectors", "write_vectors"),
     "discreet.corpus.write": ("write_corpus",),

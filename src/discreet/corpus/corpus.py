@@ -76,7 +76,17 @@ class Corpus(NoArray):
         Where the parts do not fit together, or persons or labels have another index; names the row or column.
     """
 
-    __slots__ = ("_counts", "_cut", "_index", "_labels", "_n_skipped", "_origin", "_persons", "_vocabulary")
+    __slots__ = (
+        "_counts",
+        "_cut",
+        "_fields",
+        "_index",
+        "_labels",
+        "_n_skipped",
+        "_origin",
+        "_persons",
+        "_vocabulary",
+    )
 
     def __init__(
         self,
@@ -101,6 +111,7 @@ class Corpus(NoArray):
             )
         self._say(counts, persons, labels)
         self._n_skipped = 0
+        self._fields: tuple[str, ...] = ()
         self._cut: Mapping[str, Any] = carried(counts, "cut") or {}
         self._set_origin(given_words(counts, self._vocabulary, words_are_public, "Corpus").origin)
 
@@ -308,12 +319,24 @@ class Corpus(NoArray):
         """Return the same documents, each for itself: nobody is known to have written several."""
         return self._with(self._counts, None, self._labels, self._index)
 
-    def read_as(self, *, n_skipped: int | None = None, cut: Mapping[str, Any] | None = None) -> Corpus:
-        """Return the same corpus, which knows how many documents were left out of it, and how its texts were cut."""
+    def read_as(
+        self,
+        *,
+        n_skipped: int | None = None,
+        cut: Mapping[str, Any] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Corpus:
+        """Return the same corpus, which knows more of how it was read: see the properties of these names."""
         corpus = self.with_word_origin(self._origin)
         corpus._n_skipped = self._n_skipped if n_skipped is None else n_skipped
         corpus._cut = self._cut if cut is None else cut
+        corpus._fields = self._fields if fields is None else tuple(fields)
         return corpus
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields or columns of the file that its texts were read from."""
+        return self._fields
 
     @property
     def cut(self) -> Mapping[str, Any]:
@@ -335,6 +358,7 @@ class Corpus(NoArray):
         corpus = self._with(self._counts, *self._rows())
         corpus._set_origin(origin.after(self._origin.choices))
         corpus._n_skipped = self._n_skipped
+        corpus._fields = self._fields
         return corpus
 
     def _rows(self) -> tuple[Any, Any, Any]:

@@ -2,34 +2,51 @@
 
 Messages hold names of files and fields and numbers of lines, never a piece of the text: the text is private,
 and messages end up in logs.
+
+gzip, bzip2, xz, Zstandard and zip are recognised by their first bytes, never by name, and read as streams: nothing is
+unpacked to the disk.
 """
 
+import bz2
 import codecs
+import errno
+import gzip
 import io
+import lzma
 import os
+import struct
 import sys
-from collections.abc import Callable, Generator
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from discreet._validate import path_shown
-from discreet.corpus.unpack import LONGEST_MAGIC, kind_of, unpacked
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [
     "PathLike",
     "Problems",
     "Source",
+    "archive_members",
     "as_text",
     "decoded",
+    "each_unless_damaged",
     "is_standard_input",
+    "is_zip",
+    "open_member",
     "open_source",
     "open_text",
     "read_lines",
     "read_text",
     "refuse_emptiness_of",
+    "unless_damaged",
+    "without_packing",
 ]
+
+T = TypeVar("T")
 
 PathLike = str | os.PathLike[str]
 _SHOWN = 5
@@ -42,7 +59,22 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_PIPED_SIZE = 1 << 30  # nobody knows how much will come; it is not held
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\x03\x04": "zip",
+}
+_LONGEST_MAGIC = max(map(len, _MAGIC))
+_PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+#: What libraries raise for files that are not what they should be.
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, NotImplementedError, RecursionError,
+    SyntaxError, TypeError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+#: Larger than the streams' own, which makes reading lines faster.
+_BUFFER = 1 << 18
 
 
 class Problems:
@@ -57,6 +89,8 @@ class Problems:
     def __init__(self, name: str) -> None:
         self.name = name
         self.found: list[str] = []
+        #: Names of the fields that the file has, where it has some.
+        self.fields: list[str] = []
         self._advice: tuple[str | Proposal, ...] = ()
 
     def add(self, where: str, what: str) -> None:
@@ -129,8 +163,8 @@ def open_source(path: PathLike) -> Generator[Source]:
     """Open a file for reading bytes; one that is compressed is recognised by its content, not its name."""
     piped = is_standard_input(path)
     with _reading(path), _bytes_of(path) as raw:
-        size = _PIPED_SIZE if piped else os.fstat(raw.fileno()).st_size
-        kind = kind_of(raw.peek(LONGEST_MAGIC)[:LONGEST_MAGIC])
+        size = 0 if piped else os.fstat(raw.fileno()).st_size
+        kind = _kind_of(raw.peek(_LONGEST_MAGIC))
 
         def progress() -> tuple[int, int]:
             return (0, 0) if piped else (min(raw.tell(), size), size)
@@ -138,8 +172,140 @@ def open_source(path: PathLike) -> Generator[Source]:
         if kind is None:
             yield Source(raw, progress)
         else:
-            with unpacked(raw, os.fspath(path), kind, size) as stream:
+            with _unpacked(raw, os.fspath(path), kind) as stream:
                 yield Source(stream, progress)
+
+
+def without_packing(name: str) -> str:
+    """Return a file's name in lower case without the ending of a compressed file."""
+    lower = name.lower()
+    return next((lower.removesuffix(ending) for ending in _PACKED_ENDINGS if lower.endswith(ending)), lower)
+
+
+def is_zip(path: PathLike) -> bool:
+    """Whether a file is a zip archive by its first bytes."""
+    with Path(path).open("rb") as raw:
+        return _kind_of(raw.read(_LONGEST_MAGIC)) == "zip"
+
+
+def _kind_of(head: bytes) -> str | None:
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def _unpacked(raw: IO[bytes], name: str, kind: str) -> Generator[IO[bytes]]:
+    """Yield a compressed file's content as a stream."""
+    if kind == "zip":
+        members = archive_members(raw, name)
+        if len(members) != 1:
+            raise CorpusError(
+                f"{name} is an archive of {len(members)} files, expected one; unpack it and name the file. "
+                'An archive of texts, a document a file, is read with format="txt".'
+            )
+        with zipfile.ZipFile(raw) as archive, open_member(archive, members[0], name) as stream:
+            yield stream
+        return
+    with _whole(name, kind), _stream(raw, kind, name) as source, io.BufferedReader(source, _BUFFER) as stream:
+        yield stream
+
+
+def _stream(raw: IO[bytes], kind: str, name: str) -> Any:
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=raw)
+    if kind == "bzip2":
+        return bz2.BZ2File(raw)
+    if kind == "xz":
+        return lzma.LZMAFile(raw)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        pass
+    else:
+        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    raise CorpusError(
+        f"{name} is compressed with Zstandard, which needs pyarrow: pip install 'discreet[parquet]', or unpack it."
+    )
+
+
+@contextmanager
+def _whole(name: str, kind: str) -> Generator[None]:
+    """Turn what the standard library raises of damaged packing into one error with the file's name."""
+    fault: str | None = None
+    try:
+        yield
+    except EOFError:
+        fault = f"is cut short: the {kind} data end too early"
+    except (zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError):
+        fault = f"is damaged: its {kind} data do not decompress"
+    except OSError as error:
+        if error.errno is not None:
+            raise  # the disk's, not the data's
+        fault = f"is damaged: its {kind} data do not decompress"
+    if fault is not None:
+        raise CorpusError(f"{name} {fault}; copy or download it again.")
+
+
+def archive_members(raw: IO[bytes], name: str) -> list[zipfile.ZipInfo]:
+    """Return the files in a zip archive in the order of their names; hidden ones and those of macOS aside."""
+    damaged = CorpusError(f"{name} is damaged: its zip data do not decompress; copy or download it again.")
+    with unless_damaged(damaged), zipfile.ZipFile(raw) as archive:
+        members = sorted(archive.infolist(), key=lambda member: member.filename)
+    return [
+        member
+        for member in members
+        if not member.is_dir()
+        and not any(part.startswith((".", "__MACOSX")) for part in member.filename.split("/"))
+    ]
+
+
+@contextmanager
+def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Generator[IO[bytes]]:
+    """Yield the content of a file in an archive as a stream."""
+    if member.flag_bits & 1:
+        raise CorpusError(f"{name} is encrypted; unpack it.")
+    with _whole(name, "zip"), archive.open(member) as source, io.BufferedReader(source, _BUFFER) as stream:  # type: ignore[arg-type]
+        yield stream
+
+
+@contextmanager
+def unless_damaged(fault: CorpusError, *kinds: type[Exception]) -> Generator[None]:
+    """Raise ``fault`` in place of what a library raises for content that is not what it should be.
+
+    Libraries fail in many ways, and their messages may show what they found. Errors of ours pass, and so does what
+    comes of a timer, a full memory or a lost disk.
+
+    Parameters
+    ----------
+    fault : CorpusError
+    *kinds : type
+        Errors of the library's own.
+    """
+    damaged = False
+    try:
+        yield
+    except CorpusError:
+        raise
+    except (*_DAMAGE, *kinds):
+        damaged = True
+    except OSError as error:
+        # EINVAL: a place before the file's beginning, where a damaged table of contents leads.
+        if type(error) is not OSError or error.errno not in (None, errno.EINVAL):
+            raise
+        damaged = True
+    if damaged:
+        raise fault
+
+
+def each_unless_damaged(items: Iterable[T], fault: CorpusError, *kinds: type[Exception]) -> Iterator[T]:
+    """Yield what a library yields; ``fault`` where it fails on the way (see :func:`unless_damaged`)."""
+    iterator = iter(items)
+    while True:
+        with unless_damaged(fault, *kinds):
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+        yield item
 
 
 @contextmanager

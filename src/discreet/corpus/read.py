@@ -15,9 +15,8 @@ from discreet._word_order import column_words
 from discreet.corpus.check import Csr, refuse_emptiness
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike, read_lines
-from discreet.corpus.formats.counts.counted import Counted, CountReading
-from discreet.corpus.formats.table import Format, find_format, reader_of
-from discreet.corpus.formats.text.records import Fields, Reading
+from discreet.corpus.formats.records import Fields, Reading
+from discreet.corpus.formats.table import Counted, CountReading, Format, find_format, reader_of
 from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, refuse_public
 from discreet.corpus.words.vocabulary import WordList, words_for
@@ -46,6 +45,7 @@ def read_corpus(
     ngram_range: tuple[int, int] | None = None,
     phrases: WordList | None = None,
     delimiter: str | None = None,
+    sheet: str | None = None,
     zero_based: bool | None = None,
     encoding: str = "utf-8",
     words_are_public: bool = False,
@@ -62,8 +62,8 @@ def read_corpus(
         content. Or a folder of texts, or an archive of them.
     format : str, optional
         Raw text: "jsonl", "json" (an array), "csv", "parquet", "arrow" (Feather, too), "xlsx", "txt" (a folder),
-        "lines" (a document a line), "mallet". Counts: "uci", "npz", "npy", "shards" (a folder), "ldac", "mtx",
-        "svmlight", "csv-counts", "csv-wide" (a column a word), "parquet-counts".
+        "lines" (a document a line), "mallet". Counts: "uci", "npz", "shards" (a folder), "ldac", "mtx",
+        "svmlight", "csv-counts".
         By default found from the name.
     text : str, default "text"
         Field that holds the text, or a list of tokens, which are counted as they are (raw text).
@@ -85,6 +85,8 @@ def read_corpus(
         See :class:`Tokenizer` (raw text).
     delimiter : str, optional
         Character between the columns of CSV; a comma, or a tab for ``.tsv``.
+    sheet : str, optional
+        The sheet of a workbook; by default the one that has the columns asked for.
     zero_based : bool, optional
         Whether an SVMlight file numbers its words from 0; from 1 by default. Where words are given, and the numbers
         in the file would fit both, it has to be said, unless a comment in the file says it.
@@ -146,6 +148,7 @@ def _read(
     ngram_range: tuple[int, int] | None,
     phrases: WordList | None,
     delimiter: str | None,
+    sheet: str | None,
     zero_based: bool | None,
     encoding: str,
     words_are_public: bool,
@@ -179,23 +182,26 @@ def _read(
     if row.holds == "text":
         words = choose_tokenizer(**tokenizing)
         fields = Fields("text" if text is None else text, person, label)
-        reading = Reading(fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty)
-        corpus: Corpus = row.load().read(path, reading)
+        refuse_options(row.name, {"sheet": None if row.name == "xlsx" else sheet}, "it has no sheets")
+        reading = Reading(
+            fields, words, listed, encoding, delimiter, callback, skip_empty, None, keep_empty, sheet
+        )
+        corpus: Corpus = row.function("read")(path, reading)
         parts = {"persons": corpus.persons, "labels": corpus.labels}
-        origin, n_skipped, cut = corpus.word_origin, corpus.n_skipped, corpus.cut
+        origin, n_skipped, cut, seen = corpus.word_origin, corpus.n_skipped, corpus.cut, corpus.fields
         if given:
             corpus = _assemble(path, corpus.counts, corpus.vocabulary, parts | given)
         beside = read_word_origin(Path(path), corpus.vocabulary, other_words=True)
         origin = origin if beside is None else origin.after(beside.choices)
         origin = declared(origin, words_are_public, listed is not None)
-        return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut)
-    fields = {"text": text, "person": person, "label": label}
+        return corpus.with_word_origin(origin).read_as(n_skipped=n_skipped, cut=cut, fields=seen)
+    fields = {"text": text, "person": person, "label": label, "sheet": sheet}
     refuse_options(row.name, fields, "persons and labels of counts come from lists of their own, one a line")
     told_of_text = {"skip_empty": skip_empty or None, "keep_empty": keep_empty or None}
     refuse_options(row.name, told_of_text, "it holds counts, not text")
     refuse_options(row.name, tokenizing, "it holds counts of words already")
     told = CountReading(listed, encoding, delimiter, zero_based, callback)
-    counted: Counted = row.load().read(path, told)
+    counted: Counted = row.function("read")(path, told)
     counts = counted.counts
     words, origin = name_columns(
         path, row, counts.shape, counts.nnz, (counted.vocabulary, counted.word_origin), listed

@@ -42,8 +42,8 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
     path : path
         The main file; one that exists is replaced. With the ending ``.gz`` text formats are compressed.
     format : str, optional
-        "npz", "uci", "ldac", "mtx", "svmlight", "mallet", "csv-counts" or "parquet-counts"; by default found
-        from the name. Or "shards": a new folder, see :func:`write_shards`.
+        "npz", "uci", "ldac", "mtx", "svmlight", "mallet" or "csv-counts"; by default found from the name. Or
+        "shards": a new folder, see :func:`write_shards`.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def write_corpus(corpus: Corpus, path: PathLike, format: str | None = None) -> l
         _refuse_twin(target, origin)
         if known:
             writers.append((side_file(target, "origin"), lambda file: _write_lines(origin, file)))
-    writers.append((target, lambda file: row.load().write(corpus, file, target)))
+    writers.append((target, lambda file: row.function("write")(corpus, file, target)))
     _write_all(writers)
     files = [file for file, _ in writers]
     if (

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.corpus.tokens.repeat import tokenizer_like
 from discreet.corpus.tokens.stop_words import LANGUAGES
-from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.corpus.tokens.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release.record import Release
 from discreet.report.look_alikes import has_several_scripts, look_alikes, skeleton

@@ -145,7 +145,7 @@ def fit(
     from discreet.cli.shares_shown import show_shares
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.corpus import ShardedCorpus
-    from discreet.corpus.fields import field_names
+    from discreet.corpus.formats.records import is_field_name
     from discreet.corpus.formats.table import FORMATS
     from discreet.corpus.words.word_vectors import check_vector_file
     from discreet.privacy.units import check_unit_name
@@ -245,7 +245,9 @@ def fit(
     _refuse_numbers_for_words(documents)
     settings["privacy_unit"] = "document" if documents.persons is None else "person"
     check_unit_name(unit_name, settings["privacy_unit"])
-    seen, n_others = field_names(corpus, known, encoding=how.encoding or "utf-8", delimiter=how.delimiter)
+    fields_seen = [] if known == "shards" else list(documents.fields)
+    seen = [name for name in fields_seen if is_field_name(name)]
+    n_others = len(fields_seen) - len(seen)
     say.print(_promise(settings, seen, n_others, person, unit_name), markup=False)
     say.print(_words(documents, vocabulary, settings), markup=False)
     labels: Any = None

@@ -1,28 +1,29 @@
 """The one table of formats: what each holds, the names it is known by, and the module that reads and writes it.
 
-Reading, writing, the command's choices, its help and all messages come from here. To add a format, write its module
-and its row, which has these functions:
+Reading, writing, the command's choices, its help and all messages come from here. To add a format, write its row and,
+in the module that the row names, these functions (of ``csv-counts``: ``read_csv_counts``):
 
-* ``read(path, reading) -> Corpus`` of text: ``path`` is a file, compressed too but where the row says ``packed``;
-  ``reading`` (:class:`~discreet.corpus.formats.text.records.Reading`) names the fields and says how words are made.
-* ``field_names(path, encoding)``, where the documents of a file of text have fields: their names.
-* ``read(path, told) -> Counted`` of counts, of shape (n_documents, n_words); ``told``
-  (:class:`~discreet.corpus.formats.counts.counted.CountReading`) holds the words that were given, and whom to tell.
-* ``write(corpus, file, target)``, where it can be written: an open file, and the name that it will have.
+* ``read_NAME(path, reading) -> Corpus`` of text: ``reading`` (:class:`~discreet.corpus.formats.records.Reading`)
+  names the fields and says how words are made. ``path`` is a file, compressed too but where the row says ``packed``.
+* ``read_NAME(path, told) -> Counted`` of counts, of shape (n_documents, n_words).
+* ``open_NAME(path, callback)``, of counts that can be streamed.
+* ``write_NAME(corpus, file, target)``, where it can be written: an open file, and the name that it will have.
 
 All raise :class:`~discreet.errors.CorpusError`, which names the lines, rows or files that are broken and shows nothing
 of what stands in them; a library that is not installed is named, too.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from discreet._progress import Callback
 from discreet._validate import is_folder, is_there, path_shown, shown
-from discreet.corpus.files import is_standard_input
-from discreet.corpus.unpack import archive_members, without_packing
+from discreet.corpus.check import Csr
+from discreet.corpus.files import archive_members, is_standard_input, without_packing
+from discreet.corpus.words.origin import UNKNOWN, WordOrigin
 from discreet.errors import CorpusError, Proposal
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "MANIFEST",
     "TEXT_FORMATS",
     "WRITABLE_FORMATS",
+    "CountReading",
+    "Counted",
     "Format",
     "find_format",
     "find_writable_format",
@@ -38,6 +41,32 @@ __all__ = [
     "reader_of",
     "writer_of",
 ]
+
+
+class CountReading(NamedTuple):
+    """Everything a reader of counts is told."""
+
+    words: tuple[str, ...] | None = None
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    zero_based: bool | None = None
+    callback: Callback | None = None
+
+    @property
+    def n_words(self) -> int | None:
+        """Number of words that were given."""
+        return None if self.words is None else len(self.words)
+
+
+class Counted(NamedTuple):
+    """Counts that were read, not checked yet, and whatever else of a corpus the file holds."""
+
+    counts: Csr
+    vocabulary: Sequence[str] | None = None
+    persons: Any = None
+    labels: Any = None
+    word_origin: WordOrigin = UNKNOWN
+    cut: Mapping[str, Any] | None = None
 
 
 class Format(NamedTuple):
@@ -49,7 +78,6 @@ class Format(NamedTuple):
         As given for ``format=``.
     holds : "text" or "counts"
     module : str
-        In the room of what it holds.
     read_as : tuple of str
         Endings of files that are taken for this format, in lower case.
     written_as : tuple of str or None
@@ -74,9 +102,10 @@ class Format(NamedTuple):
     whole: bool = False
     packed: bool = False
 
-    def load(self) -> Any:
-        """Return the module."""
-        return import_module(f"discreet.corpus.formats.{self.holds}.{self.module}")
+    def function(self, does: Literal["read", "write", "open"]) -> Callable[..., Any]:
+        """Return what reads, writes or opens such a file."""
+        module = import_module(f"discreet.corpus.formats.{self.module}")
+        return getattr(module, f"{does}_{self.name.replace('-', '_')}")
 
     def names(self, file: str, endings: tuple[str, ...] | None) -> bool:
         """Whether a file of this name, without ``.gz`` and the like, is of this format by its ending or beginning."""
@@ -86,25 +115,22 @@ class Format(NamedTuple):
 
 
 _ROWS = (
-    Format("jsonl", "text", "jsonl", (".jsonl", ".ndjson")),
-    Format("json", "text", "json_array", (".json",)),
-    Format("csv", "text", "csv_text", (".csv", ".tsv")),
-    Format("parquet", "text", "parquet_text", (".parquet", ".pq"), packed=True),
-    Format("arrow", "text", "arrow_text", (".arrow", ".feather", ".ipc")),
-    Format("xlsx", "text", "xlsx", (".xlsx",), packed=True),
-    Format("txt", "text", "text_folder", folder=True),
-    Format("lines", "text", "text_lines"),
-    Format("mallet", "text", "mallet", (".mallet",), (".mallet",)),
-    Format("uci", "counts", "uci", (".uci",), (".uci",), begins="docword."),
-    Format("npz", "counts", "npz", (".npz",), (".npz",), whole=True, packed=True),
-    Format("npy", "counts", "npy", (".npy",)),
-    Format("shards", "counts", "shards", folder=True, whole=True, packed=True),
-    Format("ldac", "counts", "ldac", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
-    Format("mtx", "counts", "matrix_market", (".mtx", ".mm"), (".mtx", ".mm")),
-    Format("svmlight", "counts", "svmlight", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
-    Format("csv-counts", "counts", "csv_counts", (), (".csv", ".tsv")),
-    Format("csv-wide", "counts", "csv_wide"),
-    Format("parquet-counts", "counts", "parquet_counts", (), (".parquet", ".pq"), packed=True),
+    Format("jsonl", "text", "text_files", (".jsonl", ".ndjson")),
+    Format("json", "text", "text_files", (".json",)),
+    Format("csv", "text", "text_files", (".csv", ".tsv")),
+    Format("parquet", "text", "tabular", (".parquet", ".pq"), packed=True),
+    Format("arrow", "text", "tabular", (".arrow", ".feather", ".ipc"), packed=True),
+    Format("xlsx", "text", "tabular", (".xlsx", ".xls", ".xlsb", ".ods"), packed=True),
+    Format("txt", "text", "text_files", folder=True),
+    Format("lines", "text", "text_files"),
+    Format("mallet", "text", "text_files", (".mallet",), (".mallet",)),
+    Format("uci", "counts", "count_lines", (".uci",), (".uci",), begins="docword."),
+    Format("npz", "counts", "count_files", (".npz",), (".npz",), whole=True, packed=True),
+    Format("shards", "counts", "count_files", folder=True, whole=True, packed=True),
+    Format("ldac", "counts", "count_lines", (".ldac", ".lda-c"), (".ldac", ".lda-c")),
+    Format("mtx", "counts", "count_lines", (".mtx", ".mm"), (".mtx", ".mm")),
+    Format("svmlight", "counts", "count_lines", (".svmlight", ".libsvm"), (".svmlight", ".libsvm")),
+    Format("csv-counts", "counts", "count_files", (), (".csv", ".tsv")),
 )
 #: The file that makes a folder one of shards.
 MANIFEST = "manifest.json"

@@ -13,7 +13,7 @@ from discreet._progress import Callback
 from discreet.corpus.check import Csr
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.counts.number_triples import OutOfOrder, stream_rows
+from discreet.corpus.formats.count_lines import OutOfOrder, stream_rows
 from discreet.corpus.formats.table import reader_of
 from discreet.corpus.read import as_numbers, declared, name_columns, one_a_line, read_corpus
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
@@ -57,7 +57,7 @@ def read_counts_into_shards(
         "labels": None if labels is None else as_numbers(one_a_line(labels, encoding)),
     }
     try:
-        with row.load().opened(path, callback) as (shape, blocks):
+        with row.function("open")(path, callback) as (shape, blocks):
             size = (shape.n_rows, shape.n_columns)
             words, origin = name_columns(path, row, size, shape.n_entries, (None, UNKNOWN), listed)
             origin = declared(origin, words_are_public, listed is not None, "read_into_shards")

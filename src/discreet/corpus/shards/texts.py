@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from discreet._progress import Callback, tell
 from discreet._validate import check, whole
 from discreet.corpus.files import PathLike
-from discreet.corpus.formats.frames import holds_frames, read_frames
+from discreet.corpus.formats.records import Fields, Reading
 from discreet.corpus.formats.table import TEXT_FORMATS, find_format, reader_of
-from discreet.corpus.formats.text.records import Fields, Reading
+from discreet.corpus.formats.tabular import holds_frames, read_frames
 from discreet.corpus.read import refuse_options
 from discreet.corpus.shards.counts import STREAMED_COUNTS, read_counts_into_shards
 from discreet.corpus.shards.cut import NewFolder, ShardCutter
@@ -162,7 +162,7 @@ def read_into_shards(
         ngram_range=ngram_range,
         phrases=phrases,
     )
-    read = read_frames if framed else reader_of(name).load().read
+    read = read_frames if framed else reader_of(name).function("read")
     new = NewFolder(folder)
     with new.filling():
         spill = Spill(new.path, person is not None)

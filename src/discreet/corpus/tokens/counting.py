@@ -17,17 +17,38 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from discreet._validate import first_few
-from discreet.corpus.buffers import Int32Buffer
 from discreet.corpus.check import Csr
 from discreet.corpus.tokens.letters import Breaks
-from discreet.corpus.tokens.own_tokens import check_tokens
-from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens
 from discreet.errors import CorpusError
 
-__all__ = ["RowChunks", "TextCounter", "count_texts", "count_tokens", "only_texts"]
+__all__ = ["Int32Buffer", "RowChunks", "TextCounter", "count_texts", "count_tokens", "only_texts"]
 
 _CHUNK_TOKENS = 1 << 20
 _MOST_WORDS = 2**31 - 1
+
+
+class Int32Buffer:
+    """A growing array of int32 that becomes a NumPy array without a copy.
+
+    A list of pieces has to be joined, which needs the memory twice, and the freed pieces rarely go back to the
+    system. ``array.array`` grows by reallocation, which for large blocks moves pages and not bytes.
+    """
+
+    def __init__(self) -> None:
+        self._held = array("i")
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Append integers, which must fit in int32."""
+        self._held.frombytes(np.ascontiguousarray(values, np.int32).data.cast("B"))
+
+    def take(self) -> NDArray[np.int32]:
+        """Return all numbers as a writable array, and start anew."""
+        held, self._held = self._held, array("i")
+        return np.frombuffer(held, np.int32) if len(held) else np.zeros(0, np.int32)
 
 
 class RowChunks:

@@ -1,7 +1,7 @@
 """Public lists of stop words: by language, from files, or of one's own; several add up.
 
 "english" is the list of 318 words that scikit-learn ships. The lists of other languages are those of the library
-``stop-words``, an optional extra. No list depends on any corpus, so using one costs no privacy; and which language the
+``stop-words``. No list depends on any corpus, so using one costs no privacy; and which language the
 texts are in is said by whoever calls, never found from the texts.
 """
 
@@ -89,7 +89,7 @@ def collect_stop_words(given: Any, languages: Sequence[str] = (), *, lowercase: 
     Raises
     ------
     ParameterError
-        For an unknown name, a file that cannot be read, a list that mixes words and names, or a missing library.
+        For an unknown name, a file that cannot be read, or a list that mixes words and names.
     """
     words, told = set[str](), list[str]()
     for name, found in _lists(given, tuple(languages) or ("english",)):
@@ -163,14 +163,7 @@ def _language(name: str) -> str | None:
 def _of_language(language: str) -> Iterable[str]:
     if language == "english":
         return english_stop_words()
-    try:
-        library: Any = import_module("stop_words")
-    except ImportError:
-        raise ParameterError(
-            Parameter("stop_words"),
-            f" in {language} need the library stop-words: pip install 'discreet[languages]', or name a "
-            "file of words.",
-        ) from None
+    library: Any = import_module("stop_words")
     return [str(word) for word in library.get_stop_words(language)]
 
 

@@ -17,9 +17,18 @@ unit bounds it in columns, whatever they are: with ``ngram_range=(1, 2)`` a text
 of which :class:`~discreet.PrivateCountVectorizer` lets ``max_words_per_unit`` distinct ones count, and training bounds
 the row, however long it is. The sensitivity is the same; each word has a smaller share of it.
 
+Phrases are found from left to right, the longest that begins at a word. They may hold stop words ("shortness of
+breath"), because they are found before those are left out.
+
 A callable (``tokenizer``) keeps to this only if it, too, looks at nothing but the text that it is given: no word list
 made from the corpus, no state that one text leaves for the next. Nobody can check that from outside; it is its
 person's word.
+
+The same again
+--------------
+A release names the pattern, the languages and the range of n-grams, which is enough to cut new texts alike. It holds no
+callable, no list of phrases and no list of stop words of one's own: of these it has the name or a digest, and
+:func:`tokenizer_like` asks for the same.
 
 How it is fast
 --------------
@@ -29,21 +38,28 @@ faster than a regular expression. Other patterns and other texts take the regula
 """
 
 import itertools
+import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from discreet._articles import with_article
 from discreet._validate import shown
-from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages
-from discreet.corpus.tokens.links import takes_links, without_links
-from discreet.corpus.tokens.own_tokens import OwnTokens
-from discreet.corpus.tokens.phrases import Phrases
-from discreet.corpus.tokens.stop_words import collect_stop_words, language_names
-from discreet.errors import Parameter, ParameterError
+from discreet.corpus.tokens.letters import marked, refuse_unbroken_languages, takes_links, without_links
+from discreet.corpus.tokens.stop_words import LANGUAGES, collect_stop_words, language_names
+from discreet.corpus.words.vocabulary import load_vocabulary
+from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
 
-__all__ = ["DEFAULT_TOKEN_PATTERN", "WORD_SETTINGS", "Tokenizer", "choose_tokenizer"]
+__all__ = [
+    "DEFAULT_TOKEN_PATTERN",
+    "WORD_SETTINGS",
+    "Tokenizer",
+    "check_tokens",
+    "choose_tokenizer",
+    "tokenizer_like",
+]
 
 #: Runs of two or more letters, digits or underscores, as in scikit-learn.
 DEFAULT_TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -57,6 +73,7 @@ _LONG_TEXT = 1 << 20
 _LONGEST_RUN = 20
 _DEFAULTS = {"token_pattern": DEFAULT_TOKEN_PATTERN, "lowercase": True, "ngram_range": (1, 1)}
 _MOST_SHORT_RUNS = 20_000
+_LONGEST_NAME = 200
 
 
 #: What a call that reads texts may say of how they are cut, besides all of it by a Tokenizer.
@@ -77,8 +94,7 @@ class Tokenizer:
         Public lists of words to leave out, which add up. A str names languages or files of words, with commas between
         several: "english" (scikit-learn's list), "english,spanish", "english,names.txt"; "auto" is the list of each of
         ``languages``. In a list, names, files and lists of words may stand together: ``["english", ["ward", "bed"]]``.
-        Other languages than English need ``pip install 'discreet[languages]'``. Words are lower-cased too when
-        ``lowercase`` is set.
+        Words are lower-cased too when ``lowercase`` is set.
     ngram_range : tuple of two int, default (1, 1)
         Shortest and longest run of tokens to count; (1, 2) counts words and pairs.
     tokenizer : callable, optional
@@ -96,7 +112,7 @@ class Tokenizer:
     keep_links : bool, optional
         Count what stands in addresses of pages and of mail, in handles (``@name``) and in HTML entities (``&amp;``). By
         default they are left out, unless ``token_pattern`` was made to find them, as ``\\S+`` was; see
-        :mod:`discreet.corpus.tokens.links`.
+        :mod:`discreet.corpus.tokens.letters`.
 
     Raises
     ------
@@ -150,8 +166,8 @@ class Tokenizer:
         self._short = shorter | {""}
         #: Tokens of ``split`` that do not count: stop words, and runs too short for the pattern.
         self.ignored: frozenset[str] = self.stop_words | self._short
-        self._own = None if tokenizer is None else OwnTokens(tokenizer)
-        self._phrases = None if phrases is None else Phrases(phrases, self._kept_words)
+        self._own = None if tokenizer is None else _OwnTokens(tokenizer)
+        self._phrases = None if phrases is None else _Phrases(phrases, self._kept_words)
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of one text, in order."""
@@ -260,6 +276,125 @@ class Tokenizer:
                 yield " ".join(held[-n:])
 
 
+class _OwnTokens:
+    """A callable on one document, checked: whatever it does wrong, no error shows text.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one text, returns its tokens. It must be given the text alone, and tell nothing of others.
+    """
+
+    def __init__(self, function: Callable[[str], Iterable[str]]) -> None:
+        if not callable(function):
+            raise ParameterError(
+                Parameter("tokenizer"),
+                f" must be a Tokenizer, or a callable on one text that returns its words; got {shown(function)}.",
+            )
+        self._function = function
+        named: Any = function if hasattr(function, "__qualname__") else type(function)
+        name = f"{getattr(named, '__module__', '')}.{named.__qualname__}"
+        #: By which a release calls it.
+        self.name = name[:_LONGEST_NAME] if name.isprintable() else "a callable"
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of a text, without those that are blank."""
+        tokens: list[str] | str = []
+        failure = None
+        try:
+            tokens = check_tokens(self._function(text), blanks=True)
+        except Exception as error:
+            failure = type(error).__name__
+        if failure is not None:  # raised out here, because the other error may hold the text
+            raise CorpusError(
+                f"the tokenizer {self.name} failed on a document with {with_article(failure)}, which is not shown "
+                "because it may hold text; try it on texts of your own."
+            )
+        if isinstance(tokens, str):
+            raise CorpusError(
+                f"the tokenizer {self.name} must return the words of a text as a list of str: {tokens}."
+            )
+        return tokens
+
+
+def check_tokens(document: Any, *, blanks: bool = False) -> list[str] | str:
+    """Return the tokens of a document as a list, or say what is wrong with them; never shows one.
+
+    Parameters
+    ----------
+    document : iterable of str
+    blanks : bool, default False
+        Whether tokens that are empty or blank are left out; otherwise an empty one is a mistake.
+    """
+    if isinstance(document, str | bytes) or not isinstance(document, Iterable):
+        return f"expected a list of tokens, found {type(document).__name__}"
+    tokens: list[Any] = list(document)
+    for place, token in enumerate(tokens):
+        if not isinstance(token, str):
+            return f"token {place} is no text but {type(token).__name__}"
+        if blanks and (not token or token.isspace()):
+            continue
+        if not token or len(f"{token}.".splitlines()) != 1:
+            return f"token {place} is empty or holds a line break"
+    return [token for token in tokens if token and not token.isspace()] if blanks else tokens
+
+
+class _Phrases:
+    """A list of phrases, cut into words as texts are.
+
+    Parameters
+    ----------
+    given : path or iterable of str
+        Phrases of at least two words, or a file with one a line.
+    cut : callable
+        Returns the words of a text, stop words too.
+
+    Raises
+    ------
+    ParameterError
+        Where a phrase has fewer than two words once it is cut.
+    """
+
+    def __init__(self, given: Any, cut: Callable[[str], Iterable[str]]) -> None:
+        if not isinstance(given, str | os.PathLike | Iterable) or isinstance(given, bytes):
+            raise ParameterError(
+                Parameter("phrases"), f" must be a file, or a list of phrases, got {shown(given)}."
+            )
+        listed = load_vocabulary(given)
+        self._starting: dict[str, list[tuple[str, ...]]] = {}
+        each = [tuple(cut(phrase)) for phrase in listed]
+        phrases, short = set(each), sum(len(phrase) < 2 for phrase in each)
+        if short or not phrases:
+            raise ParameterError(
+                Parameter("phrases"),
+                f" must have at least two words each, as texts are cut; {short or 'all'} of {len(listed)} have fewer "
+                r'(words of one letter count with token_pattern=r"\w+" only).',
+            )
+        for phrase in sorted(phrases, key=lambda words: (-len(words), words)):
+            self._starting.setdefault(phrase[0], []).append(phrase)
+        self._digest = sha256("\n".join(sorted(map(" ".join, phrases))).encode()).hexdigest()[:16]
+        self.n_phrases = len(phrases)
+
+    def digest(self) -> str:
+        """Return a digest of the phrases."""
+        return self._digest
+
+    def join(self, words: Sequence[str]) -> list[str]:
+        """Return the words of one document, those of each phrase joined by ``_``."""
+        joined: list[str] = []
+        at = 0
+        while at < len(words):
+            for phrase in self._starting.get(words[at], ()):
+                if tuple(words[at : at + len(phrase)]) == phrase:
+                    joined.append("_".join(phrase))
+                    at += len(phrase)
+                    break
+            else:
+                joined.append(words[at])
+                at += 1
+        return joined
+
+
 def choose_tokenizer(tokenizer: Any = None, **options: Any) -> Tokenizer:
     """Return the tokenizer given, or one made of a callable and of what was said beside it.
 
@@ -340,3 +475,117 @@ def _one_class_run(token_pattern: str, lowercase: bool) -> tuple[str, frozenset[
         return None
     short = ("".join(run) for n in range(1, least) for run in itertools.product(sorted(members), repeat=n))
     return table, frozenset(short)
+
+
+#: Of a repetition that is not called endless.
+_LONG = 8
+_LISTED = re.compile(r"([a-z ]+) \(\d+\)")
+
+
+def tokenizer_like(
+    settings: Mapping[str, Any],
+    *,
+    tokenizer: Any = None,
+    token_pattern: str | None = None,
+    stop_words: Any = None,
+    phrases: Any = None,
+) -> Tokenizer:
+    """Return a tokenizer that cuts texts as those of a release were cut.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``release.configuration``.
+    tokenizer, stop_words, phrases
+        The same callable and lists again, where a release only names them. Stop words of languages that it names are
+        left out as they were; those of one's own matter for n-grams, and where they are among its public words.
+    token_pattern : str, optional
+        Another pattern than that of the release, or one in place of its callable.
+
+    Returns
+    -------
+    Tokenizer
+
+    Raises
+    ------
+    ParameterError
+        Where something is missing that a release cannot hold, or is not the same.
+    """
+    named, counted = settings.get("tokenizer"), settings.get("phrases")
+    runs = settings.get("ngram_range")
+    if named is not None and tokenizer is None and token_pattern is None:
+        raise ParameterError(
+            f"the texts of this release were cut into words by {named}, which a file cannot hold; give it again, in "
+            "Python: read_corpus(..., tokenizer=tokenizer_like(release.configuration, tokenizer=...)).",
+        )
+    pattern = token_pattern
+    if token_pattern is None and tokenizer is None and "token_pattern" in settings:
+        pattern = str(settings["token_pattern"])
+        if not _is_plain(pattern):
+            raise ParameterError(
+                "the release was trained with a token pattern of its own, which may come from anybody and could run "
+                f"for ever: {pattern[:100]!r}. If you trust it, give it yourself: ",
+                Proposal("token_pattern"),
+                ".",
+            )
+    words = stop_words
+    if words is None and settings.get("stop_words") is not None:
+        words = _named_lists(str(settings["stop_words"]), for_runs=runs is not None)
+    options: dict[str, Any] = {"tokenizer": tokenizer, "stop_words": words, "phrases": phrases}
+    if pattern is not None:
+        options["token_pattern"] = pattern
+    if runs is not None:
+        shortest, _, longest = str(runs).partition(",")
+        options["ngram_range"] = (shortest, longest)
+    made = Tokenizer(
+        lowercase=settings.get("lowercase", True), keep_links=settings.get("keep_links"), **options
+    )
+    now = made.settings()
+    if named is not None and tokenizer is not None and now["tokenizer"] != named:
+        raise ParameterError(
+            Parameter("tokenizer"),
+            f" is {now['tokenizer']}, but the texts of this release were cut by {named}.",
+        )
+    if now.get("phrases_digest") != settings.get("phrases_digest"):
+        raise ParameterError(
+            Parameter("phrases"),
+            f" must be the {counted or 0} phrases that count as one word in this release; give the same list, or none "
+            "where it has none.",
+        )
+    if runs is not None and now["stop_words_digest"] != settings.get("stop_words_digest"):
+        raise ParameterError(
+            Parameter("stop_words"),
+            f" must be those of this release, {settings.get('stop_words', 'none')}: its runs of words depend on "
+            "them; give the same lists.",
+        )
+    return made
+
+
+def _named_lists(told: str, *, for_runs: bool) -> str | None:
+    """Return the languages whose stop words a release names; None where there are none, or runs need others, too."""
+    lists = [name.strip(", ") for name in _LISTED.findall(told)]
+    known = [name for name in lists if name in LANGUAGES.values()]
+    if for_runs:
+        return ",".join(known) if len(known) == len(lists) else None
+    return ",".join(known) or None
+
+
+def _is_long(repetition: str) -> bool:
+    """Whether a range such as {2,9} has no end, or one so far away that it might as well have none."""
+    low, comma, high = repetition.strip("{}").partition(",")
+    return bool(comma) and (not high or int(high) - int(low or 0) > _LONG)
+
+
+def _is_plain(pattern: str) -> bool:
+    """Whether a regular expression takes at most time quadratic in a text.
+
+    It has no group, no alternative, and at most two repetitions, of which one may be without end.
+    """
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    bare = re.sub(r"\\.", "x", re.sub(r"^\(\?[aimu]+\)", "", pattern), flags=re.DOTALL)
+    repetitions = re.findall(r"[*+?]|\{\d*,?\d*\}", bare)
+    endless = [one for one in repetitions if one in ("*", "+") or _is_long(one)]
+    return not set(bare) & set("()|") and len(repetitions) <= 2 and len(endless) <= 1

@@ -17,8 +17,7 @@ from discreet._validate import first_few
 from discreet.corpus.corpus import Corpus
 from discreet.corpus.files import Problems
 from discreet.corpus.tokens.counting import TextCounter
-from discreet.corpus.tokens.own_tokens import check_tokens
-from discreet.corpus.tokens.tokenizer import Tokenizer
+from discreet.corpus.tokens.tokenizer import Tokenizer, check_tokens
 from discreet.corpus.words.origin import FROM_TEXT
 from discreet.errors import CorpusError, Parameter, Proposal
 
@@ -29,25 +28,16 @@ __all__ = [
     "Sink",
     "choose_fields",
     "gather",
+    "is_field_name",
     "records_of_objects",
     "show_fields",
 ]
 
 _TELL_EVERY = 1000
 _SINK_EVERY = 1 << 21
-#: Names that say nothing about a person, whatever file they stand in.
-_COMMON_NAMES = """
-abstract age answer article person people body caption case category cell channel city class code
-comment comments content contents conversation corpus count country customer data date datetime day
-department description dialogue doc docid document document_id email employee event feedback field file
-filename folder gender group header headline hospital html id index item key label labels lang language
-letter line link location mail message message_id messages n name note note_id notes number object
-opinion organisation person page paper paragraph patient patient_id person phone post post_id price
-product project question rating reason record reply report response review row score section sender
-sentence series sex site source speaker split staff statement status subject subject_id subreddit
-summary survey tag tags target test text texts ticket time timestamp title token tokens topic tweet type
-updated url user user_id username value version ward who word words writer year zip
-"""
+#: A name of a field is no longer, nor has it more words; of a file without a header, the first document stands there.
+_LONGEST_NAME, _MOST_WORDS = 60, 6
+_MOST_NAMES = 30
 
 
 class Record(NamedTuple):
@@ -90,6 +80,7 @@ class Reading(NamedTuple):
     skip_empty: bool = False
     sink: Sink | None = None
     keep_empty: bool = False
+    sheet: str | None = None
 
 
 def gather(
@@ -194,7 +185,7 @@ def gather(
         labels if fields.label is not None else None,
     )
     corpus = corpus if reading.vocabulary is not None else corpus.with_word_origin(FROM_TEXT)
-    return corpus.read_as(n_skipped=n_skipped, cut=reading.tokenizer.settings())
+    return corpus.read_as(n_skipped=n_skipped, cut=reading.tokenizer.settings(), fields=problems.fields)
 
 
 def _written(labels: list[int | str], fields: Fields) -> list[str] | None:
@@ -269,9 +260,10 @@ def _says_nothing(text: Any) -> bool:
     return _is_missing(text) or (isinstance(text, str) and not text.strip())
 
 
-def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
-    """Check that the fields wanted are there; the error says which fields exist."""
-    names = list(found)
+def choose_fields(reading: Reading, found: Iterable[str], problems: Problems, place: str = "") -> None:
+    """Note which fields a file has, and check that those wanted are there; the error says which fields exist."""
+    names, file = list(found), f"{problems.name}{place}"
+    problems.fields = names
     option = {"text": reading.fields.text, "person": reading.fields.person, "label": reading.fields.label}
     absent = [
         Proposal(name, field) for name, field in option.items() if field is not None and field not in names
@@ -287,7 +279,10 @@ def choose_fields(reading: Reading, found: Iterable[str], file: str) -> None:
 
 
 def records_of_objects(
-    values: Iterable[tuple[int, dict[str, Any], str | None]], reading: Reading, problems: Problems
+    values: Iterable[tuple[int, dict[str, Any], str | None]],
+    reading: Reading,
+    problems: Problems,
+    place: str = "line {}",
 ) -> Iterator[Record]:
     """Yield a record of each JSON object; ``values`` says on which line it is, and what is wrong with it."""
     text, person, label = reading.fields
@@ -295,18 +290,19 @@ def records_of_objects(
     labelled = False
     for number, value, fault in values:
         if fault is not None:
-            problems.add(f"line {number}", fault)
+            problems.add(place.format(number), fault)
             continue
         if first is None:
             first = value
+            problems.fields = list(first)
             if label is None or not {text, person} - {None} <= set(first):
-                choose_fields(reading, first, f"{problems.name}, line {number},")
+                choose_fields(reading, first, problems, f", {place.format(number)},")
         labelled |= label in value
         missing = [field for field in (text, person) if field is not None and field not in value]
         if (reading.skip_empty or reading.keep_empty) and missing == [text]:
             value = {**value, text: None}  # noqa: PLW2901  (a field left out is a missing text)
         elif missing:
-            problems.add(f"line {number}", f"no field {', '.join(map(repr, missing))}")
+            problems.add(place.format(number), f"no field {', '.join(map(repr, missing))}")
             continue
         yield Record(
             number,
@@ -315,23 +311,28 @@ def records_of_objects(
             None if label is None else value.get(label),  # one left out is a missing one
         )
     if label is not None and first is not None and not labelled:
-        choose_fields(reading, first, f"{problems.name}, in all documents,")
+        choose_fields(reading, first, problems, ", in all documents,")
 
 
-def show_fields(names: list[str]) -> str:
-    """List names of fields for an error: those that are names of fields anywhere. Others are only counted.
+def show_fields(names: Iterable[str]) -> str:
+    """List the names of fields, for whoever holds the file.
 
-    A CSV file without a header has a document where names should be, and the fields of a JSON object may be words.
+    Names so long that they may be text of a file without a header are only counted.
     """
-    if not names:
+    listed = list(names)
+    known = [name for name in listed if is_field_name(name)]
+    others = len(listed) - len(known)
+    if not listed:
         return "none"
-    known = [name for name in names if name.casefold() in _COMMON_NAMES.split()]
-    others = len(names) - len(known)
     if not known:
-        return f"{others} with other names (not shown, because they may be text: is there a header?)"
-    return first_few(map(repr, known), 20) + (
-        f" and {others} with other names (not shown, because they may be text)" if others else ""
-    )
+        return f"{others} too long for names (not shown, because they may be text: is there a header?)"
+    more = f" and {others} too long for names (not shown, because they may be text)" if others else ""
+    return first_few(map(repr, known), _MOST_NAMES) + more
+
+
+def is_field_name(name: str) -> bool:
+    """Whether this can be shown as the name of a field, and is no text."""
+    return len(name) <= _LONGEST_NAME and name.isprintable() and len(name.split()) <= _MOST_WORDS
 
 
 def _kind(value: Any) -> str:

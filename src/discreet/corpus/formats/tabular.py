@@ -1,0 +1,317 @@
+"""Tables with a document a row: data frames in memory, Parquet, Arrow, spreadsheets.
+
+Frames of pandas, polars, pyarrow and whatever else narwhals knows are read through narwhals; Parquet and Arrow by
+pyarrow, a batch at a time; spreadsheets (Excel's of all ages, and OpenDocument's) by python-calamine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from discreet._progress import Callback
+from discreet._validate import shown
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import (
+    PathLike,
+    Problems,
+    each_unless_damaged,
+    refuse_emptiness_of,
+    unless_damaged,
+)
+from discreet.corpus.formats.records import Fields, Reading, Record, choose_fields, gather, show_fields
+from discreet.corpus.tokens.tokenizer import Tokenizer, choose_tokenizer
+from discreet.corpus.words.vocabulary import WordList, load_vocabulary
+from discreet.errors import CorpusError, Proposal
+
+__all__ = ["from_frame", "holds_frames", "read_arrow", "read_frames", "read_parquet", "read_xlsx"]
+
+_ROWS = 4096
+#: By these an object is known that gives its rows piece by piece; none of their libraries is needed to look.
+_IN_PIECES = ("to_batches", "partitions", "collect_batches")
+
+
+# Frames
+
+
+def from_frame(
+    frame: Any,
+    *,
+    text: str = "text",
+    person: str | None = None,
+    label: str | None = None,
+    vocabulary: WordList | None = None,
+    tokenizer: Tokenizer | Callable[[str], Iterable[str]] | None = None,
+    token_pattern: str | None = None,
+    lowercase: bool | None = None,
+    stop_words: Any = None,
+    ngram_range: tuple[int, int] | None = None,
+    phrases: WordList | None = None,
+    skip_empty: bool = False,
+    callback: Callback | None = None,
+) -> Corpus:
+    """Count the words of a column of a data frame.
+
+    Parameters
+    ----------
+    frame : data frame
+        Eager or lazy; of a lazy one only the columns named are computed.
+    text, person, label : str
+        Names of columns; see :func:`read_corpus`.
+    vocabulary, tokenizer, token_pattern, lowercase, stop_words, ngram_range, phrases, skip_empty, callback
+        See :func:`read_corpus`.
+
+    Returns
+    -------
+    Corpus
+        One row for each row of the frame.
+
+    Raises
+    ------
+    CorpusError
+        Where a column is missing, or a row has no text or person; names the rows.
+    TypeError
+        Where narwhals does not know the frame.
+    """
+    public = None if vocabulary is None else load_vocabulary(vocabulary)
+    words = choose_tokenizer(
+        tokenizer,
+        token_pattern=token_pattern,
+        lowercase=lowercase,
+        stop_words=stop_words,
+        ngram_range=ngram_range,
+        phrases=phrases,
+    )
+    reading = Reading(Fields(text, person, label), words, public, "utf-8", None, callback, skip_empty)
+    return _of_frames(iter([frame]), reading, Problems("the frame"))
+
+
+def holds_frames(source: Any) -> bool:
+    """Whether this is a frame, gives frames, or holds some, and not names of files."""
+    if isinstance(source, str | os.PathLike):
+        return False
+    if _is_frame(source):
+        return True
+    if isinstance(source, Sequence):
+        return bool(source) and not isinstance(source[0], str | os.PathLike)
+    return isinstance(source, Iterator)
+
+
+def read_frames(source: Any, reading: Reading) -> Corpus:
+    """Count the documents of a frame or dataset, or of an iterable of them, of which one piece is held at a time.
+
+    Parameters
+    ----------
+    source : data frame, pyarrow dataset, Dask data frame, or iterable of such
+        Whatever narwhals knows; a dataset gives its batches, a Dask frame its partitions, a polars lazy frame what it
+        collects in batches.
+    reading : Reading
+    """
+    wanted, sources = _wanted(reading), [source] if _is_frame(source) else source
+    pieces = (piece for one in sources for piece in _pieces(one, wanted))
+    return _of_frames(pieces, reading, Problems("the frame"))
+
+
+def _is_frame(source: Any) -> bool:
+    # Its class is asked: a lazy frame would compute its columns.
+    return any(hasattr(type(source), name) for name in ("columns", *_IN_PIECES))
+
+
+def _wanted(reading: Reading) -> list[str]:
+    return list(dict.fromkeys(field for field in reading.fields if field is not None))
+
+
+def _pieces(source: Any, wanted: list[str]) -> Iterator[Any]:
+    if hasattr(source, "partitions") and hasattr(source, "npartitions"):  # Dask
+        present = [name for name in wanted if name in list(source.columns)]
+        for number in range(source.npartitions):
+            yield source[present].partitions[number].compute()
+    elif hasattr(source, "to_batches") and not hasattr(
+        source, "column_names"
+    ):  # pyarrow's datasets, not its tables
+        present = [name for name in wanted if name in source.schema.names]
+        yield from source.to_batches(columns=present)
+    elif hasattr(source, "collect_batches"):  # polars' lazy frames
+        present = [name for name in wanted if name in source.collect_schema().names()]
+        yield from source.select(present).collect_batches()
+    else:
+        yield source
+
+
+def _of_frames(frames: Iterator[Any], reading: Reading, problems: Problems, n_rows: int = 0) -> Corpus:
+    """Count the documents of one frame after another."""
+    import narwhals as nw
+
+    wanted, done = _wanted(reading), [0]
+
+    def records() -> Iterator[Record]:
+        for native in frames:
+            frame: Any = nw.from_native(_as_table(native))
+            choose_fields(reading, frame.collect_schema().names(), problems)
+            frame = frame.select(wanted)
+            if isinstance(frame, nw.LazyFrame):
+                frame = frame.collect()
+            for start in range(0, len(frame), _ROWS):
+                part = frame[start : start + _ROWS]
+                values: dict[str, list[Any]] = {name: part[name].to_list() for name in wanted}
+                columns = [[None] * len(part) if name is None else values[name] for name in reading.fields]
+                for text, person, label in zip(*columns, strict=True):
+                    yield Record(done[0], text, person, label)
+                    done[0] += 1
+
+    progress = (lambda: (done[0], n_rows)) if n_rows else None
+    return gather(records(), reading, problems, place="row {}".format, progress=progress)
+
+
+def _as_table(batch: Any) -> Any:
+    """Return a record batch of pyarrow as a table; anything else as it is."""
+    if type(batch).__name__ != "RecordBatch":
+        return batch
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])
+
+
+# Parquet and Arrow
+
+
+def read_parquet(path: PathLike, reading: Reading) -> Corpus:
+    """Read a Parquet file, a row a document, some thousand rows at a time."""
+    parquet = _pyarrow("pyarrow.parquet")
+    refuse_emptiness_of(path, "a Parquet file")
+    problems = Problems(os.fspath(path))
+    not_one = _not_a_table(problems.name, "a Parquet file")
+    with unless_damaged(not_one, _pyarrow().ArrowException):
+        file: Any = parquet.ParquetFile(path)
+        names, n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+    choose_fields(reading, names, problems)
+    batches = file.iter_batches(batch_size=_ROWS, columns=_wanted(reading))
+    corpus = _of_frames(_sound(batches, problems.name), reading, problems, n_rows)
+    return corpus.read_as(fields=names) if reading.sink is None else corpus
+
+
+def read_arrow(path: PathLike, reading: Reading) -> Corpus:
+    """Read the IPC file format (Feather, version 2) or the IPC stream format, a batch at a time."""
+    pa = _pyarrow()
+    refuse_emptiness_of(path, "an Arrow file")
+    name = os.fspath(path)
+    file: Any = None
+    for opened in (pa.ipc.open_stream, pa.ipc.open_file):
+        with suppress(pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
+            file = opened(pa.OSFile(name))
+            _ = file.schema.names  # which need not be UTF-8
+    if file is None:
+        raise _not_a_table(name, "an Arrow file, or a Feather file of version 2,")
+    batches = map(file.get_batch, range(file.num_record_batches)) if hasattr(file, "get_batch") else file
+    choose_fields(reading, file.schema.names, Problems(name))
+    return _of_frames(_sound(batches, name), reading, Problems(name))
+
+
+def _sound(batches: Iterable[Any], name: str) -> Iterator[Any]:
+    """Yield batches held against what they should be."""
+    damaged = CorpusError(f"{name} is damaged: its columns cannot be read; copy or write it again.")
+    kinds = _pyarrow().ArrowException
+    for batch in each_unless_damaged(batches, damaged, kinds):
+        with unless_damaged(damaged, kinds):
+            batch.validate(full=True)  # text that is no UTF-8, offsets that lead nowhere
+        yield batch
+
+
+def _not_a_table(name: str, kind: str) -> CorpusError:
+    return CorpusError(
+        f"{name} is not {kind} or is damaged; for another format give ", Proposal("format"), "."
+    )
+
+
+def _pyarrow(module: str = "pyarrow") -> Any:
+    with suppress(ImportError):
+        import_module("pyarrow")
+        return import_module(module)
+    raise CorpusError(
+        "Parquet and Arrow need pyarrow, which is not installed: pip install 'discreet[parquet]'."
+    )
+
+
+# Spreadsheets
+
+
+def read_xlsx(path: PathLike, reading: Reading) -> Corpus:
+    """Read a sheet of a workbook, whose first row that is not empty names the columns; empty rows are skipped.
+
+    Where no sheet is named, the one that has the columns asked for is read, so that a cover sheet may stand before it.
+    Of formulas, the values that were last computed are read.
+    """
+    problems = Problems(os.fspath(path))
+    book = _workbook(path, problems.name)
+    names: list[str] = list(book.sheet_names)
+    if reading.sheet is not None and reading.sheet not in names:
+        raise CorpusError(
+            f"{problems.name} has no sheet {shown(reading.sheet)}; its sheets are {show_fields(names)}."
+        )
+    sheets = {name: _rows(book, name) for name in (names if reading.sheet is None else [reading.sheet])}
+    wanted = set(_wanted(reading))
+    fitting = [name for name, (header, _) in sheets.items() if wanted <= set(header)]
+    if len(names) > 1 and len(fitting) != 1 and reading.sheet is None:
+        listed = "; ".join(f"{name!r} has {show_fields(header)}" for name, (header, _) in sheets.items())
+        found = "No sheet has" if not fitting else "More than one sheet has"
+        raise CorpusError(
+            f"{problems.name} has {len(names)} sheets: {listed}. {found} the columns asked for: name the sheet with ",
+            Proposal("sheet"),
+            " and the columns with ",
+            Proposal("text"),
+            ".",
+        )
+    header, rows = sheets[fitting[0] if fitting else next(iter(sheets))]
+    if not header:
+        raise CorpusError(f"{problems.name} is empty: expected names of columns and at least one document.")
+    choose_fields(reading, header, problems)
+    columns = [None if field is None else header.index(field) for field in reading.fields]
+
+    def records() -> Iterator[Record]:
+        for number, row in rows:
+            text, person, label = (None if column is None else row[column] for column in columns)
+            yield Record(number, text, person, label)
+
+    return gather(records(), reading, problems, place="row {}".format)
+
+
+def _workbook(path: PathLike, name: str) -> Any:
+    refuse_emptiness_of(path, "a spreadsheet")
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise CorpusError(
+            "spreadsheets need python-calamine, which is not installed: pip install 'discreet[xlsx]', or save the "
+            "sheet as .csv."
+        ) from None
+    broken = CorpusError(
+        f"{name} is not a spreadsheet, is encrypted or damaged; save it as .xlsx or .csv, or give ",
+        Proposal("format"),
+        ".",
+    )
+    with unless_damaged(broken, calamine.CalamineError), Path(path).open("rb") as raw:
+        return calamine.CalamineWorkbook.from_filelike(raw)
+
+
+def _rows(book: Any, sheet: str) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
+    """Return the names of the columns of a sheet, none where it is empty, and its rows that are not, by number."""
+    damaged = CorpusError(f"sheet {shown(sheet)} is damaged; save the workbook again.")
+    with unless_damaged(damaged, import_module("python_calamine").CalamineError):
+        cells: list[list[Any]] = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    rows = ((number, list(map(_value, row))) for number, row in enumerate(cells, 1))
+    filled = ((number, row) for number, row in rows if any(cell is not None for cell in row))
+    for _, header in islice(filled, 1):
+        return ["" if cell is None else str(cell) for cell in header], filled
+    return [], filled
+
+
+def _value(cell: Any) -> Any:
+    """Return what stands in a cell: None where it is empty, an int where a number is whole (all are floats)."""
+    if cell == "":
+        return None
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell

@@ -1,1 +1,0 @@
-"""Formats that hold text: one module a format."""

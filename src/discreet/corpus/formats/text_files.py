@@ -1,0 +1,360 @@
+"""Files of text: JSON, CSV, MALLET's lines, plain lines, folders of ``.txt`` files.
+
+Each ``read_...(path, reading)`` hands a :class:`~discreet.corpus.formats.records.Record` a document to ``gather``.
+Files are read as streams and nothing is held of them but counts; of ``.json`` alone the whole file is held.
+"""
+
+import csv
+import json
+import os
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, NamedTuple
+
+from discreet._validate import first_few, is_there, path_shown
+from discreet.corpus.corpus import Corpus
+from discreet.corpus.files import (
+    PathLike,
+    Problems,
+    archive_members,
+    as_text,
+    decoded,
+    is_zip,
+    open_member,
+    open_source,
+    open_text,
+    read_text,
+)
+from discreet.corpus.formats.records import Reading, Record, choose_fields, gather, records_of_objects
+from discreet.errors import CorpusError, Proposal
+
+__all__ = [
+    "csv_rows",
+    "read_csv",
+    "read_json",
+    "read_jsonl",
+    "read_lines",
+    "read_mallet",
+    "read_txt",
+    "refuse_other_delimiter",
+    "rows_of",
+    "separator",
+    "write_mallet",
+]
+
+#: Objects as ``records_of_objects`` takes them: where each stands, the object, and what is wrong with it.
+_Objects = Iterable[tuple[int, dict[str, Any], str | None]]
+
+
+# JSON
+
+
+def read_jsonl(path: PathLike, reading: Reading) -> Corpus:
+    """Read one JSON object a line; blank lines are skipped."""
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
+        records = records_of_objects(_objects_of_lines(lines), reading, problems)
+        return gather(records, reading, problems, progress=source.progress)
+
+
+def read_json(path: PathLike, reading: Reading) -> Corpus:
+    """Read an array of objects, or of texts, which are then the field "text"; or one object a line."""
+    problems = Problems(os.fspath(path))
+    with open_text(path, reading.encoding) as file:
+        content = file.read()
+    value, fault = _parse(content)
+    if fault is None and isinstance(value, list):
+        records = records_of_objects(_objects_of_array(value), reading, problems, place="element {}")
+        return gather(records, reading, problems, place="element {}".format)
+    if not content.strip():
+        raise CorpusError(f"{problems.name} is empty: expected a JSON array.")
+    if not content.lstrip("\ufeff \t\r\n").startswith("{"):
+        fault = fault or "line 1: expected an array of objects, [{...}, ...]"
+        raise CorpusError(f"{problems.name}, {fault}.")
+    records = records_of_objects(_objects_of_lines(content.split("\n")), reading, problems)
+    return gather(records, reading, problems)
+
+
+def _objects_of_lines(lines: Iterable[str]) -> _Objects:
+    for number, line in enumerate(lines, 1):
+        if not line or line.isspace():
+            continue
+        value, fault = _parse(line)
+        if fault is not None:
+            yield number, {}, fault.partition(": ")[2]
+        elif not isinstance(value, dict):
+            yield number, {}, f"expected one JSON object a line, found {type(value).__name__}"
+        else:
+            yield number, value, None
+
+
+def _objects_of_array(values: list[Any]) -> _Objects:
+    for number, value in enumerate(values, 1):
+        if isinstance(value, str):
+            yield number, {"text": value}, None
+        elif isinstance(value, dict):
+            yield number, value, None
+        else:
+            yield number, {}, f"expected an object or a text, found {type(value).__name__}"
+
+
+def _parse(content: str) -> tuple[Any, str | None]:
+    """Return what JSON holds, or what is wrong and where; a parser's own error holds the text, so it ends here."""
+    try:
+        return json.loads(content.removeprefix("\ufeff")), None
+    except json.JSONDecodeError as error:
+        return None, f"line {error.lineno}: broken JSON (column {error.colno}: {error.msg})"
+    except (ValueError, RecursionError) as error:
+        return None, f"line 1: broken JSON ({type(error).__name__})"
+
+
+# CSV
+
+
+def read_csv(path: PathLike, reading: Reading) -> Corpus:
+    """Read CSV with a header line; ``.tsv`` is separated by tabs."""
+    problems = Problems(os.fspath(path))
+    with open_source(path) as source, decoded(source, path, reading.encoding, newline="") as file:
+        delimiter = separator(path, reading.delimiter)
+        header, rows = csv_rows(file, problems, delimiter)
+        refuse_other_delimiter(header, [field for field in reading.fields if field], delimiter, problems.name)
+        choose_fields(reading, header, problems)
+        columns = [None if field is None else header.index(field) for field in reading.fields]
+
+        def records() -> Iterator[Record]:
+            for line, row in rows:
+                text, person, label = (None if column is None else row[column] for column in columns)
+                # An empty cell is how CSV says that nothing is there.
+                yield Record(line, text or None, person, label)
+
+        return gather(records(), reading, problems, progress=source.progress)
+
+
+def separator(path: PathLike, delimiter: str | None) -> str:
+    """Return the character between fields: as said, or a tab for ``.tsv``, or a comma."""
+    if delimiter == "\\t":  # as it is typed
+        return "\t"
+    if delimiter is None:
+        return "\t" if ".tsv" in Path(path).suffixes else ","
+    if len(delimiter) != 1:
+        raise CorpusError(f"delimiter must be one character, got {len(delimiter)}.")
+    return delimiter
+
+
+def csv_rows(
+    file: IO[str], problems: Problems, delimiter: str
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the header and an iterator of (line, fields); rows of another length are noted as problems."""
+    # The module's limit of 131072 characters a field is global; it is only ever raised here.
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    rows = _numbered(csv.reader(file, delimiter=delimiter, strict=True), problems)
+    for _, header in rows:
+        return header, _same_length(rows, len(header), problems)
+    problems.check()
+    raise CorpusError(f"{problems.name} is empty: expected a header line and at least one document.")
+
+
+def refuse_other_delimiter(header: list[str], wanted: Sequence[str], used: str, name: str) -> None:
+    """Name the delimiter of a file whose header was not taken apart: a semicolon in much of Europe."""
+    if all(field in header for field in wanted):
+        return
+    line = used.join(header)
+    for other in ";\t|,":
+        if other != used and all(field in line.split(other) for field in wanted):
+            kind = {";": "semicolons, as spreadsheets write them in much of Europe", "\t": "tabs"}
+            raise CorpusError(
+                f"{name}, line 1: its columns are separated by {kind.get(other, repr(other))}; give ",
+                Proposal("delimiter", other),
+                ".",
+            )
+
+
+def _numbered(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problems.add(f"line {line}", f"broken CSV ({error}; a quote that is not closed?)")
+            return
+        if row:  # a blank line
+            yield line, row
+
+
+def _same_length(
+    rows: Iterator[tuple[int, list[str]]], length: int, problems: Problems
+) -> Iterator[tuple[int, list[str]]]:
+    for line, row in rows:
+        if len(row) == length:
+            yield line, row
+        else:
+            problems.add(f"line {line}", f"{len(row)} fields, the header has {length}")
+
+
+# Lines
+
+
+def read_lines(path: PathLike, reading: Reading) -> Corpus:
+    """Read the only field, ``text``, of each line; a blank line is an empty document."""
+    problems = Problems(os.fspath(path))
+    choose_fields(reading, ["text"], problems)
+    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
+        records = (Record(number, line) for number, line in enumerate(lines, 1))
+        return gather(records, reading, problems, progress=source.progress)
+
+
+def read_mallet(path: PathLike, reading: Reading) -> Corpus:
+    """Read ``name label text`` on each line, which are also the names of the fields; blank lines are skipped."""
+    problems = Problems(os.fspath(path))
+    choose_fields(reading, ["text", "name", "label"], problems)
+
+    def records(lines: Iterable[str]) -> Iterator[Record]:
+        for number, line in enumerate(lines, 1):
+            if line.isspace():
+                continue
+            parts = line.split(None, 2)
+            if len(parts) < 2:
+                problems.add(f"line {number}", "expected a name, a label and the text")
+                continue
+            values = {"name": parts[0], "label": parts[1], "text": parts[2] if len(parts) == 3 else ""}
+            yield _record(number, values, reading)
+
+    with open_source(path) as source, decoded(source, path, reading.encoding) as lines:
+        return gather(records(lines), reading, problems, progress=source.progress)
+
+
+def write_mallet(corpus: Corpus, file: IO[bytes], target: os.PathLike[str]) -> None:
+    """Write each document as its words, each as often as it is counted."""
+    del target
+    _refuse_blanks(corpus)
+    labels = None if corpus.labels is None else corpus.labels.tolist()
+    for row, (words, counts) in enumerate(rows_of(corpus)):
+        text = "".join(f" {corpus.vocabulary[word]}" * n for word, n in zip(words, counts, strict=True))
+        file.write(f"{row} {'-' if labels is None else labels[row]}{text}\n".encode())
+
+
+def rows_of(corpus: Corpus) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the words and counts of each document."""
+    indptr, indices, data = corpus.counts.indptr, corpus.counts.indices, corpus.counts.data
+    for row in range(corpus.n_documents):
+        part = slice(indptr[row], indptr[row + 1])
+        yield indices[part].tolist(), data[part].tolist()
+
+
+def _refuse_blanks(corpus: Corpus) -> None:
+    """MALLET separates by blanks, so nothing may hold one."""
+    for kind, values in (("word", corpus.vocabulary), ("label of row", corpus.labels)):
+        held = [] if values is None else values
+        bad = [place for place, value in enumerate(held) if str(value).split() != [str(value)]]
+        if bad:
+            raise CorpusError(f'{kind} {first_few(bad)}: "mallet" cannot hold blanks; write another format.')
+
+
+def _record(where: int, values: dict[str, str], reading: Reading) -> Record:
+    text, person, label = (None if field is None else values[field] for field in reading.fields)
+    return Record(where, text, person, label)
+
+
+# A folder, or a zip archive
+
+
+_FOLDER_FIELDS = ("text", "file", "folder")
+_TEXT_ENDINGS = (".txt", ".txt.gz")
+#: Documents of word processors, which a folder of texts may hold beside them.
+_NOT_READ = (".doc", ".docx", ".odt", ".pdf", ".ppt", ".pptx", ".rtf")
+
+
+class _Texts(NamedTuple):
+    """Names of the documents, below the folder, of files that are none, and what reads the document of a name."""
+
+    names: list[str]
+    ignored: list[str]
+    read: Callable[[str], str]
+
+
+def read_txt(path: PathLike, reading: Reading) -> Corpus:
+    """Read every ``.txt`` and ``.txt.gz`` file of a folder, or of an archive, in the order of their paths.
+
+    Where there is none, every file is a document, as in the folders of 20 Newsgroups and of Enron; hidden ones aside. A
+    zip archive is not unpacked to the disk. The fields of a file are ``text``, ``file`` (its path below the folder) and
+    ``folder`` (the folder it lies in), so that ``person="folder"`` is a folder for each person.
+    """
+    name = os.fspath(path)
+    if not is_there(path):
+        raise CorpusError(f"{path_shown(path)} does not exist; check the path.")
+    problems = Problems(name)
+    choose_fields(reading, _FOLDER_FIELDS, problems)
+    with _texts(Path(path), reading.encoding) as texts:
+        others = _named(texts.ignored)
+        if not texts.names:
+            found = f"only {others}; save them as .txt" if texts.ignored else "nor any other"
+            raise CorpusError(f"{name} holds no .txt file, {found}; expected one document per file.")
+        if texts.ignored:
+            warnings.warn(
+                f"{name}: {others} ignored, for only .txt files are read; save them as .txt.", stacklevel=2
+            )
+        done = [0]
+
+        def records() -> Iterator[Record]:
+            for number, file in enumerate(texts.names):
+                done[0] = number
+                folder = PurePosixPath(file).parent.as_posix()
+                values = {"text": texts.read(file), "file": file, "folder": "" if folder == "." else folder}
+                yield _record(number, values, reading)
+
+        return gather(
+            records(),
+            reading,
+            problems,
+            place=lambda number: texts.names[number],
+            progress=lambda: (done[0], len(texts.names)),
+        )
+
+
+@contextmanager
+def _texts(path: Path, encoding: str) -> Generator[_Texts]:
+    if path.is_dir():
+        files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+        names, ignored = _documents(files)
+
+        def text_of(name: str) -> str:
+            return read_text(files[name], encoding)
+
+        yield _Texts(names, ignored, text_of)
+        return
+    if not is_zip(path):
+        raise CorpusError(
+            f'{path} is a file; format="txt" reads a folder of .txt files, format="lines" a document a line.'
+        )
+    with path.open("rb") as raw:
+        members = {member.filename: member for member in archive_members(raw, os.fspath(path))}
+        names, ignored = _documents(members)
+        with zipfile.ZipFile(raw) as archive:
+
+            def text(name: str) -> str:
+                where = f"{path}, {name}"
+                with open_member(archive, members[name], where) as stream:
+                    return as_text(stream.read(), where, encoding)
+
+            yield _Texts(names, ignored, text)
+
+
+def _documents(files: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the files that are documents, and those of word processors, which are not read."""
+    found = sorted(files)
+    shown = [name for name in found if not any(part.startswith(".") for part in name.split("/"))]
+    ignored = [name for name in shown if name.lower().endswith(_NOT_READ)]
+    texts = [name for name in found if name.endswith(_TEXT_ENDINGS)]
+    return texts or [name for name in shown if name not in set(ignored)], ignored
+
+
+def _named(files: list[str]) -> str:
+    """Count files by their endings: "40 .docx files, 1 .pdf file"."""
+    kinds = Counter(PurePosixPath(name).suffix.lower() for name in files)
+    return ", ".join(f"{n} {kind} file{'s' * (n != 1)}" for kind, n in kinds.most_common())
