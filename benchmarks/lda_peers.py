@@ -39,7 +39,7 @@ class Discreet:
 
     def prepare(self, counts, n_topics, seed):
         from discreet.lda.documents import read_documents
-        from discreet.lda.gibbs.chains import chain
+        from discreet.lda.gibbs.estimator import chain
         from discreet.lda.gibbs.state import padded, read_tokens
 
         tokens = read_tokens(read_documents(counts))
@@ -49,7 +49,7 @@ class Discreet:
 
     def train(self, n_sweeps):
         """Go on to ``n_sweeps``, and take the mean that ``GibbsLDA(n_sweeps=n_sweeps)`` takes, or the last sweep."""
-        from discreet.lda.gibbs import means as mean_counts
+        from discreet.lda.gibbs import expected as mean_counts
 
         self.means = mean_counts.init(*self.shape, n_sweeps)
         while self.done < n_sweeps:
@@ -59,7 +59,7 @@ class Discreet:
                 self.means = mean_counts.step(self.means, self.table(self.state))
 
     def topics(self):
-        from discreet.lda.gibbs import means as mean_counts
+        from discreet.lda.gibbs import expected as mean_counts
 
         counts = mean_counts.mean(self.means, self.n_topics) + BETA
         return counts / counts.sum(axis=1, keepdims=True)

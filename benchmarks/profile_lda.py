@@ -55,51 +55,47 @@ def timed(work, *args, **keywords):
 
 
 def profile_frozen(tokens, n_topics, n_sweeps):
-    from discreet.lda.gibbs.counter_stream import sweep_key
-    from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+    from discreet.lda.gibbs import frozen
+    from discreet.lda.gibbs.draw import sweep_key
     from discreet.lda.gibbs.state import word_order
 
     n, alpha, order = len(tokens.words), np.full(n_topics, 0.1), word_order(tokens)
-    for n_bits in (24, 53):
-        memory = frozen_sweep.empty_table(tokens.n_words, n_topics, n_bits=n_bits)
-        state = frozen_sweep.init(tokens, n_topics, 1)
-        table, kernel, whole = [], [], []
-        for _ in range(n_sweeps):
-            topics = state.topics.copy()
-            _, cpu, _ = timed(frozen_sweep.build_table, state.word_topic, n_topics, 0.01, memory)
-            table.append(cpu)
-            key = sweep_key(1, state.sweep)
-            _, cpu, _ = timed(frozen_sweep.sweep, tokens, topics, memory, alpha, key)
-            kernel.append(cpu)
-            (state, info), cpu, _ = timed(
-                frozen_sweep.step, state, tokens, alpha, 0.01, memory=memory, order=order
-            )
-            whole.append(cpu)
-        t, k, w = (statistics.median(values[4:]) for values in (table, kernel, whole))
-        print(
-            f"frozen, {n_bits} bits, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; draws {k / w:.0%}, "
-            f"table {t / w:.0%}, copies and the rest {max(0.0, 1 - (k + t) / w):.0%}; "
-            f"{k / n * 1e9:.1f} ns a draw; {info.n_moved / n:.0%} of the tokens moved"
-        )
+    memory = frozen.empty_table(tokens.n_words, n_topics)
+    state = frozen.init(tokens, n_topics, 1)
+    table, kernel, whole = [], [], []
+    for _ in range(n_sweeps):
+        topics = state.topics.copy()
+        _, cpu, _ = timed(frozen.build_table, state.word_topic, n_topics, 0.01, memory)
+        table.append(cpu)
+        key = sweep_key(1, state.sweep)
+        _, cpu, _ = timed(frozen.sweep, tokens, topics, memory, alpha, key)
+        kernel.append(cpu)
+        (state, info), cpu, _ = timed(frozen.step, state, tokens, alpha, 0.01, memory=memory, order=order)
+        whole.append(cpu)
+    t, k, w = (statistics.median(values[4:]) for values in (table, kernel, whole))
+    print(
+        f"table, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; draws {k / w:.0%}, "
+        f"table {t / w:.0%}, copies and the rest {max(0.0, 1 - (k + t) / w):.0%}; "
+        f"{k / n * 1e9:.1f} ns a draw; {info.n_moved / n:.0%} of the tokens moved"
+    )
     return state
 
 
 def profile_lists(tokens, n_topics, n_sweeps):
-    from discreet.lda.gibbs.sparse import sweep as list_sweep
-    from discreet.lda.gibbs.sparse import word_lists
+    from discreet.lda.gibbs import lists
 
     n, alpha = len(tokens.words), np.full(n_topics, 0.1)
-    lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 1)
+    memory, state = lists.empty_lists(tokens, n_topics), lists.init(tokens, n_topics, 1)
     fills, whole = [], []
     for _ in range(_SWEEPS_BEFORE + n_sweeps):
-        (state, info), cpu, _ = timed(list_sweep.step, state, tokens, alpha, 0.01, lists=lists)
+        (state, info), cpu, _ = timed(lists.step, state, tokens, alpha, 0.01, lists=memory)
         whole.append(cpu)
-        _, cpu, _ = timed(word_lists.fill, lists, state.topics, n_topics)
-        fills.append(cpu * list_sweep.n_parts(tokens.n_documents, n_topics))
+        _, cpu, _ = timed(lists.fill, memory, state.topics, n_topics)
+        fills.append(cpu * lists.n_parts(tokens.n_documents, n_topics))
     start, w, f = (
         statistics.median(values) for values in (whole[:-n_sweeps], whole[-n_sweeps:], fills[-n_sweeps:])
     )
-    blocks = lists.sizes[tokens.words].mean()
+    blocks = memory.sizes[tokens.words].mean()
     print(
         f"lists, K = {n_topics}: {n / w / 1e6:.1f} M tokens/s; filling {f / w:.0%}; "
         f"{(w - f) / n * 1e9:.1f} ns a draw from {blocks:.1f} blocks of 16 entries; "
@@ -130,7 +126,7 @@ def threads(name, step, state, n_tokens, n_sweeps):
 
 def profile_start(tokens, n_topics, n_repeats=5):
     """Fast starts with one thread and with two take turns."""
-    from discreet.lda.gibbs.start.batches import choose_schedule, starting_topics
+    from discreet.lda.gibbs.start import choose_schedule, starting_topics
 
     alpha, schedule = np.full(n_topics, 0.1), choose_schedule(len(tokens.words), n_topics)
     starting_topics(tokens, alpha, 0.01, 0, schedule=schedule._replace(n_passes=1))  # compile
@@ -177,7 +173,7 @@ def main():
     parser.add_argument("--first-calls", action="store_true", help="the first calls only")
     options = parser.parse_args()
     from discreet.lda.documents import read_documents
-    from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS, chain
+    from discreet.lda.gibbs.estimator import MOST_TABLE_TOPICS, chain
     from discreet.lda.gibbs.state import read_tokens, word_order
 
     counts = sp.load_npz(DATA / options.corpus / "counts.npz")

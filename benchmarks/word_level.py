@@ -19,7 +19,7 @@ from discreet import Ledger
 from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.arranged_tokens import arrange
 from discreet.central.word_level.cost import table_mechanism, total_event
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs import frozen
 from discreet.lda.gibbs.state import begin, word_order
 from discreet.privacy import SecureStream
 
@@ -48,13 +48,13 @@ def gibbs(counts):
     """The non-private frozen sweep, single precision."""
     tokens = arrange(counts, SecureStream(0))
     alpha = np.full(N_TOPICS, 0.1)
-    memory, order = frozen_sweep.empty_table(tokens.n_words, N_TOPICS), word_order(tokens)
+    memory, order = frozen.empty_table(tokens.n_words, N_TOPICS), word_order(tokens)
     state = begin(tokens, N_TOPICS, 0)
 
     def run():
         nonlocal state
         for _ in range(SWEEPS):
-            state, _ = frozen_sweep.step(state, tokens, alpha, 0.01, memory=memory, order=order)
+            state, _ = frozen.step(state, tokens, alpha, 0.01, memory=memory, order=order)
 
     return run, len(tokens.words)
 

@@ -16,9 +16,7 @@ from lda_peers import ALPHA, BETA
 
 from discreet.evaluate import completion_perplexity
 from discreet.lda.documents import read_documents
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
-from discreet.lda.gibbs.sparse import sweep as list_sweep
-from discreet.lda.gibbs.sparse import word_lists
+from discreet.lda.gibbs import frozen, lists
 from discreet.lda.gibbs.state import State, read_tokens, word_order
 from lda import split
 
@@ -31,15 +29,15 @@ def seconds(work, *args, **known):
 
 def costs(name, tokens, n_topics):
     alpha, n = np.full(n_topics, ALPHA), len(tokens.words)
-    lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 0)
-    table, order = frozen_sweep.empty_table(tokens.n_words, n_topics), word_order(tokens)
+    memory, state = lists.empty_lists(tokens, n_topics), lists.init(tokens, n_topics, 0)
+    table, order = frozen.empty_table(tokens.n_words, n_topics), word_order(tokens)
     for _ in range(100):
-        (state, _), spent = seconds(list_sweep.step, state, tokens, alpha, BETA, lists=lists)
-    counts = list_sweep.word_topic(state, tokens, n_topics, lists=lists)
+        (state, _), spent = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
+    counts = lists.word_topic(state, tokens, n_topics, lists=memory)
     listed = np.count_nonzero(counts, axis=1)[tokens.words].mean()
     dense, times = State(state.topics, counts, 0, state.sweep), []
     for _ in range(3):
-        (dense, _), once = seconds(frozen_sweep.step, dense, tokens, alpha, BETA, memory=table, order=order)
+        (dense, _), once = seconds(frozen.step, dense, tokens, alpha, BETA, memory=table, order=order)
         times.append(once)
     print(
         f"{name}, K = {n_topics}, sweep 100: lists {spent / n * 1e9:.0f} ns a token, table "
@@ -51,13 +49,13 @@ def costs(name, tokens, n_topics):
 def renewals(name, tokens, test, n_topics, numbers, n_sweeps):
     alpha = np.full(n_topics, ALPHA)
     for number in numbers:
-        list_sweep.n_parts = lambda *_, number=number: number
-        lists, state = word_lists.empty_lists(tokens, n_topics), list_sweep.init(tokens, n_topics, 0)
+        lists.n_parts = lambda *_, number=number: number
+        memory, state = lists.empty_lists(tokens, n_topics), lists.init(tokens, n_topics, 0)
         spent = 0.0
         for _ in range(n_sweeps):
-            (state, _), once = seconds(list_sweep.step, state, tokens, alpha, BETA, lists=lists)
+            (state, _), once = seconds(lists.step, state, tokens, alpha, BETA, lists=memory)
             spent += once
-        counts = list_sweep.word_topic(state, tokens, n_topics, lists=lists)[:, :n_topics].T + BETA
+        counts = lists.word_topic(state, tokens, n_topics, lists=memory)[:, :n_topics].T + BETA
         found = completion_perplexity(counts / counts.sum(axis=1, keepdims=True), test)
         print(
             f"{name}, K = {n_topics}, {number} renewals a sweep: {found:.1f} after {n_sweeps} sweeps, "

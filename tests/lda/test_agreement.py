@@ -11,7 +11,7 @@ from tests.naive.live_gibbs import LiveLDA
 
 from discreet.evaluate import completion_perplexity, unigram
 from discreet.lda import GibbsLDA, VariationalLDA
-from discreet.lda.gibbs import chains
+from discreet.lda.gibbs import estimator
 
 
 def theirs(train, n_topics, n_passes, prior=0.1, beta=0.01):
@@ -75,5 +75,5 @@ def test_samplers_agree_with_each_other(shared_data, monkeypatch):
     live = mean(LiveLDA)
     assert mean(GibbsLDA, init="random") == pytest.approx(live, rel=0.015)
     assert abs(mean(GibbsLDA, prior=5.0, init="random") / live - 1) > 0.015
-    monkeypatch.setattr(chains, "MOST_TABLE_TOPICS", 1)  # by word lists, as with many topics
+    monkeypatch.setattr(estimator, "MOST_TABLE_TOPICS", 1)  # by word lists, as with many topics
     assert mean(GibbsLDA, init="random") == pytest.approx(live, rel=0.015)

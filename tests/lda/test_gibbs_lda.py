@@ -12,9 +12,8 @@ from tests.lda.processors import HASWELL, ONE_FAMILY, PLAIN, knows_avx2, told_he
 from discreet.corpus import Corpus
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda import GibbsLDA, fold_in
-from discreet.lda.gibbs import chains
 from discreet.lda.gibbs import estimator as gibbs_lda
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs import frozen
 from discreet.lda.gibbs.state import begin
 
 
@@ -214,9 +213,9 @@ def test_earlier_batches_stay_as_they_are_in_a_chain(monkeypatch):
     def step_without(*args, earlier, **settings):
         return step(*args, **settings)
 
-    earlier, step = forgetful.topic_word_counts_.copy(), frozen_sweep.step
-    monkeypatch.setattr(chains, "begin", begin_without)
-    monkeypatch.setattr(frozen_sweep, "step", step_without)
+    earlier, step = forgetful.topic_word_counts_.copy(), frozen.step
+    monkeypatch.setattr(gibbs_lda, "begin", begin_without)
+    monkeypatch.setattr(frozen, "step", step_without)
     forgetful.partial_fit(counts[500:])
     forgetful.mean_counts_ += earlier
     assert distance(topics, forgetful) > 2 * whole

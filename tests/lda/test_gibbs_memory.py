@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from discreet.lda.gibbs.start.batches import choose_schedule
+from discreet.lda.gibbs.start import choose_schedule
 
 MEASURE = """
 import json, resource, sys

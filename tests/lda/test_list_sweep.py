@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.lda.test_frozen_sweep import DOCUMENTS, make_tokens, some_documents
+from tests.naive import draws as twin
 from tests.naive import gibbs as naive
 
 from discreet._threads import balanced_cuts
 from discreet.lda import GibbsLDA
-from discreet.lda.gibbs import chains
-from discreet.lda.gibbs.counter_stream import sweep_key
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
-from discreet.lda.gibbs.sparse import plain as list_plain
-from discreet.lda.gibbs.sparse import sweep as list_sweep
-from discreet.lda.gibbs.sparse import word_lists
-from discreet.lda.gibbs.sparse.kernel import draw_documents
+from discreet.lda.gibbs import estimator, frozen
+from discreet.lda.gibbs import lists as word_lists
+from discreet.lda.gibbs.draw import sweep_key
+from discreet.lda.gibbs.lists import Draws, draw_documents
 from discreet.lda.gibbs.state import Tokens, aligned_zeros, count_topics, padded, random_topics, word_order
 
 ALPHA, BETA = 0.3, 0.4
-KERNELS = [draw_documents, list_plain.draw_documents]
 
 
 def run(tokens, topics, counts, kernel=draw_documents, alpha=ALPHA, beta=BETA, key=7, laws=None):
@@ -38,11 +35,8 @@ def run(tokens, topics, counts, kernel=draw_documents, alpha=ALPHA, beta=BETA, k
     if laws is None:
         laws = word_lists.laws(totals, np.full(n_topics, alpha), beta, n_words)
     topics = np.array(topics, np.uint16)
-    arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(beta), laws)
-    place = aligned_zeros((7, padded(n_topics)), np.float32)
-    kernel(
-        tokens.indptr, tokens.words, topics, *arrays, n_topics, np.uint64(key), 0, tokens.n_documents, place
-    )
+    draws = Draws(tokens, topics, lists, np.float32(beta), laws, n_topics, np.uint64(key))
+    kernel(draws, 0, tokens.n_documents, aligned_zeros((7, padded(n_topics)), np.float32))
     return topics
 
 
@@ -61,7 +55,7 @@ def test_the_kernel_and_plain_python_draw_the_same_topics(n_topics, beta):
     start = random_topics(len(tokens.words), n_topics, 1)
     counts = some_counts(rng, tokens, start, n_topics)
     topics = run(tokens, start, counts, beta=beta)
-    others = run(tokens, start, counts, list_plain.draw_documents, beta=beta)
+    others = run(tokens, start, counts, twin.from_lists, beta=beta)
     np.testing.assert_array_equal(topics, others)
     assert (topics < n_topics).all()
     if n_topics > 1:
@@ -83,9 +77,7 @@ def joint_p_value(law, kernel, n_chains, laws=None):
     return stats.chisquare(seen, expected).pvalue
 
 
-@pytest.mark.parametrize(
-    ("kernel", "n_chains"), [(draw_documents, 200_000), (list_plain.draw_documents, 10_000)]
-)
+@pytest.mark.parametrize(("kernel", "n_chains"), [(draw_documents, 200_000), (twin.from_lists, 10_000)])
 def test_joint_law_of_a_sweep_is_the_enumerated_one(kernel, n_chains):
     right = naive.frozen_joint_excluding(DOCUMENTS, COUNTS, ALPHA, BETA, START)
     assert joint_p_value(right, kernel, n_chains) > 1e-3
@@ -135,12 +127,12 @@ def test_lists_hold_what_the_table_holds():
 
 def chain(tokens, n_topics, n_sweeps, n_threads=1, earlier=None, seed=3):
     lists = word_lists.empty_lists(tokens, n_topics, earlier)
-    state = list_sweep.init(tokens, n_topics, seed)
+    state = word_lists.init(tokens, n_topics, seed)
     known = {"lists": lists, "earlier": earlier, "n_threads": n_threads}
     for _ in range(n_sweeps):
-        state, info = list_sweep.step(state, tokens, np.full(n_topics, 0.1), 0.01, **known)
+        state, info = word_lists.step(state, tokens, np.full(n_topics, 0.1), 0.01, **known)
         assert 0 <= info.n_moved <= len(tokens.words)
-    return state, list_sweep.word_topic(state, tokens, n_topics, **known)
+    return state, word_lists.word_topic(state, tokens, n_topics, **known)
 
 
 def test_any_number_of_threads_gives_the_same_chain():
@@ -158,19 +150,16 @@ def test_any_number_of_threads_gives_the_same_chain():
 def test_counts_are_renewed_between_the_parts_of_a_sweep(n_documents, parts):
     tokens = make_tokens(some_documents(np.random.default_rng(9), n_documents, 12), 12)
     topics, alpha = random_topics(len(tokens.words), 40, 2), np.full(40, 0.1)
-    assert list_sweep.n_parts(n_documents, 40) == parts
+    assert word_lists.n_parts(n_documents, 40) == parts
     lists = word_lists.empty_lists(tokens, 40)
-    after, _ = list_sweep.step(list_sweep.ListState(topics, 3, 20), tokens, alpha, 0.01, lists=lists)
+    after, _ = word_lists.step(word_lists.ListState(topics, 3, 20), tokens, alpha, 0.01, lists=lists)
 
     def by_hand(cuts):
         expected, key = topics.copy(), sweep_key(3, 20)
         for first, last in pairwise(cuts):
             totals = word_lists.fill(lists, expected, 40)
             laws = word_lists.laws(totals, alpha, 0.01, 12)
-            arrays = (lists.starts, lists.sizes, lists.topics, lists.weights, np.float32(0.01), laws)
-            place = aligned_zeros((7, 48), np.float32)
-            args = (tokens.indptr, tokens.words, expected, *arrays, 40, key, first, last, place)
-            list_plain.draw_documents(*args)
+            twin.from_lists(Draws(tokens, expected, lists, np.float32(0.01), laws, 40, key), first, last)
         return expected
 
     np.testing.assert_array_equal(after.topics, by_hand(balanced_cuts(tokens.indptr, parts).tolist()))
@@ -183,8 +172,8 @@ def test_each_sweep_and_each_seed_draws_anew():
     lists = word_lists.empty_lists(tokens, 30)
     after = set()
     for seed, sweep in ((3, 20), (3, 21), (4, 20), (3, 20)):
-        state = list_sweep.ListState(topics, seed, sweep)
-        state, _ = list_sweep.step(state, tokens, np.full(30, 0.1), 0.01, lists=lists)
+        state = word_lists.ListState(topics, seed, sweep)
+        state, _ = word_lists.step(state, tokens, np.full(30, 0.1), 0.01, lists=lists)
         after.add(state.topics.tobytes())
     assert len(after) == 3
 
@@ -202,9 +191,9 @@ def test_counts_of_earlier_documents_stay_and_draw():
 def test_the_estimator_takes_lists_above_the_table(monkeypatch):
     rng = np.random.default_rng(4)
     X = rng.poisson(0.6, (80, 40))
-    most = chains.MOST_TABLE_TOPICS
+    most = estimator.MOST_TABLE_TOPICS
     used = []
-    for name, module in (("list", list_sweep), ("table", frozen_sweep)):
+    for name, module in (("list", word_lists), ("table", frozen)):
         step = module.step
         monkeypatch.setattr(
             module, "step", lambda *a, step=step, name=name, **k: (used.append(name), step(*a, **k))[1]
@@ -244,8 +233,8 @@ import json, sys
 import numpy as np
 from discreet._threads import balanced_cuts
 from discreet.lda import GibbsLDA
-from discreet.lda.gibbs import chains
-chains.MOST_TABLE_TOPICS = 1
+from discreet.lda.gibbs import estimator
+estimator.MOST_TABLE_TOPICS = 1
 X = np.random.default_rng(3).poisson(0.8, (12, 9))
 model = GibbsLDA(5, n_sweeps=5, random_state=2).fit(X)
 json.dump(model.topic_word_counts_.tolist(), sys.stdout)

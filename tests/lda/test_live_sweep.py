@@ -6,8 +6,8 @@ from scipy import stats
 from tests.naive import gibbs as naive
 from tests.naive import live_gibbs as live_sweep
 
-from discreet.lda.gibbs.counter_stream import sweep_key
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs import frozen
+from discreet.lda.gibbs.draw import sweep_key
 from discreet.lda.gibbs.state import Tokens, count_topics
 
 GOLDEN = 0x9E3779B97F4A7C15
@@ -62,4 +62,4 @@ def test_long_run_is_the_posterior_of_three_tokens():
 
 def test_the_frozen_chain_is_another_one_on_three_tokens():
     """Said in its docstring, and proof that the check above can fail."""
-    assert long_run(frozen_sweep, 20_000) < 1e-9
+    assert long_run(frozen, 20_000) < 1e-9

@@ -6,7 +6,7 @@ from tests.naive import mean_counts as naive
 
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
-from discreet.lda.gibbs import means as mean_counts
+from discreet.lda.gibbs import expected as mean_counts
 
 
 def mean_of(tables, n_topics):

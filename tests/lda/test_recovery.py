@@ -15,7 +15,7 @@ from tests.naive.live_gibbs import LiveLDA
 from discreet.central import PrivateLDA
 from discreet.evaluate import completion_perplexity, topic_match
 from discreet.lda import GibbsLDA, VariationalLDA
-from discreet.lda.gibbs import chains
+from discreet.lda.gibbs import estimator
 
 
 class Regime(NamedTuple):
@@ -102,7 +102,7 @@ class _WithLists(NamedTuple):
 
     def fit(self, counts) -> GibbsLDA:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chains, "MOST_TABLE_TOPICS", 0)
+            patch.setattr(estimator, "MOST_TABLE_TOPICS", 0)
             return self.model.fit(counts)
 
 

@@ -6,15 +6,12 @@ import scipy.sparse as sp
 from scipy import stats
 from tests.naive import start as naive
 
-from discreet._meetings import together
+from discreet._threads import share_out
 from discreet.evaluate import completion_perplexity
 from discreet.lda import GibbsLDA
 from discreet.lda.documents import read_documents
-from discreet.lda.gibbs import chains
+from discreet.lda.gibbs import draw, start, start_kernels
 from discreet.lda.gibbs import estimator as gibbs_lda
-from discreet.lda.gibbs.start import batches as start
-from discreet.lda.gibbs.start import cooling, one_pass, plain, seeding
-from discreet.lda.gibbs.start.one_pass import take_batches
 from discreet.lda.gibbs.state import count_topics, padded, read_tokens
 
 BETA = 0.05
@@ -57,21 +54,29 @@ class Watch:
         self.batches, self.states, self.known = [], [], []
         step = start.step
 
-        def noting(state, tokens, entries, batches, *rest):
-            for i in range(len(batches.cuts)):
-                one = batches._replace(cuts=batches.cuts[i : i + 1], n_tokens=batches.n_tokens[i : i + 1])
-                state = step(state, tokens, entries, one, *rest)
+        def noting(state, given, word_cuts):
+            for i in range(len(given.cuts)):
+                one = given._replace(cuts=given.cuts[i : i + 1], sizes=given.sizes[i : i + 1])
+                state = step(state, one, word_cuts)
                 self.batches.append((one.equal, one.order[one.cuts[0, 0] : one.cuts[0, -1]].tolist()))
                 self.states.append((state.table * state.factor, state.totals))
-            self.known = state
+            self.known = state.kept
             return state
 
         monkeypatch.setattr(start, "step", noting)
 
 
 def interpret(monkeypatch):
-    """Run what leads through a pass in the interpreter, which looks its kernels up at each call."""
-    monkeypatch.setattr(start, "take_batches", getattr(take_batches, "py_func", take_batches))
+    """Run kernels in the interpreter, and what they emit in NumPy, as without a compiler."""
+    for name, kernel in list(vars(start_kernels).items()):
+        if hasattr(kernel, "py_func"):
+            for module in (start, start_kernels):
+                if hasattr(module, name):
+                    monkeypatch.setattr(module, name, kernel.py_func)
+    for name in ("plain", "leave_out"):
+        monkeypatch.setattr(start_kernels, name, getattr(start_kernels, f"_plain_{name}"))
+    for name in ("draw", "mix", "stream_at"):
+        monkeypatch.setattr(start_kernels, name, getattr(draw, f"_plain_{name}"))
 
 
 @pytest.mark.parametrize("mistake", ["", "alpha", "stays", "scale", "earlier"])
@@ -82,7 +87,7 @@ def test_tables_are_those_of_the_formulas(monkeypatch, mistake, with_earlier):
     watch = Watch(monkeypatch)
     monkeypatch.setattr(start, "_SMALLEST_FACTOR", 0.1)  # the factor is multiplied out now and then
     begun = (
-        start.begin(tokens_of(counts), n_topics, 3, seeded=not with_earlier).table[:, :n_topics].astype(float)
+        start.init(tokens_of(counts), n_topics, 3, seeded=not with_earlier).table[:, :n_topics].astype(float)
     )
     run(counts, n_topics, earlier)
     per_pass = [watch.batches[i : i + 4] for i in (0, 4, 8)]
@@ -125,8 +130,6 @@ def test_vectors_and_plain_numpy_give_the_same_bytes(monkeypatch, n_topics, with
     watch = Watch(monkeypatch)
     topics = run(counts, n_topics, earlier)
     interpret(monkeypatch)
-    for name in ("infer_documents", "add_rows", "refresh_rows"):
-        monkeypatch.setattr(one_pass, name, getattr(plain, name))
     np.testing.assert_array_equal(run(counts, n_topics, earlier), topics)
     half = len(watch.states) // 2
     for (table, totals), (other, sums) in zip(watch.states[:half], watch.states[half:], strict=True):
@@ -152,19 +155,18 @@ def test_draws_follow_the_expected_counts(monkeypatch):
     counts[8] = 0
     counts[8, [2, 9]] = 6000, 4000
     seen = {}
-    infer = one_pass.infer_documents
+    infer = start.infer_documents
 
-    def noting(entries, order, rows_before, *rest):
-        infer(entries, order, rows_before, *rest)
-        cuts, piece, drawn, expected = rest[5], rest[6], rest[7], rest[10]
-        place = int(np.flatnonzero(order == 8)[0])
-        if len(drawn[1]) and cuts[piece] <= place < cuts[piece + 1]:
-            at = rows_before[place] - rows_before[cuts[0]]
-            seen["expected"] = expected[at : at + 2, :5].astype(float)
+    def noting(given, b, piece, *rest):
+        infer(given, b, piece, *rest)
+        cuts, place = given.cuts[b], int(np.flatnonzero(given.order == 8)[0])
+        if len(given.drawn) and cuts[piece] <= place < cuts[piece + 1]:
+            at = given.rows_before[place] - given.rows_before[cuts[0]]
+            seen["expected"] = given.expected[at : at + 2, :5].astype(float)
 
-    interpret(monkeypatch)
-    monkeypatch.setattr(one_pass, "infer_documents", noting)
-    topics = run(counts, 5)
+    monkeypatch.setattr(start, "infer_documents", noting)
+    monkeypatch.setattr(start, "_WORTH_THREADS", 0)  # threads go through a batch piece by piece
+    topics = run(counts, 5, n_threads=2)
     tokens = tokens_of(counts)
     drawn = topics[tokens.indptr[8] : tokens.indptr[9]]
     for row, here in zip(seen["expected"], (drawn[:6000], drawn[6000:]), strict=True):
@@ -181,13 +183,13 @@ def test_draws_follow_the_expected_counts(monkeypatch):
 def test_no_two_topics_begin_with_the_same_documents():
     counts = np.kron(np.eye(12, dtype=int), np.full((1, 3), 40))  # a document's words are its own
     for n_topics, most in ((4, 1), (12, 1), (30, 3)):
-        table = seeding.seeded_table(tokens_of(counts), n_topics, 3, -2)[:, :n_topics]
+        table = start.seeded_table(tokens_of(counts), n_topics, 3)[:, :n_topics]
         np.testing.assert_allclose(table.sum(axis=0), counts.sum() / n_topics, rtol=1e-5)
         own = table - counts.sum(axis=0)[:, None] * 0.5 / n_topics > 1e-3
         assert (own.any(axis=0)).all()
         assert own.sum(axis=1).max() <= most
         assert len({column.tobytes() for column in table.T}) == n_topics
-    lonely = seeding.seeded_table(tokens_of([[1, 0], [0, 1]]), 5, 3, -2)  # more topics than tokens
+    lonely = start.seeded_table(tokens_of([[1, 0], [0, 1]]), 5, 3)  # more topics than tokens
     assert np.isfinite(lonely).all()
 
 
@@ -257,25 +259,25 @@ def test_later_batches_keep_the_numbers_of_topics():
 
 def test_sweeps_are_hot_at_first_and_cool_before_any_counts_in_the_mean():
     tokens = tokens_of(np.full((20, 10), 10))  # 2,000 tokens
-    share = cooling.SHARE * 2000 / (4 * 10)
+    share = start.SHARE * 2000 / (4 * 10)
     for n_sweeps, n_hot in ((0, 0), (1, 0), (2, 1), (5, 2), (8, 4), (60, 30), (1000, 30)):
-        found = [cooling.warm_prior(tokens, 4, 0.01, t, n_sweeps) for t in range(n_sweeps)]
+        found = [start.warm_prior(tokens, 4, 0.01, t, n_sweeps) for t in range(n_sweeps)]
         assert found[n_hot:] == [0.01] * (n_sweeps - n_hot)
         rises = np.array(found[:n_hot]) - 0.01
         np.testing.assert_allclose(rises, (share - 0.01) * (1 - np.arange(n_hot) / max(n_hot, 1)))
         assert not any(gibbs_lda.mean_counts.is_sampled(t + 1, n_sweeps, near=True) for t in range(n_hot))
-    assert cooling.warm_prior(tokens, 4, share + 1, 0, 8) == share + 1  # a prior that is hotter already
+    assert start.warm_prior(tokens, 4, share + 1, 0, 8) == share + 1  # a prior that is hotter already
 
 
 def test_only_a_fast_start_is_hot_and_no_later_batch(monkeypatch):
     heard = []
-    warm = cooling.warm_prior
+    warm = start.warm_prior
 
     def noting(*args):
         heard.append(args[3:])
         return warm(*args)
 
-    monkeypatch.setattr(chains, "warm_prior", noting)
+    monkeypatch.setattr(gibbs_lda, "warm_prior", noting)
     counts = corpus()
     for n_topics in (3, 210):
         model = GibbsLDA(n_topics, init="fast", n_sweeps=6, random_state=1).fit(counts)
@@ -296,19 +298,19 @@ def test_a_hot_chain_ends_lower(monkeypatch, shared_data):
         return completion_perplexity(model.topic_word_, counts[held_out])
 
     hot = far()
-    monkeypatch.setattr(cooling, "SHARE", 0.0)
+    monkeypatch.setattr(start, "SHARE", 0.0)
     assert hot < 0.998 * far()
 
 
 def test_a_fault_in_one_thread_ends_all(monkeypatch):
-    take = start.take_batches
+    infer = start.infer_documents
 
-    def failing(*args):
-        if args[-3][0] == 1:  # the second thread; the first one waits for it at the first meeting
+    def failing(given, b, piece, *rest):
+        if piece == 3:
             raise MemoryError("no room")
-        return take(*args)
+        return infer(given, b, piece, *rest)
 
-    monkeypatch.setattr(start, "take_batches", failing)
+    monkeypatch.setattr(start, "infer_documents", failing)
     monkeypatch.setattr(start, "_WORTH_THREADS", 0)
     with pytest.raises(MemoryError, match="no room"):
         run(corpus(300, 40), 20, n_threads=2)
@@ -319,10 +321,10 @@ def test_small_batches_are_not_shared_out(worth, monkeypatch):
     monkeypatch.setattr(start, "_WORTH_THREADS", worth)
     asked = []
 
-    def spy(part, n_threads, stop):
+    def spy(work, tasks, n_threads):
         asked.append(n_threads)
-        return together(part, n_threads, stop)
+        return share_out(work, tasks, n_threads)
 
-    monkeypatch.setattr(start, "together", spy)
+    monkeypatch.setattr(start, "share_out", spy)
     run(corpus(300, 40), 20, n_threads=2)
-    assert set(asked) == {1 if worth else 2}
+    assert set(asked) == (set() if worth else {2})

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet.lda.documents import read_documents
-from discreet.lda.gibbs.counter_stream import mix, stream_at, sweep_key
+from discreet.lda.gibbs.draw import mix, stream_at, sweep_key
 from discreet.lda.gibbs.state import Info, State, Tokens, aligned_zeros, begin, read_tokens
 
 __all__ = ["LiveLDA", "init", "step"]

@@ -1,6 +1,6 @@
 """Gibbs sampling with a prior that differs from word to word and topic to topic: what OLP-LDA trains a batch with.
 
-The draws are those of :mod:`discreet.lda.gibbs.frozen.sweep`; only the table is another: counts plus a matrix of
+The draws are those of :mod:`discreet.lda.gibbs.frozen`; only the table is another: counts plus a matrix of
 prior counts. The chain starts from a sweep under the prior alone, so that topics keep their numbers from batch to
 batch.
 """
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.lda.documents import read_documents
-from discreet.lda.gibbs.counter_stream import sweep_key
-from discreet.lda.gibbs.frozen import sweep as frozen_sweep
+from discreet.lda.gibbs import frozen as frozen_sweep
+from discreet.lda.gibbs.draw import sweep_key
 from discreet.lda.gibbs.state import begin, count_topics, read_tokens, word_order
 
 __all__ = ["count_topics_of"]

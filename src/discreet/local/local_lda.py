@@ -14,7 +14,7 @@ from discreet._progress import Callback
 from discreet._validate import ANYTHING, FLAG, Rule, choice, formerly, rules
 from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import Parameter, ParameterError
-from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.learn import Reports
 from discreet.lda.moments.moments import Moments, read_bits

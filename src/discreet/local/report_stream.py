@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet._threads import count_threads
 from discreet.errors import CorpusError, Parameter, ParameterError
-from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.moments.estimates import Channel
 from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local import olp_lda

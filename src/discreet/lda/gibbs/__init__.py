@@ -1,1 +1,1 @@
-"""Gibbs sampling for LDA: the estimator, its chains, and one folder for each sampler."""
+"""Gibbs sampling for LDA: the start, sweeps by table and by lists, what a chain gives, and the estimator."""

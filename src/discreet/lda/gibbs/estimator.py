@@ -1,8 +1,10 @@
-"""Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: a shell over the sweeps."""
+"""Latent Dirichlet allocation by Gibbs sampling, as a scikit-learn estimator: chains, and a shell over their sweeps."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,21 +30,112 @@ from discreet._validate import (
 )
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.lda.documents import check_prior, faults_of_prior, read_for
-from discreet.lda.gibbs import means as mean_counts
-from discreet.lda.gibbs.chains import MOST_TABLE_TOPICS, Chain, chain
-from discreet.lda.gibbs.counter_stream import new_seed
-from discreet.lda.gibbs.over_shards import chain_over_shards
-from discreet.lda.gibbs.state import MOST_TOPICS, Tokens, aligned_zeros, padded, read_tokens
+from discreet.lda.gibbs import expected as mean_counts
+from discreet.lda.gibbs import frozen, lists
+from discreet.lda.gibbs.draw import new_seed
+from discreet.lda.gibbs.expected import expected_counts
+from discreet.lda.gibbs.start import starting_topics, warm_prior
+from discreet.lda.gibbs.state import (
+    MOST_TOPICS,
+    Tokens,
+    WordOrder,
+    aligned_zeros,
+    begin,
+    padded,
+    read_tokens,
+    word_order,
+)
 from discreet.lda.shards import read_shards_for, refuse_engine, stack
 from discreet.lda.top_words import TopWords
 
-__all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "GibbsLDA"]
+__all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "MOST_TABLE_TOPICS", "Chain", "GibbsLDA", "chain"]
 
+#: Up to here a sweep reads a whole row of the table for a draw; above, the list of the topics that the word has.
+MOST_TABLE_TOPICS = 200
 #: Up to here a chain can begin with a fast start; above, its topics are random.
 MOST_FAST_TOPICS = 3000
 #: Up to here "auto" begins with one, and then sweeps less often: corpora that it was measured on, see docs/speed.md.
 MOST_FAST_TOKENS = 10_000_000
 _SWEEPS_AFTER = {True: 100, False: 200}
+
+
+class Chain(NamedTuple):
+    """A chain's first state, and what to do with it."""
+
+    #: The state before the first sweep.
+    first: Any
+    #: ``step(state)`` does a sweep and returns the next state.
+    step: Callable[[Any], Any]
+    #: ``table(state)`` counts each word in each topic: (n_words, width), int32, not to be changed.
+    table: Callable[[Any], NDArray[np.int32]]
+    #: ``expect(state)`` is the same in expected counts, float32; None where tokens' topics are not at hand.
+    expect: Callable[[Any], NDArray[np.float32]] | None = None
+
+
+def chain(
+    tokens: Tokens,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    seed: int,
+    *,
+    earlier: NDArray[np.int32] | None = None,
+    fast: bool = False,
+    n_sweeps: int = 0,
+    n_threads: int = 1,
+) -> Chain:
+    """Begin a chain.
+
+    Parameters
+    ----------
+    tokens : Tokens
+        The documents.
+    doc_topic_prior : array of shape (n_topics,)
+        alpha.
+    topic_word_prior : float
+        beta.
+    seed : int
+        0 to 2**64 - 1.
+    earlier : array of shape (n_words, width), int32, optional
+        Counts of other documents, which stay as they are and count in every draw.
+    fast : bool, default False
+        Begin with ``starting_topics`` in place of random ones, and without earlier documents sweep hot at first.
+    n_sweeps : int, default 0
+        Sweeps to come: how many of them are hot depends on it.
+    n_threads : int
+        Threads; the chain does not depend on it.
+    """
+    alpha, beta, n_topics = doc_topic_prior, topic_word_prior, len(doc_topic_prior)
+    known: dict[str, Any] = {"earlier": earlier, "n_threads": n_threads}
+    table: Callable[[Any], NDArray[np.int32]] = _word_topic
+    topics = starting_topics(tokens, alpha, beta, seed, **known) if fast else None
+    if n_topics > MOST_TABLE_TOPICS:
+        known["lists"] = lists.empty_lists(tokens, n_topics, earlier)
+        words: WordOrder = known["lists"].order
+        first: Any = lists.init(tokens, n_topics, seed, topics)
+        step: Callable[..., Any] = partial(lists.step, **known)
+        table = partial(lists.word_topic, tokens=tokens, n_topics=n_topics, **known)
+    else:
+        first = begin(tokens, n_topics, seed, earlier, n_threads, topics=topics)
+        memory, words = frozen.empty_table(tokens.n_words, n_topics), word_order(tokens)
+        step = partial(frozen.step, memory=memory, order=words, **known)
+
+    def advance(state: Any) -> Any:
+        now = warm_prior(tokens, n_topics, beta, state.sweep, n_sweeps) if fast and earlier is None else beta
+        return step(state, tokens=tokens, doc_topic_prior=alpha, topic_word_prior=now)[0]
+
+    def expect(state: Any) -> NDArray[np.float32]:
+        counts = table(state)
+        out = aligned_zeros(counts.shape, np.float32)
+        expected_counts(tokens, state.topics, counts, alpha, beta, out, order=words, n_threads=n_threads)
+        if earlier is not None:
+            out += earlier
+        return out
+
+    return Chain(first, advance, table, expect)
+
+
+def _word_topic(state: Any) -> NDArray[np.int32]:
+    return state.word_topic
 
 
 class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -185,8 +278,8 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self.n_sweeps_ = self._run(documents, alpha, beta, self.seed_, None)
         else:
             with documents as through:
-                sweeps = chain_over_shards(through, X.n_tokens, alpha, beta, self.seed_)
-                self.n_sweeps_ = self._sweep(sweeps, X.n_words, X.n_tokens, fast=False)
+                sweeps = frozen.chain_over_shards(through, X.n_tokens, alpha, beta, self.seed_)
+                self.n_sweeps_ = self._sweep(Chain(*sweeps, _word_topic), X.n_words, X.n_tokens, fast=False)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> GibbsLDA:

@@ -1,6 +1,16 @@
-r"""Expected counts of a state: each token counts in all topics, by the probability that a draw would give them.
+r"""What a chain gives: the mean of its counts over several sweeps, and expected counts of a state.
 
-With the topics of all *other* tokens as they are, token i, word w of document d, has topic k with probability
+.. math:: \bar c_{kw} = \frac{1}{|S_k|} \sum_{s \in S_k} c^{(s)}_{kw}
+
+S: every fourth sweep of the last quarter, counted from the last one; of a chain that began near its end, every second
+sweep of the last half, or at longer distances so that about a dozen are taken. Topics have no fixed number, and a chain
+on few documents may let two of them change places; a mean over such a change would be a mixture of both. So a topic
+whose tokens in a sample are, for more than half, other ones than those of its mean so far begins its mean anew
+(:math:`S_k` are the samples since).
+
+A chain that began near its end, and may be short, gives **expected counts** in place of drawn ones: each token counts
+in all topics, by the probability that a draw would give them. With the topics of all *other* tokens as they are, token
+i, word w of document d, has topic k with probability
 
 .. math:: p_{ik} \propto (n_{dk}^{-i} + \alpha_k) \frac{c_{wk}^{-i} + \beta}{c_k^{-i} + V \beta},
 
@@ -13,78 +23,158 @@ A document has tokens in few topics, so the sum over topics is taken apart: over
 :math:`\hat c_{wk} = \phi_{wk} \big(\sum_d T_{dw} n_{dk} + \alpha_k \sum_d T_{dw}\big)`, T the sum of the normalisers of
 a document's tokens of the word. What a token itself takes away concerns one topic only, and is put right there.
 
-Guarantee: none. A word's row is the work of one thread, in a written order, in double precision: the same bytes for any
-number of threads and any vector unit.
+Guarantee: none. The mean does not depend on the number of threads. A word's expected row is the work of one thread, in
+a written order, in double precision: the same bytes for any number of threads and any vector unit.
 
-Memory: 10 bytes a token, in passing.
+Memory of expected counts: 10 bytes a token, in passing.
 
-Reference
----------
+References
+----------
+Griffiths, Steyvers, "Finding scientific topics", PNAS 2004, doi:10.1073/pnas.0307752101 (several samples of a
+chain, and why topics of different samples are not the same topics).
 Casella, Robert, "Rao-Blackwellisation of sampling schemes", Biometrika 83 (1996), doi:10.1093/biomet/83.1.81.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
-from discreet.lda.gibbs.state import Tokens, WordOrder
+from discreet.lda.gibbs.state import Tokens, WordOrder, aligned_zeros
 
-__all__ = ["expected_counts"]
+__all__ = ["MeanCounts", "expected_counts", "init", "is_sampled", "mean", "step"]
+
+#: Sweeps between two samples: neighbours are too much alike to be worth the adding up.
+_EVERY = 4
+#: Samples come from the last 1 / _PART of the sweeps: before, the chain is still on its way.
+_PART = 4
+#: The same for a chain that began near its end: at least so many sweeps between two, about so many samples.
+_EVERY_NEAR, _PART_NEAR, _MOST_NEAR = 2, 2, 12
+
+
+class MeanCounts(NamedTuple):
+    """Sums over the samples so far."""
+
+    #: (n_words, width) int32, or int64 where that many tokens could overflow it; float32 of expected counts.
+    sums: NDArray[Any]
+    #: (width,) int64: samples in each topic's sum.
+    n_samples: NDArray[np.int64]
+
+
+def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False) -> bool:
+    """Whether the counts after sweep 1, 2, ..., ``n_sweeps`` are a sample. The last ones always are.
+
+    ``near``: the chain began near its end.
+    """
+    every = max(_EVERY_NEAR, n_sweeps // (_PART_NEAR * _MOST_NEAR)) if near else _EVERY
+    part = _PART_NEAR if near else _PART
+    return part * (n_sweeps - sweep) < n_sweeps and (n_sweeps - sweep) % every == 0
+
+
+def init(n_words: int, width: int, n_tokens: int, n_sweeps: int, *, expected: bool = False) -> MeanCounts:
+    """Begin with no samples.
+
+    Parameters
+    ----------
+    n_words, width : int
+        Shape of the tables to come.
+    n_tokens : int
+        Tokens in each table, documents of earlier batches among them.
+    n_sweeps : int
+        Sweeps to come.
+    expected : bool, default False
+        Samples will be expected counts.
+    """
+    most = n_tokens * (n_sweeps // min(_EVERY, _EVERY_NEAR) + 1)
+    kind = np.float32 if expected else np.int32 if most < 2**31 else np.int64
+    return MeanCounts(aligned_zeros((n_words, width), kind), np.zeros(width, np.int64))
 
 
 @kernel()
-def _list_topics(
-    indptr: Any,
-    topics: Any,
-    first: int,
-    last: int,
-    counts: Any,
-    owner: Any,
-    sizes: Any,
-    starts: Any,
-    listed: Any,
-    numbers: Any,
-) -> None:
+def _compare(word_topic: Any, sums: Any, n_samples: Any, found: Any) -> None:
+    """Per topic: tokens in this table, in the sum, and in both, each times the number of samples."""
+    for w in range(word_topic.shape[0]):
+        for k in range(word_topic.shape[1]):
+            here, before = float(word_topic[w, k]) * n_samples[k], float(sums[w, k])
+            found[0, k] += here
+            found[1, k] += before
+            found[2, k] += min(here, before)
+
+
+@kernel()
+def _add(word_topic: Any, keep: Any, sums: Any) -> None:
+    for w in range(word_topic.shape[0]):
+        for k in range(word_topic.shape[1]):
+            sums[w, k] = sums[w, k] * keep[k] + word_topic[w, k]
+
+
+def step(state: MeanCounts, word_topic: NDArray[Any]) -> MeanCounts:
+    """Add a sample, (n_words, width), to the sums, **in place**; topics that became others begin anew."""
+    found = np.zeros((3, len(state.n_samples)))
+    _compare(word_topic, state.sums, state.n_samples, found)
+    keep = 2 * found[2] >= np.maximum(found[0], found[1])
+    _add(word_topic, keep.astype(state.sums.dtype), state.sums)
+    return MeanCounts(state.sums, state.n_samples * keep + 1)
+
+
+def mean(state: MeanCounts, n_topics: int) -> NDArray[np.float64]:
+    """Return the mean counts without padding, in the usual orientation: (n_topics, n_words), float64."""
+    out = np.empty((n_topics, len(state.sums)))
+    return np.divide(state.sums[:, :n_topics].T, state.n_samples[:n_topics, None], out=out)
+
+
+class _Lists(NamedTuple):
+    """Topics of documents: which each has, and how many tokens in them."""
+
+    #: (n_tokens,): the document of each token.
+    owner: NDArray[np.int32]
+    #: (n_documents,): in how many topics a document has tokens.
+    sizes: NDArray[np.int32]
+    #: (n_documents + 1,): where a document's entries begin; empty while only sizes are asked for.
+    starts: NDArray[np.int64]
+    topics: NDArray[np.uint16]
+    numbers: NDArray[np.float32]
+
+
+@kernel()
+def _list_topics(indptr: Any, topics: Any, lists: Any, first: int, last: int, counts: Any) -> None:
     """Write down in how many topics documents have tokens; with ``starts`` known, in which, and how many."""
+    starts, listed = lists.starts, lists.topics
     for d in range(first, last):
         n = 0
         for i in range(indptr[d], indptr[d + 1]):
             k = topics[i]
-            owner[i] = d
+            lists.owner[i] = d
             if counts[k] == 0:
                 if len(starts):
                     listed[starts[d] + n] = k
                 n += 1
             counts[k] += 1
-        sizes[d] = n
+        lists.sizes[d] = n
         if len(starts):
             for e in range(starts[d], starts[d] + n):
-                numbers[e] = counts[listed[e]]
+                lists.numbers[e] = counts[listed[e]]
         for i in range(indptr[d], indptr[d + 1]):
             counts[topics[i]] = 0
 
 
+class _Table(NamedTuple):
+    """Counts of words in topics, and what makes probabilities of them."""
+
+    word_topic: NDArray[np.int32]
+    prior: NDArray[np.float64]
+    beta: float
+    scale: NDArray[np.float64]
+    scale_without: NDArray[np.float64]
+
+
 @kernel(error_model="numpy")
-def _expect(
-    order: Any,
-    tokens: Any,
-    documents: Any,
-    word_topic: Any,
-    alpha: Any,
-    beta: float,
-    scale: Any,
-    scale_without: Any,
-    first: int,
-    last: int,
-    out: Any,
-) -> None:
+def _expect(order: Any, topics: Any, lists: Any, table: Any, first: int, last: int, out: Any) -> None:
     """Write the expected counts of words ``first`` to ``last``."""
-    indptr, places = order
-    owner, topics = tokens
-    starts, listed, numbers = documents
+    (indptr, places), (word_topic, alpha, beta, scale, scale_without) = order, table
+    owner, _, starts, listed, numbers = lists
     n_topics, longest = len(alpha), 0
     for w in range(first, last):
         longest = max(longest, indptr[w + 1] - indptr[w])
@@ -165,33 +255,29 @@ def expected_counts(
         Threads; ``out`` does not depend on it.
     """
     n_topics, n_tokens, n_words = len(doc_topic_prior), len(topics), tokens.n_words
-    owner, sizes = np.empty(n_tokens, np.int32), np.empty(tokens.n_documents, np.int32)
-    starts, listed, numbers = np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.float32)
+    lists = _Lists(
+        np.empty(n_tokens, np.int32),
+        np.empty(tokens.n_documents, np.int32),
+        np.empty(0, np.int64),
+        np.empty(0, np.uint16),
+        np.empty(0, np.float32),
+    )
     totals = word_topic[:, :n_topics].sum(axis=0, dtype=np.int64)
     empty = n_words * topic_word_prior
     scale, scale_without = n_words / (totals + empty), n_words / np.maximum(totals - 1 + empty, empty)
+    table = _Table(word_topic, doc_topic_prior, float(topic_word_prior), scale, scale_without)
 
     def write_lists(piece: tuple[int, int]) -> None:
-        counts = np.zeros(n_topics, np.int32)
-        _list_topics(tokens.indptr, topics, *piece, counts, owner, sizes, starts, listed, numbers)
-
-    def expect(piece: tuple[int, int]) -> None:
-        _expect(
-            (order.indptr, order.places),
-            (owner, topics),
-            (starts, listed, numbers),
-            word_topic,
-            doc_topic_prior,
-            topic_word_prior,
-            scale,
-            scale_without,
-            *piece,
-            out,
-        )
+        _list_topics(tokens.indptr, topics, lists, *piece, np.zeros(n_topics, np.int32))
 
     of_documents = pieces(tokens.indptr, n_threads)
     share_out(write_lists, of_documents, n_threads)
-    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    starts = np.concatenate([[0], np.cumsum(lists.sizes, dtype=np.int64)])
     listed, numbers = np.empty(starts[-1], np.uint16), np.empty(starts[-1], np.float32)
+    lists = lists._replace(starts=starts, topics=listed, numbers=numbers)
     share_out(write_lists, of_documents, n_threads)
-    share_out(expect, pieces(order.indptr, n_threads), n_threads)
+    share_out(
+        lambda piece: _expect(order, topics, lists, table, *piece, out),
+        pieces(order.indptr, n_threads),
+        n_threads,
+    )

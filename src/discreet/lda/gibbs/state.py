@@ -13,7 +13,7 @@ from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
 from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.documents import Documents
-from discreet.lda.gibbs.counter_stream import random_halves, sweep_key
+from discreet.lda.gibbs.draw import random_halves, sweep_key
 
 __all__ = [
     "MOST_TOPICS",

@@ -34,17 +34,18 @@ from discreet._validate import (
 )
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_for
-from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.shards import read_shards_for, refuse_engine
 from discreet.lda.top_words import TopWords
 from discreet.lda.variational.passes import (
+    begins_fast,
+    fast_components,
     pick,
     shares,
     shares_over_shards,
     stepper_in_memory,
     stepper_over_shards,
 )
-from discreet.lda.variational.start import begins_fast, fast_components
 from discreet.lda.variational.svi import Batch, State, bound, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]

@@ -33,7 +33,7 @@ from discreet.corpus.words.origin import WordOrigin, refuse_chosen_columns
 from discreet.corpus.words.vocabulary import check_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
-from discreet.lda.gibbs.counter_stream import new_seed
+from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.questions.asked import kinds
 from discreet.lda.questions.next_question import LEAST_STRENGTH, forecast_of
 from discreet.local.promise import ledger_of_reports

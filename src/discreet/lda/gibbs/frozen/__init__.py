@@ -1,1 +1,0 @@
-"""The exact sweep from a frozen word-topic table: kernel, sweep, and the same in plain NumPy."""

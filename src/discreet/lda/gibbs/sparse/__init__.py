@@ -1,1 +1,0 @@
-"""The exact sweep for many topics, over lists of the topics a word has."""

@@ -1,1 +1,0 @@
-"""Starting topics for a Gibbs chain: stepwise CVB0 over small batches of documents, then one draw for each token."""

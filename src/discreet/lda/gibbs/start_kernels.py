@@ -1,0 +1,496 @@
+r"""Compiled heart of the fast start: expected counts of a batch of documents, and adding them to the table.
+
+A piece of documents is worked on by one thread from a table that stays as it is; then each row of the table is changed
+by one thread, document after document. So nothing depends on the number of threads.
+
+Two steps on the words of a document, four at a time, are written in vectors of 16 floats. With weights :math:`a_k` of
+the document's topics, rows :math:`t_{wk}` of the table and counts :math:`c_w`,
+
+.. math:: \text{plain:}\quad q_w = c_w \Big/ \sum_k a_k t_{wk}, \qquad g_k \mathrel{+}= q_w t_{wk},
+
+.. math:: \text{left out:}\quad y_{wk} = \max\Big(a_k - \frac{t_{wk} b_k}{\sum_j a_j t_{wj}}, c_k\Big)\, t_{wk},
+    \qquad y_{wk} \mathrel{\times}= c_w \Big/ \sum_j y_{wj}, \qquad g_k \mathrel{+}= y_{wk}.
+
+The order of additions is written down: topics lane by lane, then halves of lanes onto halves, words one after another;
+products and sums are never fused. The same bytes on any processor, and without a compiler (NUMBA_DISABLE_JIT=1) the
+same operations in NumPy, hundreds of times slower. Documents are padded to a multiple of ``FEW`` words; a word with
+count 0 adds exactly 0.
+"""
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types, uint64
+from numba.core import cgutils
+from numpy.typing import NDArray
+
+from discreet._kernels import emitted, kernel
+from discreet.lda.emitted import F32, I64, Vectors, add_lanes, address_of, entry_at
+from discreet.lda.gibbs.draw import JIT, LANES, draw, mix, stream_at
+
+__all__ = [
+    "FEW",
+    "WORKSPACE",
+    "Earlier",
+    "Entries",
+    "Kept",
+    "Pass",
+    "add_rows",
+    "add_totals",
+    "infer_documents",
+    "refresh_rows",
+    "set_laws",
+    "take_batches",
+]
+
+#: Words at a time: documents are filled up to a multiple.
+FEW = 4
+#: Rows of the scratch space that inferring documents takes.
+WORKSPACE = 8 + FEW
+#: Fewer expected tokens of a topic are not kept from one pass to the next, but begin at 0.
+_LEAST_KEPT = 0.02
+
+_VECTORS = Vectors(F32, LANES, align=64)
+
+
+class Entries(NamedTuple):
+    """Documents as CSR."""
+
+    indptr: NDArray[np.int64]
+    words: NDArray[np.int32]
+    counts: NDArray[np.float32]
+
+
+class Earlier(NamedTuple):
+    """Counts of earlier documents."""
+
+    #: (n_words, width) int32; (0, width): none.
+    counts: NDArray[np.int32]
+    #: (width,) float64.
+    totals: NDArray[np.float64]
+    #: (n_words, width) float32, memory for the sum of both tables; (0, width): none.
+    both: NDArray[np.float32]
+
+
+class Kept(NamedTuple):
+    """What is known of documents; is renewed **in place**."""
+
+    #: Where documents begin in what follows, (n_documents + 1,); how many topics of each are known, (n_documents,).
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    #: Topics of documents and their expected tokens.
+    topics: NDArray[np.uint16]
+    values: NDArray[np.float32]
+
+
+class Pass(NamedTuple):
+    """One pass over the documents in batches: what is read, and what is changed **in place**."""
+
+    entries: Entries
+    #: (n_documents,): documents in the order of this pass.
+    order: NDArray[np.int64]
+    #: (n_documents + 1,): in that order, where a document's rows of ``expected`` begin, from the first document on.
+    rows_before: NDArray[np.int64]
+    #: (n_batches, n_pieces + 1): where the pieces of batches begin and end in ``order``.
+    cuts: NDArray[np.int64]
+    #: (n_batches,): tokens of each batch.
+    sizes: NDArray[np.int64]
+    #: Tokens of all documents; topics without padding.
+    n_tokens: int
+    n_topics: int
+    #: (n_words, width) float32: counts of words in topics, divided by the factor; zeros in the padding; aligned.
+    table: NDArray[np.float32]
+    earlier: Earlier
+    #: (width,) float32, zeros in the padding: alpha.
+    prior: NDArray[np.float32]
+    beta: float
+    #: Plain steps of a document; steps with tokens left out, at least one; whether it begins with equal topics.
+    n_plain: int
+    n_out: int
+    equal: bool
+    #: Batches after which steps have become smaller; where the factor of the table falls below, it is multiplied out.
+    tau: float
+    least_factor: float
+    kept: Kept
+    #: (n_documents + 1,): where documents' tokens begin; (n_tokens,) uint16, receives a draw for each; or empty.
+    token_indptr: NDArray[np.int64]
+    drawn: NDArray[np.uint16]
+    #: Of the draws.
+    key: np.uint64
+    #: (n_rows, width) float32: receives the expected counts of each entry of a batch; aligned.
+    expected: NDArray[np.float32]
+    #: (n_pieces, width) float64: receives the expected tokens of topics in each piece.
+    sums: NDArray[np.float64]
+
+
+def _sums(builder: Any) -> list[Any]:
+    places = [cgutils.alloca_once(builder, _VECTORS.kind) for _ in range(FEW)]
+    for place in places:
+        builder.store(_VECTORS.zeros, place)
+    return places
+
+
+def _rows(
+    context: Any, builder: Any, signature: Any, args: Any, table: int, words: int, at: Any
+) -> list[Any]:
+    """Return the addresses of the rows of four words, which are numbered from ``at`` on."""
+    numbers = address_of(context, builder, signature, args, words)
+    numbers = builder.add(numbers, builder.shl(at, ir.Constant(I64, 3)))
+    return [
+        address_of(
+            context, builder, signature, args, table, row=builder.load(entry_at(builder, numbers, i, I64))
+        )
+        for i in range(FEW)
+    ]
+
+
+def _blocks_of(context: Any, builder: Any, signature: Any, args: Any, vector: int) -> Any:
+    """Return how many vectors an array of shape (width,) is."""
+    view = context.make_array(signature.args[vector])(context, builder, args[vector])
+    return builder.lshr(builder.extract_value(view.shape, 0), ir.Constant(I64, 4))
+
+
+def _likelihoods(builder: Any, weights: Any, rows: list[Any], shifts: Any, n_blocks: Any) -> list[Any]:
+    """Sum weights times row over topics, for each row."""
+    sums = _sums(builder)
+    with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
+        weight = _VECTORS.load(builder, weights, loop.index)
+        for row, total in zip(rows, sums, strict=True):
+            entry = builder.fadd(_VECTORS.load(builder, row, loop.index), shifts)
+            builder.store(builder.fadd(builder.load(total), builder.fmul(weight, entry)), total)
+    return [add_lanes(builder, builder.load(total)) for total in sums]
+
+
+def _quotients(builder: Any, counts: Any, at: Any, divisors: list[Any]) -> list[Any]:
+    """Divide each count, and put the quotient into all lanes."""
+    counts = builder.add(counts, builder.shl(at, ir.Constant(I64, 2)))
+    loaded = [builder.load(entry_at(builder, counts, i, F32)) for i in range(FEW)]
+    return [_VECTORS.splat(builder, builder.fdiv(c, d)) for c, d in zip(loaded, divisors, strict=True)]
+
+
+@emitted
+def _emitted_plain(
+    typingctx: Any, weights: Any, gathered: Any, table: Any, words: Any, counts: Any, at: Any, shift: Any
+) -> Any:
+    signature = types.void(weights, gathered, table, words, counts, types.int64, types.float32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        weights, gathered, counts = (address_of(context, builder, signature, args, i) for i in (0, 1, 4))
+        at, shift = args[5:]
+        rows = _rows(context, builder, signature, args, 2, 3, at)
+        n_blocks = _blocks_of(context, builder, signature, args, 0)
+        shifts = _VECTORS.splat(builder, shift)
+        likelihoods = _likelihoods(builder, weights, rows, shifts, n_blocks)
+        quotients = _quotients(builder, counts, at, likelihoods)
+        with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
+            added = _VECTORS.load(builder, gathered, loop.index)
+            for row, quotient in zip(rows, quotients, strict=True):
+                entry = builder.fadd(_VECTORS.load(builder, row, loop.index), shifts)
+                added = builder.fadd(added, builder.fmul(quotient, entry))
+            _VECTORS.store(builder, added, gathered, loop.index)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@emitted
+def _emitted_leave_out(
+    typingctx: Any,
+    weights: Any,
+    own: Any,
+    least: Any,
+    gathered: Any,
+    table: Any,
+    words: Any,
+    counts: Any,
+    at: Any,
+    shift: Any,
+    expected: Any,
+    first: Any,
+) -> Any:
+    signature = types.void(
+        *(weights, own, least, gathered, table, words, counts),
+        *(types.int64, types.float32, expected, types.int64),
+    )
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        weights, own, least, gathered, counts = (
+            address_of(context, builder, signature, args, i) for i in (0, 1, 2, 3, 6)
+        )
+        at, shift, first = args[7], args[8], args[10]
+        rows = _rows(context, builder, signature, args, 4, 5, at)
+        n_blocks = _blocks_of(context, builder, signature, args, 0)
+        shifts, length = _VECTORS.splat(builder, shift), builder.shl(n_blocks, ir.Constant(I64, 6))
+        written = [address_of(context, builder, signature, args, 9, row=first)]
+        for _ in range(FEW - 1):
+            written.append(builder.add(written[-1], length))
+        one = ir.Constant(F32, 1.0)
+        likelihoods = _likelihoods(builder, weights, rows, shifts, n_blocks)
+        spread = [_VECTORS.splat(builder, builder.fdiv(one, likelihood)) for likelihood in likelihoods]
+        sums = _sums(builder)
+        with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
+            weight, share, floor = (
+                _VECTORS.load(builder, address, loop.index) for address in (weights, own, least)
+            )
+            for row, total, quotient, to in zip(rows, sums, spread, written, strict=True):
+                entry = builder.fadd(_VECTORS.load(builder, row, loop.index), shifts)
+                rest = builder.fsub(weight, builder.fmul(builder.fmul(entry, quotient), share))
+                rest = builder.select(builder.fcmp_ordered(">", rest, floor), rest, floor)
+                mass = builder.fmul(rest, entry)
+                _VECTORS.store(builder, mass, to, loop.index)
+                builder.store(builder.fadd(builder.load(total), mass), total)
+        sums = [add_lanes(builder, builder.load(total)) for total in sums]
+        quotients = _quotients(builder, counts, at, sums)
+        with cgutils.for_range(builder, n_blocks, intp=I64) as loop:
+            added = _VECTORS.load(builder, gathered, loop.index)
+            for quotient, to in zip(quotients, written, strict=True):
+                mass = builder.fmul(_VECTORS.load(builder, to, loop.index), quotient)
+                _VECTORS.store(builder, mass, to, loop.index)
+                added = builder.fadd(added, mass)
+            _VECTORS.store(builder, added, gathered, loop.index)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _plain_sum(products: NDArray[np.float32]) -> np.float32:
+    """Sum block after block in each lane, then halves of lanes onto halves."""
+    total = np.zeros(LANES, np.float32)
+    for block in products.reshape(-1, LANES):
+        total = total + block
+    while len(total) > 1:
+        total = total[: len(total) // 2] + total[len(total) // 2 :]
+    return total[0]
+
+
+def _plain_plain(
+    weights: Any, gathered: Any, table: Any, words: Any, counts: Any, at: int, shift: Any
+) -> None:
+    for i in range(at, at + FEW):
+        row = table[words[i]] + shift
+        gathered += counts[i] / _plain_sum(weights * row) * row
+
+
+def _plain_leave_out(
+    weights: Any,
+    own: Any,
+    least: Any,
+    gathered: Any,
+    table: Any,
+    words: Any,
+    counts: Any,
+    at: int,
+    shift: Any,
+    expected: Any,
+    first: int,
+) -> None:
+    for i in range(FEW):
+        row = table[words[at + i]] + shift
+        share = np.float32(1) / _plain_sum(weights * row)
+        mass = np.maximum(weights - row * share * own, least) * row
+        expected[first + i] = mass * (counts[at + i] / _plain_sum(mass))
+        gathered += expected[first + i]
+
+
+#: ``plain(weights, gathered, table, words, counts, at, shift)`` adds four words' expected counts, divided by the
+#: weights, to ``gathered``: words and counts number ``at`` and after, ``shift`` is added to each entry of their rows.
+plain: Any = _emitted_plain if JIT else _plain_plain
+#: ``leave_out(weights, own, least, gathered, table, words, counts, at, shift, expected, first)`` adds four words'
+#: expected counts, each token left out of its own document, and writes them into ``expected`` from row ``first`` on.
+leave_out: Any = _emitted_leave_out if JIT else _plain_leave_out
+
+
+@kernel()
+def _keep(expected: Any, n_topics: int, most: int, topics: Any, values: Any) -> int:
+    """Write down the topics with enough expected tokens, or twice or four times as many where room is short."""
+    least = _LEAST_KEPT
+    while True:
+        n = 0
+        for k in range(n_topics):
+            if float(expected[k]) >= least:
+                if n < most:
+                    topics[n] = k
+                    values[n] = expected[k]
+                n += 1
+        if n <= most:
+            return n
+        least *= 2.0
+
+
+@kernel(error_model="numpy")
+def infer_documents(given: Any, b: int, piece: int, scale: Any, shift: Any, workspace: Any) -> None:
+    """Infer the documents of a piece of batch b.
+
+    Parameters
+    ----------
+    given : Pass
+    b, piece : int
+    scale : array of shape (width,), float32
+        What a topic's column of the table is multiplied by; zeros in the padding.
+    shift : float32
+        beta, divided by the factor.
+    workspace : array of shape (WORKSPACE, width), float32
+        Scratch space; aligned.
+    """
+    indptr, order, cuts, kept, n_topics = (
+        given.entries.indptr,
+        given.order,
+        given.cuts[b],
+        given.kept,
+        given.n_topics,
+    )
+    table = given.earlier.both if len(given.earlier.counts) > 0 else given.table
+    width, base, alpha = table.shape[1], given.rows_before[cuts[0]], given.prior
+    known, weights, own, least = workspace[0], workspace[1], workspace[2], workspace[3]
+    gathered, ones, zeros, sums = workspace[4], workspace[5], workspace[6], workspace[7]
+    zero = np.float32(0)
+    longest = 0
+    for q in range(cuts[piece], cuts[piece + 1]):
+        longest = max(longest, indptr[order[q] + 1] - indptr[order[q]])
+    words, padded = np.empty(longest + FEW, np.int64), np.empty(longest + FEW, np.float32)
+    for k in range(width):
+        least[k] = alpha[k] * scale[k]
+        ones[k] = np.float32(1)
+        zeros[k] = zero
+        given.sums[piece, k] = 0.0
+    for q in range(cuts[piece], cuts[piece + 1]):
+        d = order[q]
+        start, n = indptr[d], indptr[d + 1] - indptr[d]
+        if n == 0:
+            continue
+        n_padded = (n + FEW - 1) // FEW * FEW
+        length = zero
+        for i in range(n):
+            words[i] = given.entries.words[start + i]
+            padded[i] = given.entries.counts[start + i]
+            length += padded[i]
+        for i in range(n, n_padded):
+            words[i] = words[n - 1]
+            padded[i] = zero
+        for k in range(width):
+            known[k] = length / np.float32(n_topics) if given.equal and k < n_topics else zero
+        if not given.equal:
+            for j in range(kept.starts[d], kept.starts[d] + kept.sizes[d]):
+                known[kept.topics[j]] = kept.values[j]
+        for _ in range(given.n_plain):
+            for k in range(width):
+                weights[k] = (known[k] + alpha[k]) * scale[k]
+                gathered[k] = zero
+            for i in range(0, n_padded, FEW):
+                plain(weights, gathered, table, words, padded, i, shift)
+            for k in range(width):
+                known[k] = weights[k] * gathered[k]
+        row = given.rows_before[q] - base
+        for step in range(given.n_out):
+            for k in range(width):
+                weights[k] = (known[k] + alpha[k]) * scale[k]
+                own[k] = weights[k] * scale[k]
+                gathered[k] = zero
+            for i in range(0, n_padded, FEW):
+                if step + 1 == given.n_out:
+                    leave_out(
+                        weights, own, least, gathered, table, words, padded, i, shift, given.expected, row + i
+                    )
+                else:
+                    leave_out(weights, own, least, gathered, table, words, padded, i, shift, workspace, 8)
+            for k in range(width):
+                known[k] = gathered[k]
+        for k in range(width):
+            given.sums[piece, k] += known[k]
+        room = slice(kept.starts[d], kept.starts[d + 1])
+        n_kept = _keep(known, n_topics, room.stop - room.start, kept.topics[room], kept.values[room])
+        kept.sizes[d] = n_kept
+        if len(given.drawn) > 0:
+            first = given.token_indptr[d]
+            stream, at = mix(given.key ^ mix(d)), first
+            for i in range(n):
+                for _ in range(int(padded[i])):
+                    bits = stream_at(stream, at - first)
+                    k = draw(ones, zeros, given.expected, uint64(row + i), bits, sums, width // LANES, ())
+                    given.drawn[at] = min(k, n_topics - 1)  # a number that is not finite would lead past it
+                    at += 1
+
+
+@kernel(error_model="numpy")
+def add_rows(given: Any, b: int, factor: Any, first_word: int, last_word: int) -> None:
+    """Add a batch's expected counts, times ``factor``, to the rows of words ``first_word`` to ``last_word``."""
+    indptr, words, cuts, table = given.entries.indptr, given.entries.words, given.cuts[b], given.table
+    for q in range(cuts[0], cuts[-1]):
+        d = given.order[q]
+        row = given.rows_before[q] - given.rows_before[cuts[0]]
+        for i in range(indptr[d], indptr[d + 1]):
+            w = words[i]
+            if first_word <= w < last_word:
+                for k in range(table.shape[1]):
+                    table[w, k] += given.expected[row, k] * factor
+            row += 1
+
+
+@kernel()
+def refresh_rows(given: Any, b: int, factor: Any, first_word: int, last_word: int) -> None:
+    """Write the table plus ``factor`` times earlier counts to the memory of both, in rows of a batch's words."""
+    indptr, words, cuts, table = given.entries.indptr, given.entries.words, given.cuts[b], given.table
+    counts, _, both = given.earlier
+    for q in range(cuts[0], cuts[-1]):
+        for i in range(indptr[given.order[q]], indptr[given.order[q] + 1]):
+            w = words[i]
+            if first_word <= w < last_word:
+                for k in range(table.shape[1]):
+                    both[w, k] = table[w, k] + np.float32(counts[w, k]) * factor
+
+
+@kernel(error_model="numpy")
+def set_laws(given: Any, factor: float, totals: Any, scale: Any) -> Any:
+    """Set what topics' columns are multiplied by; return beta divided by the factor."""
+    n_words = len(given.table)
+    for k in range(given.n_topics):
+        scale[k] = n_words * factor / (totals[k] + given.earlier.totals[k] + n_words * given.beta)
+    return np.float32(given.beta / factor)
+
+
+@kernel(error_model="numpy")
+def add_totals(given: Any, b: int, n_done: int, totals: Any) -> Any:
+    """Move the totals of topics towards those of batch b; return what is left of the old, and the share of the new."""
+    fall = (given.tau + 1) / (given.tau + 1 + n_done)
+    rho = 0.5 * sqrt(fall * sqrt(fall))
+    up = rho * given.n_tokens / given.sizes[b]
+    for k in range(len(totals)):
+        added = given.sums[0, k]
+        for i in range(1, len(given.sums)):
+            added += given.sums[i, k]
+        totals[k] = totals[k] * (1 - rho) + added * up
+    return 1 - rho, up
+
+
+@kernel(error_model="numpy")
+def take_batches(given: Any, n_done: int, factor: float, totals: Any, scale: Any, workspace: Any) -> float:
+    """Take in the batches of a pass, one after another; return the factor after them.
+
+    Parameters
+    ----------
+    given : Pass
+    n_done : int
+        Batches done before.
+    factor : float
+        What the table is multiplied by.
+    totals : array of shape (width,), float64
+        Tokens of topics, earlier ones left out; is changed.
+    scale, workspace : arrays of shape (width,) and (WORKSPACE, width), float32
+        Scratch space; zeros in the padding; aligned.
+    """
+    n_words = len(given.table)
+    for b in range(len(given.cuts)):
+        if len(given.earlier.counts) > 0:
+            refresh_rows(given, b, np.float32(1 / factor), 0, n_words)
+        shift = set_laws(given, factor, totals, scale)
+        for piece in range(len(given.sums)):
+            infer_documents(given, b, piece, scale, shift, workspace)
+        left, up = add_totals(given, b, n_done + b, totals)
+        factor *= left
+        add_rows(given, b, np.float32(up / factor), 0, n_words)
+        if factor < given.least_factor:
+            given.table[:] = given.table * np.float32(factor)
+            factor = 1.0
+    return factor
