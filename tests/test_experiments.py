@@ -396,28 +396,10 @@ def word_lists(bench):
     bench.script().measure(bench.copy, ["pheme"])
 
 
-@makes("noise_folded/tried.csv", corpus="pheme", epsilon="0.5", algorithm="PrivateLDA")
-def noise_folded(bench):
-    bench.without_rows()
-    bench.script().main(bench.copy, ["pheme"])
+# ---- plentiful documents
 
 
-@makes("noise_folded/confirmed.csv", corpus="tweetrumors", epsilon="1.0", algorithm="PrivateLDA")
-def noise_folded_confirmed(bench):
-    bench.without_rows()
-    bench.script().main(bench.copy, ["tweetrumors"], (1.0,), folds=False)
-
-
-# ---- the floor
-
-
-@makes("floor/tried.csv", corpus="20newsgroups", variant="margins")
-def floor_tried(bench):
-    bench.without_rows()
-    bench.script().main(bench.copy)
-
-
-@makes("floor/plenty.csv", corpus="kos", x="0.3", variant="as it is")
+@makes("floor/plenty.csv", corpus="kos", x="0.3")
 def floor_plenty(bench):
     bench.without_rows()
     bench.script("plenty").main(bench.copy, ["kos"], [0.3])

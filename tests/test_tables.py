@@ -636,34 +636,6 @@ def test_word_vectors(after, name):
     check(cells)
 
 
-def test_what_was_tried_where_documents_are_plentiful():
-    tried, cells = csv("floor/tried"), []
-    head, *rows = table("algorithm", "### Where documents are plentiful")
-    for variant, *shown in rows:
-        for corpus, cell in zip(head[1:], shown, strict=True):
-            where = {"variant": variant, "corpus": corpus}
-            values = tuple(one(tried, column, **where) for column in ("perplexity", "npmi"))
-            cells.append((f"{variant}, {corpus}", cell, values))
-    assert len(cells) == len(tried)
-    check(cells)
-
-
-@pytest.mark.parametrize(
-    ("after", "name"), [("### The last step", "tried"), ("looked at once (", "confirmed")]
-)
-def test_a_step_further_and_noise_folded(after, name):
-    tried, cells = csv(f"noise_folded/{name}"), []
-    head, *rows = table("algorithm", after)
-    for corpus, epsilon, *shown in rows:
-        for title, cell in zip(head[2:], shown, strict=True):
-            algorithm, variant = title.split(": ")
-            where = {"corpus": corpus, "epsilon": float(epsilon), "algorithm": algorithm, "variant": variant}
-            values = tuple(one(tried, column, **where) for column in ("perplexity", "npmi"))
-            cells.append((f"{corpus}, {epsilon}, {title}", cell, values))
-    assert len(cells) == len(tried)
-    check(cells)
-
-
 @pytest.mark.parametrize("after", ["#### Chosen on", "#### Confirmed on"])
 def test_where_lists_read_best(after):
     lists, cells = csv("word_lists/lists"), []
@@ -683,21 +655,6 @@ def test_where_lists_read_best(after):
         for place, cell in zip(head[4:-1], shown, strict=True):
             values = (one(lists, "npmi", place=float(place), **where),)
             cells.append((f"{texts}, {epsilon}, {place}", cell, values))
-    check(cells)
-
-
-def test_where_documents_are_plentiful():
-    plenty, without, cells = csv("floor/plenty"), csv("word_vectors/results"), []
-    head, *rows = table("algorithm", "`python experiments/floor/plenty.py plenty.csv`")
-    for corpus, x, *shown in rows:
-        for variant, cell in zip(head[2:4], shown, strict=False):
-            where = {"corpus": corpus, "x": float(x), "variant": variant}
-            values = tuple(one(plenty, column, **where) for column in ("perplexity", "npmi"))
-            cells.append((f"{corpus}, {x}, {variant}", cell, values))
-        gibbs = one(without, "perplexity", corpus=corpus, algorithm="GibbsLDA")
-        now = one(plenty, "perplexity", corpus=corpus, x=float(x), variant="as it is")
-        cells.append((f"{corpus}, {x}, above GibbsLDA", shown[2], (100 * (now / gibbs - 1),)))
-    assert 2 * len(rows) == len(plenty)
     check(cells)
 
 

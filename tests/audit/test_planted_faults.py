@@ -15,7 +15,7 @@ from tests.naive.central import moment_vector
 from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import distinguish, lira, one_run_audit
 from discreet.central import CountNoiseLDA, HybridGibbsLDA, full_batch
-from discreet.central.rounds.schedule import plan
+from discreet.central.plan import plan
 from discreet.central.rounds.units import group_units
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
@@ -51,10 +51,10 @@ def fit(counts, seed):
     units = group_units(check_counts(counts), None)
     n_units = full_batch.count_units(units, gate)
     vectors = PUBLIC["vectors"]
-    schedule = plan(n_units, MU, units.n_words, 2, with_vectors=vectors is not None)
-    state = full_batch.init(units, 2, 0.1, schedule, gate, vectors)
+    schedule = plan(n_units, MU, units.n_words, 2, 2)
+    state = full_batch.init(units, 2, 0.1, schedule, gate, n_units, vectors)
     for _ in range(2):
-        state, _ = full_batch.step(state, units, 0.1, state.schedule, gate)
+        state, _ = full_batch.step(state, units, 0.1, gate)
 
 
 def score(monkeypatch, sides, which, seed, release):

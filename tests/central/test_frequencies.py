@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.central.test_full_batch import COUNTS, PRIOR, K, make_gate, run
+from tests.central.test_full_batch import COUNTS, K, run
 
-from discreet.central import full_batch
-from discreet.central.rounds.em_round import Contribution
 from discreet.central.rounds.frequencies import Frequencies, read_unigram
-from discreet.central.rounds.schedule import plan
-from discreet.central.rounds.units import group_units
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.privacy.shared_gaussian import Noisy
 
@@ -29,9 +25,9 @@ def test_frequencies_are_the_mean_by_precision_of_all_releases():
     values, noise = passed["unigram"]
     told = [[(value / sum(values), (noise / sum(values)) ** 2) for value in values]]
     unigram = read_unigram(passed["unigram"])
-    for t in range(len(schedule.round_shares)):
+    for t in range(schedule.n_rounds):
         values, noise = passed[f"round {t}"]
-        omega = [min((p * 40) ** -0.25, 30) for p in unigram]
+        omega = [(p * 40) ** -0.25 for p in unigram]
         rows = [sum(cells) / w for cells, w in zip(values, omega, strict=True)]
         variance = [K * (noise / w) ** 2 for w in omega]
         told.append([(row / sum(rows), v / sum(rows) ** 2) for row, v in zip(rows, variance, strict=True)])
@@ -39,21 +35,6 @@ def test_frequencies_are_the_mean_by_precision_of_all_releases():
         unigram = posterior_mean(shares, np.full(40, shares.mean()), np.sqrt(variances), UNIGRAM_LIFTS)
         unigram = unigram / unigram.sum()
     np.testing.assert_allclose(state.unigram, unigram, rtol=1e-9)
-
-
-def test_a_second_unigram_counts_by_its_precision():
-    rng = np.random.default_rng(1)
-    first, second = (Noisy(rng.normal(mass, 1, 30), noise) for mass, noise in ((20, 3.0), (22, 1.5)))
-    mean = Frequencies.of_unigram(first).with_unigram(second)
-    told = [
-        [(value / sum(values), (noise / sum(values)) ** 2) for value in values]
-        for values, noise in (first, second)
-    ]
-    shares, variances = slow_mean(told)
-    np.testing.assert_allclose(mean.shares, shares)
-    np.testing.assert_allclose(mean.precision, 1 / variances)
-    read = posterior_mean(shares, np.full(30, shares.mean()), np.sqrt(variances), UNIGRAM_LIFTS)
-    np.testing.assert_allclose(mean.read(), read / read.sum())
 
 
 def test_rounds_make_them_truer_and_say_how_much():
@@ -73,14 +54,6 @@ def test_rounds_make_them_truer_and_say_how_much():
         gaps.append(((mean.shares - true) ** 2 * mean.precision).mean())
     assert 0.5 < np.mean(after) / np.mean(before) < 0.85
     assert np.mean(gaps) == pytest.approx(1, abs=0.03)
-
-
-def test_a_round_of_counts_says_nothing_of_roots():
-    units, gate = group_units(COUNTS, None), make_gate(4.0)
-    schedule = plan(300, 1.0, 40)._replace(contribution=Contribution(1.0, 5.0))
-    state = full_batch.init(units, K, PRIOR, schedule, gate)
-    after, _ = full_batch.step(state, units, PRIOR, schedule, gate)
-    np.testing.assert_array_equal(after.unigram, state.unigram)
 
 
 @pytest.mark.parametrize("level", [-5.0, 0.0])

@@ -11,7 +11,7 @@ from tests.naive.private_lda import BOTH, COUNTS, FULL, PERSONS, SAMPLED, make, 
 from discreet import Corpus, Ledger, PrivateSVILDA
 from discreet._word_order import column_words
 from discreet.central import full_batch
-from discreet.central.rounds.schedule import plan
+from discreet.central.plan import plan
 from discreet.central.rounds.units import group_units
 from discreet.corpus.words.origin import NUMBERED
 from discreet.errors import BudgetExceeded
@@ -84,10 +84,11 @@ def test_epsilon_inf_is_the_same_code_without_noise(monkeypatch):
     reservation = Ledger(math.inf, 1e-5).reserve(events.non_private(), "test")
     gate = SharedGaussian(reservation, 0.0, "document", SecureStream(9), None)
     units = group_units(COUNTS, None)
-    schedule = plan(full_batch.count_units(units, gate), math.inf, 30)
-    state = full_batch.init(units, 2, 0.1, schedule, gate)
-    for _ in schedule.round_shares:
-        state, _ = full_batch.step(state, units, 0.1, schedule, gate)
+    n_units = full_batch.count_units(units, gate)
+    schedule = plan(n_units, math.inf, 30, 2)
+    state = full_batch.init(units, 2, 0.1, schedule, gate, n_units)
+    for _ in range(schedule.n_rounds):
+        state, _ = full_batch.step(state, units, 0.1, gate)
     topics = state.word_topic.T
     np.testing.assert_allclose(model.components_, topics / topics.sum(1, keepdims=True), rtol=1e-15)
     assert model.release_.n_units_noisy == 400

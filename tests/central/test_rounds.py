@@ -15,15 +15,15 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.em_round import SCALED, Contribution, initial_theta, round_sum
-from discreet.central.rounds.schedule import plan
+from discreet.central.rounds.em_round import Contribution, initial_theta, round_sum
 from discreet.central.rounds.units import group_units
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.shared_gaussian import BITS
 
 K, PRIOR = 3, 0.1
-#: Scaled; clipped hard, so that nearly all units are; in between; and hardly ever.
+#: Clipped so hard that all units are as long; clipped hard, so that nearly all units are; in between; and hardly ever.
 EXACT = Contribution(1.0, 1000.0, matched=True, bits=MAX_BITS)
+SCALED = Contribution(0.5, 1e-3)
 CONTRIBUTIONS = [
     SCALED,
     Contribution(1.0, 0.5),
@@ -50,7 +50,7 @@ def rounds(counts, persons=None, n_rounds=2, n_jobs=None, contribution=SCALED):
     v = counts.shape[1]
     return np.stack(
         [
-            round_sum(units, theta, topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], n_jobs, contribution)
+            round_sum(units, theta, topics(v, t), weights(v), PRIOR, (15, 5)[t > 0], contribution, n_jobs)
             for t in range(n_rounds)
         ]
     )
@@ -69,8 +69,8 @@ def clipped_round(counts, persons=None):
 
 
 def put(vector, contribution):
-    """A unit's statistic on the lattice: scaled to norm 1, or in units of the bound and clipped."""
-    return naive.place(vector / (contribution.bound or 1), not contribution.bound, contribution.bits)
+    """A unit's statistic on the lattice, in units of the bound and clipped."""
+    return naive.place(vector / contribution.bound, False, contribution.bits)
 
 
 def naive_rounds(counts, persons, n_rounds=2, contribution=SCALED):
@@ -110,7 +110,7 @@ def test_theta_is_the_documents_own_and_warm():
             naive.em_theta(document, old, topics(20, t), PRIOR, steps) if document else old
             for (document,), old in zip(naive.by_unit(counts), theta.copy(), strict=True)
         ]
-        round_sum(units, theta, topics(20, t), weights(20), PRIOR, steps)
+        round_sum(units, theta, topics(20, t), weights(20), PRIOR, steps, SCALED)
         np.testing.assert_allclose(theta, expected, rtol=2e-3)
 
 
@@ -120,7 +120,7 @@ def test_a_token_is_told_its_topic_by_the_others():
     units = group_units(counts, None)
     theta = initial_theta(units, 2, 0.01)
     theta[:] = [[1.5, 0.52]]
-    statistic = round_sum(units, theta, by_word, np.ones(2), 0.01, 30) / 2**BITS
+    statistic = round_sum(units, theta, by_word, np.ones(2), 0.01, 30, SCALED) / 2**BITS
     naive_vector, (expected,) = naive.round_vector(
         [{0: 1, 1: 1}], [[1.5, 0.52]], by_word, np.ones(2), 0.01, 30
     )
@@ -182,9 +182,8 @@ def test_a_large_bound_takes_nothing_off_short_documents():
         total = last_round(counts, contribution=contribution) / 2.0**contribution.bits * contribution.bound
         return (total / weights(20)[:, None]).sum()
 
-    without_noise = plan(200.0, math.inf, 20).contribution
-    assert tokens(without_noise) == pytest.approx(counts.sum(), rel=1e-4)
-    assert tokens(without_noise._replace(bits=BITS)) < 0.998 * counts.sum()
+    assert tokens(EXACT) == pytest.approx(counts.sum(), rel=1e-4)
+    assert tokens(EXACT._replace(bits=BITS)) < 0.998 * counts.sum()
 
 
 def posterior_by_enumeration(words, topics, prior):
@@ -211,7 +210,7 @@ def test_matched_moments_are_nearer_to_the_posterior_than_full_tokens():
         for matched in errors:
             theta = initial_theta(units, K, PRIOR)
             how = EXACT._replace(matched=matched)
-            total = round_sum(units, theta, by_word, np.ones(12), PRIOR, 50, None, how)
+            total = round_sum(units, theta, by_word, np.ones(12), PRIOR, 50, how)
             found = total[words] / 2.0**how.bits * how.bound
             errors[matched] += np.abs(found - true).mean() / 40
     assert errors[True] < 0.6 * errors[False]
@@ -228,7 +227,7 @@ def test_matched_moments_take_texts_of_any_length(n_topics):
     for t in range(4):
         by_word = np.random.default_rng(t).dirichlet(np.full(4, 0.02), n_topics).T + 1e-6
         bound = EXACT._replace(bound=1e10)
-        total = round_sum(units, theta, by_word, np.ones(4), PRIOR, 5, None, bound) / 2.0**MAX_BITS * 1e10
+        total = round_sum(units, theta, by_word, np.ones(4), PRIOR, 5, bound) / 2.0**MAX_BITS * 1e10
         assert np.isfinite(theta).all()
         assert (theta >= np.float32(PRIOR)).all()
         np.testing.assert_allclose(total.sum(1), np.asarray(counts.sum(0))[0], rtol=1e-3)
@@ -251,9 +250,9 @@ def theta_by_batch_mean(counts, persons=None):
     units = group_units(counts, persons)
     theta = initial_theta(units, K, PRIOR)
     v = counts.shape[1]
-    round_sum(units, theta, topics(v, 0), weights(v), PRIOR, 15)
+    round_sum(units, theta, topics(v, 0), weights(v), PRIOR, 15, SCALED)
     theta[:] = theta.mean(0)
-    return round_sum(units, theta, topics(v, 1), weights(v), PRIOR, 1)
+    return round_sum(units, theta, topics(v, 1), weights(v), PRIOR, 1, SCALED)
 
 
 def documents_one_by_one(counts, persons=None):
@@ -273,7 +272,7 @@ def rounded_to_nearest(counts, persons=None):
 def theta_released(counts, persons=None):
     units = group_units(counts, persons)
     theta = initial_theta(units, K, PRIOR)
-    round_sum(units, theta, topics(counts.shape[1], 0), weights(counts.shape[1]), PRIOR, 15)
+    round_sum(units, theta, topics(counts.shape[1], 0), weights(counts.shape[1]), PRIOR, 15, SCALED)
     return (theta / theta.sum(1, keepdims=True) * 2**BITS).astype(np.int64)
 
 

@@ -159,12 +159,13 @@ def test_every_sum_is_that_of_the_naive_twin(tmp_path, owned):
     topics = np.random.default_rng(0).dirichlet(np.ones(12), K).T
     thetas = [[naive.start_theta(document, K, 0.1) for document in unit] for unit in units]
     beside = em_round.initial_theta(sharded, K, 0.1)
+    all_as_long = em_round.Contribution(0.5, 1e-3)
     for steps in (6, 3):
         expected = np.zeros((12, K), np.int64)
         for number, unit in enumerate(units):
             vector, thetas[number] = naive.round_vector(unit, thetas[number], topics, np.ones(12), 0.1, steps)
             expected += naive.place(vector)
-        found = em_round.round_sum(sharded, beside, topics, np.ones(12), 0.1, steps)
+        found = em_round.round_sum(sharded, beside, topics, np.ones(12), 0.1, steps, all_as_long)
         np.testing.assert_allclose(found / 2**BITS, expected / 2**BITS, atol=2e-3)
 
 

@@ -79,7 +79,7 @@ def test_plentiful_texts_without_topics_are_told_by_the_same_bounds():
     assert [forecast.topics for forecast in found] == ["none"] * 3
 
 
-def naive(matrix, weights, n_units, noise, usual=None):
+def naive(matrix, weights, n_units, noise, unigram):
     """The same by loops and a plain search for the rank-one part."""
     m = len(weights)
     v = np.ones(m) / math.sqrt(m)
@@ -90,7 +90,8 @@ def naive(matrix, weights, n_units, noise, usual=None):
         level, v = float(v @ u), u / math.sqrt(float(u @ u))
     rest, white = np.zeros((m, m)), np.zeros((m, m))
     total = sum(v[i] * weights[i] * v[j] * weights[j] for i in range(m) for j in range(m) if i != j)
-    moved = [1.0] * m if usual is None else [usual[i] / weights[i] for i in range(m)]
+    mean = sum(unigram) / m
+    moved = [(unigram[i] / mean) ** -0.25 / weights[i] for i in range(m)]
     rows = [sum(level * v[i] * v[j] * moved[i] * moved[j] for j in range(m)) for i in range(m)]
     mean = sum(rows) / m
     for i in range(m):
@@ -111,17 +112,15 @@ def test_the_figures_are_those_of_the_naive_twin(noise):
     matrix = np.triu(matrix, 1)
     matrix += matrix.T
     weights = rng.uniform(0.5, 2, 40)
-    found = structure(matrix, weights, 500.0, noise)
-    np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise), rtol=1e-6)
-    usual = rng.uniform(0.5, 2, 40)
-    found = structure(matrix, weights, 500.0, noise, usual)
-    np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise, usual), rtol=1e-6)
+    unigram = rng.uniform(0.01, 0.04, 40)
+    found = structure(matrix, weights, 500.0, noise, unigram)
+    np.testing.assert_allclose(found, naive(matrix, weights, 500.0, noise, unigram), rtol=1e-6)
 
 
 def test_too_few_words_units_or_pairs_say_nothing():
-    assert structure(1.0 - np.eye(29), np.ones(29), 100.0, 1.0) is None
-    assert structure(1.0 - np.eye(30), np.ones(30), 0.5, 1.0) is None
-    assert structure(np.zeros((30, 30)), np.ones(30), 100.0, 0.0) is None
+    for pairs, n_units in ((1.0 - np.eye(29), 100.0), (1.0 - np.eye(30), 0.5), (np.zeros((30, 30)), 100.0)):
+        n_words = len(pairs)
+        assert structure(pairs, np.ones(n_words), n_units, 1.0, np.full(n_words, 1 / n_words)) is None
 
 
 @pytest.mark.parametrize(

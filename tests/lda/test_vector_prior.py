@@ -11,7 +11,7 @@ from tests.naive.central_checks import block_corpus
 
 from discreet import PrivateLDA
 from discreet.central import full_batch
-from discreet.central.rounds.schedule import plan
+from discreet.central.plan import plan
 from discreet.central.rounds.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.lda.word_space import vector_prior
@@ -58,7 +58,7 @@ def test_missing_constant_and_huge_vectors_are_taken():
     assert directions(centred(np.ones((5, 3)), unigram), unigram, 2).shape == (5, 0)
     huge = np.random.default_rng(0).normal(size=(5, 3)) * 1e200
     assert np.isfinite(directions(centred(huge, unigram), unigram, 2)).all()
-    assert full_batch.start_prior(nothing, unigram, 2, 20) is None
+    assert full_batch.start_prior(nothing, unigram, 2) is None
 
 
 def test_spread_is_the_naive_twins(world):
@@ -172,23 +172,28 @@ def test_right_vectors_help_and_wrong_ones_cost_at_most_a_hundredth():
 
 def run(counts, vectors, epsilon=1.0):
     units, gate = group_units(counts, None), make_gate(epsilon, 0)
-    schedule = plan(full_batch.count_units(units, gate), gdp_mu(epsilon, 1e-5), counts.shape[1])
-    state = full_batch.init(units, N_TOPICS, 0.1, schedule, gate, vectors)
-    for _ in schedule.round_shares:
-        state, _ = full_batch.step(state, units, 0.1, schedule, gate)
+    n_units = full_batch.count_units(units, gate)
+    schedule = plan(n_units, gdp_mu(epsilon, 1e-5), counts.shape[1], N_TOPICS)
+    state = full_batch.init(units, N_TOPICS, 0.1, schedule, gate, n_units, vectors)
+    for _ in range(schedule.n_rounds):
+        state, _ = full_batch.step(state, units, 0.1, gate)
     return state, gate
 
 
 @pytest.mark.parametrize("epsilon", [1.0, math.inf])
 def test_the_prior_of_the_rounds_releases_nothing_new(epsilon):
-    """The same releases, sizes and shares where no moment is planned; the same sums until one is read with vectors."""
+    """But for the moment, the same releases of the same sizes, and the same sums until one is read with vectors."""
     counts, _, truth = corpus()
     (plain, bare), (with_vectors, used) = (run(counts, v, epsilon) for v in (None, right_vectors(truth)))
-    assert [(p, t.shape, s) for p, t, s, _ in bare.passed] == [(p, t.shape, s) for p, t, s, _ in used.passed]
-    for purpose in ("count", "unigram", "co-occurrence", "round 0"):
+    released = [[(p, t.shape) for p, t, *_ in gate.passed if p != "second moment"] for gate in (bare, used)]
+    assert released[0] == released[1]
+    assert len(used.passed) == len(bare.passed) + math.isfinite(epsilon)
+    for purpose in ("count", "unigram", "co-occurrence"):
         one, other = (next(t for p, t, *_ in gate.passed if p == purpose) for gate in (bare, used))
         np.testing.assert_array_equal(one, other)
-    assert bare.gate.reservation.precision_left == used.gate.reservation.precision_left
+    if math.isfinite(epsilon):
+        left = [gate.gate.reservation.precision_left * gate.gate.noise_multiplier**2 for gate in (bare, used)]
+        assert left == pytest.approx([0, 0], abs=1e-6)
     if math.isinf(epsilon):  # nothing is hidden, so nothing is to be guessed
         np.testing.assert_array_equal(plain.word_topic, with_vectors.word_topic)
     else:

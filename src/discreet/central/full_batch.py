@@ -1,15 +1,14 @@
 r"""PrivateLDA's algorithm: a private start, a few full-batch rounds, every noisy number read through a denoiser.
 
 Releases, each a sum over units of a vector of L2 norm at most 1 plus Gaussian noise, each with a share of the
-reserved precision:
+reserved precision (:mod:`discreet.central.plan` has all of them in one table):
 
 0. the number of units n;
-1. the unigram: denoised to the distribution p over words; again where vectors are believed and units are few;
-2. where public word vectors are given and n is small, the second moment of the documents in their space, roughly, and
-   again with less noise where that is promising: whether the vectors know these texts, and which of their directions
-   go together;
-3. the co-occurrence of the M most probable words: factorised into starting topics, together with what vectors tell
-   (left out where vectors are believed and documents are few);
+1. the unigram: denoised to the distribution p over words;
+2. where public word vectors are given, the second moment of the documents in their space: whether the vectors know
+   these texts, and which of their directions go together;
+3. the co-occurrence of the M most probable words: factorised into starting topics, beside what vectors tell where they
+   are believed;
 4. in each round, the topic-word statistic: un-weighted, averaged with earlier rounds by precision, denoised to topics;
    its sum over topics is averaged with the unigram.
 
@@ -19,8 +18,8 @@ Guarantee
 *Released*: everything above, and whatever is computed from it (p, topics, sizes, shares). *Sensitivity*: 1 in
 L2 for each release, because each unit's vector is a function of that unit's own documents, public settings
 and earlier releases, placed on the lattice with norm at most 1; a document's theta, carried from round to
-round, is such a function too. A statistic that is clipped in place of scaled has a bound that follows from the noisy n
-and the released unigram, and in units of it the norm is at most 1. *Event*: one Gaussian event with noise multiplier
+round, is such a function too. A round's statistic is clipped at a bound that follows from the noisy n and the released
+unigram, and in units of it the norm is at most 1. *Event*: one Gaussian event with noise multiplier
 :math:`1/\mu`, reserved as a whole; release i uses :math:`\sigma_i^{-2} = f_i \mu^2`, :math:`\sum f_i \le 1`. Shares
 depend on the noisy n and, with vectors, on the released moment: fully adaptive composition within a fixed total, for
 which the reservation is the filter. Vectors are public; they are centred and scaled under the released p.
@@ -34,14 +33,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.central.rounds.em_round import SCALED, Contribution, Theta, initial_theta, round_sum
+from discreet.central.plan import COUNT_SHARE, Schedule
+from discreet.central.rounds.em_round import Contribution, Theta, initial_theta, round_sum
 from discreet.central.rounds.embedded_moment import moment_sum
 from discreet.central.rounds.frequencies import Frequencies, read_unigram
-from discreet.central.rounds.schedule import COUNT_SHARE, PAIRS_POWER, Schedule
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
 from discreet.central.rounds.units import Units
-from discreet.central.start.choose_start import Start, where_used
 from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
 from discreet.central.start.of_pairs import on_all_words, start_weights, starting_topics
 from discreet.central.start.structure import Structure, structure
@@ -49,25 +47,25 @@ from discreet.lda.denoise import posterior_mean
 from discreet.lda.questions.asked import square_of
 from discreet.lda.word_space.directions import centred, directions
 from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
-from discreet.privacy.shared_gaussian import Noisy, SharedGaussian
+from discreet.privacy.bound import MAX_BITS
+from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 
 __all__ = ["Info", "State", "count_units", "init", "read_out", "step", "words_a_unit"]
 
 Floats = NDArray[np.float64]
-_ROUND_WEIGHT_POWER = -0.25
-_LARGEST_WEIGHT = 30.0
+_DIRECTIONS = 40
 #: At least so many words are in a start from vectors.
 _SMOOTH_WORDS = 600
-#: Of the unigram in each topic, for words of which a round tells nothing: with noise, and without.
-_ROUND_UNIGRAM, _EXACT_UNIGRAM = 0.01, 0.002
-_SMALLEST_TOPIC = 0.2
+_ROUND_WEIGHT_POWER = -0.25
+#: Longer than nearly any document: in five corpora of mail, news and messages one in 70,000 was above it.
+_LARGEST_BOUND = 1000.0
+#: Topics move between rounds by about so many times the size of a cell.
+_DRIFT = 1.0
+#: Of the unigram in each topic, for words of which the numbers tell nothing; a topic's least part of the usual size.
+_UNKNOWN, _SMALLEST_TOPIC = 0.002, 0.01
 #: Steps of a document; expectation propagation is as near its end after fewer.
-_STEPS_FIRST, _STEPS_LATER, _STEPS_MATCHED = 20, 8, 2
-#: Units of fewer different words, and of fewer of all words, hardly repeat any, and are all about as long.
-_SHORT, _FEW_OF_ALL = 10.0, 0.25
-#: Of the unigram, what is taken off the topics in the end: at difficulty 1, for ten times more below and above it, and
-#: at most; and what is left of it. Found by experiment on news, mail and messages, at difficulties from .4 to 80.
-_STEP_BEYOND, _TENFOLD, _LONGEST_STEP = 0.1, (0.05, 0.15), 0.2
+_STEPS, _STEPS_MATCHED = 8, 2
+#: What the last step leaves of the unigram.
 _LEAST_LEFT = 0.01
 
 
@@ -85,7 +83,7 @@ class State(NamedTuple):
     variance : array of shape (n_words,)
         Variance of the noise in each cell of a row of ``joint``.
     precision : array of shape (n_words,)
-        Weight of the running mean.
+        Of the running mean, as far as topics have stayed where they were.
     topic_weight : array of shape (n_topics,)
     theta : array of shape (n_documents, n_topics), float32, or what stays beside shards
     round : int
@@ -95,8 +93,10 @@ class State(NamedTuple):
         Sum of the unigram as it was released.
     structure : Structure, optional
         Whether the texts have topics; None where vectors are believed, which says that they have.
-    schedule : Schedule, optional
-        What the rounds are to do: as planned, or as planned for vectors that are believed.
+    round_share : float
+        Of each round: what earlier releases left.
+    contribution : Contribution
+        What a unit gives to each round.
     vectors_used : str
         Where public word vectors are used; empty without any.
     frequencies : Frequencies, optional
@@ -111,10 +111,11 @@ class State(NamedTuple):
     topic_weight: Floats
     theta: Theta
     round: int
+    round_share: float
+    contribution: Contribution
     prior: VectorPrior | None = None
     unigram_mass: float = math.nan
     structure: Structure | None = None
-    schedule: Schedule | None = None
     vectors_used: str = ""
     frequencies: Frequencies | None = None
 
@@ -137,49 +138,39 @@ def init(
     doc_topic_prior: float,
     schedule: Schedule,
     gate: SharedGaussian,
+    n_units: float,
     vectors: Floats | None = None,
-    n_units: float = 0.0,
 ) -> State:
     """Release the unigram, what the vectors need and the co-occurrence, and make the starting topics of them.
 
     Parameters
     ----------
+    n_units : float
+        Their noisy number, by which it is told whether the texts have topics, and how long units are.
     vectors : array of shape (n_words, n_dimensions), optional
         Public word vectors, rows of NaN for words without one.
-    n_units : float, default 0.0
-        Their noisy number, by which it is told whether the texts have topics, and how long units are.
-
-    Returns
-    -------
-    State
-        Its ``schedule`` is the one to go on with.
     """
-    total = unigram_sum(units, gate.n_jobs)
-    noisy = gate.release(total, schedule.unigram_share, "unigram")
+    noisy = gate.release(unigram_sum(units, gate.n_jobs), schedule.unigram_share, "unigram")
+    exact = not noisy.noise
     unigram = read_unigram(noisy)
     mass, n_words = float(noisy.values.sum()), len(unigram)
-    if schedule.if_short and are_short(mass, n_units, n_words):
-        schedule = schedule.if_short
-    frequencies = Frequencies.of_unigram(noisy) if noisy.noise else None
-    prior = start_prior(vectors, unigram, n_topics, schedule.n_directions)
-    seen = None
-    if vectors is not None and prior is not None and schedule.believed and schedule.doubted:
-        expected = expected_moment(vectors, prior.directions, unigram, n_topics)
-        seen = _look_at(units, gate, schedule, prior.directions, expected)
-        if seen.promising:
-            schedule = schedule.believed if seen.believed else schedule.doubted
-    if frequencies is not None and schedule.closer_unigram_share:
-        closer = gate.release(total, schedule.closer_unigram_share, "unigram, closer")
-        frequencies = frequencies.with_unigram(closer)
-        unigram = frequencies.read()
-    start = _start(units, n_topics, schedule, gate, unigram, seen, n_units)
-    if seen is not None and seen.refuted and not seen.believed:
-        prior = None
-    if schedule.usual_norms:
-        bound = float(f"{schedule.usual_norms * usual_norm(unigram, mass, n_units):.3g}")
-        schedule = schedule._replace(contribution=Contribution(exponent=1.0, bound=bound))
+    prior = start_prior(vectors, unigram, n_topics)
+    spent = COUNT_SHARE + schedule.unigram_share
+    seen, used = None, ""
+    if vectors is not None and prior is not None:
+        used = "not at all: without noise, texts tell their topics by themselves"
+        if not exact:
+            expected = expected_moment(vectors, prior.directions, unigram, n_topics)
+            total = moment_sum(units, features(prior.directions), gate.n_jobs)
+            moment = gate.release(total, schedule.moment_share, "second moment")
+            seen = look(square_of(moment.values), moment.noise, prior.directions, expected)
+            used, spent = seen.used, spent + schedule.moment_share
+    believed = seen if seen is not None and seen.believed else None
+    share = schedule.pairs_share_beside_vectors if believed else schedule.pairs_share
+    topics, shown = _start(units, n_topics, schedule, gate, share, unigram, believed, n_units)
+    norm = schedule.usual_norms * usual_norm(unigram, mass, n_units)
     return State(
-        word_topic=start.word_topic,
+        word_topic=topics,
         unigram=unigram,
         joint=np.zeros((n_words, n_topics)),
         variance=np.zeros(n_words),
@@ -189,10 +180,16 @@ def init(
         round=0,
         prior=prior,
         unigram_mass=mass,
-        structure=start.structure,
-        schedule=schedule,
-        vectors_used=where_used(seen, not noisy.noise) if prior or seen else "",
-        frequencies=frequencies,
+        structure=shown,
+        round_share=(1 - spent - share) / schedule.n_rounds,
+        contribution=Contribution(
+            exponent=schedule.exponent,
+            bound=min(float(f"{norm:.3g}"), _LARGEST_BOUND),
+            matched=exact,
+            bits=MAX_BITS if exact else BITS,
+        ),
+        vectors_used=used,
+        frequencies=None if exact else Frequencies.of_unigram(noisy),
     )
 
 
@@ -201,107 +198,80 @@ def _start(
     n_topics: int,
     schedule: Schedule,
     gate: SharedGaussian,
+    share: float,
     unigram: Floats,
     seen: Seen | None,
     n_units: float,
-) -> Start:
-    """Make the start from pairs of words, or from what was seen of the vectors where they are believed."""
-    believed = seen is not None and seen.believed
+) -> tuple[Floats, Structure | None]:
+    """Make topics of pairs of words, and of what was ``seen`` of vectors that are believed.
+
+    Without vectors it is told, too, whether pairs show that the texts have topics; vectors that are believed say it.
+    """
     order = np.argsort(-unigram, kind="stable")
     chosen = np.sort(order[: schedule.start_words])
     weights = start_weights(unigram, chosen, chosen, schedule.pairs_power)
-    pairs = None
-    if schedule.start_share > 0 or not believed:
-        total = cooccurrence_sum(units, chosen, weights, gate.n_jobs)
-        pairs = gate.release(total, schedule.start_share, "co-occurrence")
-    if seen is None or not believed:
-        assert pairs is not None
-        together = square(pairs.values, len(chosen))
-        topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
-        usual = start_weights(unigram, chosen, chosen, PAIRS_POWER)
-        shown = structure(together, weights, n_units, pairs.noise, usual)
-        return Start(topics, shown)
-    columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
-    weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
-    factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
-    return Start(on_all_words(factors, unigram, columns, weights), None)
-
-
-def _look_at(
-    units: Units | ShardedUnits,
-    gate: SharedGaussian,
-    schedule: Schedule,
-    along: Floats,
-    expected: Floats,
-) -> Seen:
-    """Release the second moment of the documents along the vectors' directions; again where that is promising.
-
-    The second look is read together with the first, by precision, and is promising whatever it shows.
-    """
-    total = moment_sum(units, features(along), gate.n_jobs)
-    noisy = gate.release(total, schedule.moment_shares[0], "second moment")
-    seen = look(square_of(noisy.values), noisy.noise, along, expected)
-    if not seen.promising or not schedule.moment_shares[1]:
-        return seen
-    closer = gate.release(total, schedule.moment_shares[1], "second moment, closer")
-    first, second = noisy.noise**-2, closer.noise**-2
-    mean = (first * noisy.values + second * closer.values) / (first + second)
-    seen = look(square_of(mean), (first + second) ** -0.5, along, expected)
-    return seen._replace(promising=True)
+    pairs = gate.release(cooccurrence_sum(units, chosen, weights, gate.n_jobs), share, "co-occurrence")
+    if seen is not None:
+        columns = np.r_[chosen, order[schedule.start_words : _SMOOTH_WORDS]]
+        weights = start_weights(unigram, columns, chosen, schedule.pairs_power)
+        factors = factors_of(seen, unigram, Words(columns, weights, len(chosen)), pairs, n_topics)
+        return on_all_words(factors, unigram, columns, weights), None
+    together = square(pairs.values, len(chosen))
+    topics = starting_topics(together, pairs.noise, unigram, chosen, weights, n_topics)
+    return topics, structure(together, weights, n_units, pairs.noise, unigram[chosen])
 
 
 def step(
-    state: State,
-    units: Units | ShardedUnits,
-    doc_topic_prior: float,
-    schedule: Schedule,
-    gate: SharedGaussian,
+    state: State, units: Units | ShardedUnits, doc_topic_prior: float, gate: SharedGaussian
 ) -> tuple[State, Info]:
     """Release one round's statistic and read new topics from it. ``state.theta`` is updated in place."""
     weights = _weights_of_rounds(state.unigram)
-    later = _STEPS_MATCHED if schedule.contribution.matched else _STEPS_LATER
     total = round_sum(
         units,
         state.theta,
         state.word_topic,
         weights,
         doc_topic_prior,
-        later if state.round else _STEPS_FIRST,
+        _STEPS_MATCHED if state.contribution.matched and state.round else _STEPS,
+        state.contribution,
         gate.n_jobs,
-        schedule.contribution,
     )
-    share, purpose = schedule.round_shares[state.round], f"round {state.round}"
-    noisy = gate.release(total, share, purpose, bits=schedule.contribution.bits)
-    if state.frequencies is not None and schedule.contribution.exponent == SCALED.exponent:
+    noisy = gate.release(total, state.round_share, f"round {state.round}", bits=state.contribution.bits)
+    if state.frequencies is not None:
         frequencies = state.frequencies.with_round(noisy, weights)
         state = state._replace(frequencies=frequencies, unigram=frequencies.read())
-    after = read_round(state, noisy, weights, schedule.forgetting)
+    after = read_round(state, noisy, weights)
     change = float(np.abs(after.word_topic - state.word_topic).sum() / 2 / after.word_topic.shape[1])
     return after, Info(noisy.noise, change)
 
 
-def start_prior(
-    vectors: Floats | None, unigram: Floats, n_topics: int, n_directions: int
-) -> VectorPrior | None:
+def start_prior(vectors: Floats | None, unigram: Floats, n_topics: int) -> VectorPrior | None:
     """See public word vectors through the released unigram; None where there are none, or they do not differ."""
     if vectors is None:
         return None
-    found = directions(centred(vectors, unigram), unigram, n_directions)
+    found = directions(centred(vectors, unigram), unigram, _DIRECTIONS)
     return VectorPrior.start(found, n_topics) if found.shape[1] else None
 
 
-def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -> State:
-    """Average a round's noisy statistic with the earlier ones and denoise it to topics."""
+def read_round(state: State, noisy: Noisy, weights: Floats) -> State:
+    r"""Average a round's noisy statistic with the earlier ones and denoise it to topics.
+
+    Topics move from round to round, so what was released earlier is of other topics. As in a Kalman filter, a cell's
+    precision P counts as :math:`1 / (1/P + (p_v / K)^2)` a round later: it moves by about its own size. The louder the
+    noise is beside that, the longer a number counts; without noise only the last round does.
+    """
     private = noisy.noise > 0
     level = noisy.values / weights[:, None]
     mass = max(float(level.sum()), 1e-9)
     level = level / mass
     deviation = noisy.noise / weights / mass
-    # Precision-weighted mean; what is older counts less, because topics have moved since.
-    old = state.precision * forgetting
-    new = 1 / deviation**2 if private else np.ones(len(weights))
-    precision = old + new
-    share = new / precision
+    if private:
+        moved = (_DRIFT * state.unigram / level.shape[1]) ** 2
+        old = state.precision / (1 + state.precision * moved)
+        precision = old + deviation**-2
+        share = 1 - old / precision
+    else:
+        precision, share = state.precision, np.ones(len(weights))
     joint = (1 - share)[:, None] * state.joint + share[:, None] * level
     variance = (1 - share) ** 2 * state.variance + share**2 * deviation**2
     topic_weight = np.maximum(joint.sum(0), 0.0)
@@ -318,8 +288,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
         read = np.maximum(joint, 0.0)
     # A topic in which nothing stands above the noise falls back to the unigram.
     read = np.where(read.sum(0) > 0, read, base)
-    unknown = _ROUND_UNIGRAM if private else _EXACT_UNIGRAM
-    topics = (1 - unknown) * read / read.sum(0) + unknown * state.unigram[:, None]
+    topics = (1 - _UNKNOWN) * read / read.sum(0) + _UNKNOWN * state.unigram[:, None]
     return state._replace(
         word_topic=topics / topics.sum(0),
         joint=joint,
@@ -332,12 +301,7 @@ def read_round(state: State, noisy: Noisy, weights: Floats, forgetting: float) -
 
 
 def _weights_of_rounds(unigram: Floats) -> Floats:
-    return np.minimum((unigram * len(unigram)) ** _ROUND_WEIGHT_POWER, _LARGEST_WEIGHT)
-
-
-def are_short(unigram_mass: float, n_units: float, n_words: int) -> bool:
-    """Whether units have few different words, by released numbers."""
-    return _usual_root(unigram_mass, n_units, n_words) ** 2 < min(_SHORT, _FEW_OF_ALL * n_words)
+    return (unigram * len(unigram)) ** _ROUND_WEIGHT_POWER
 
 
 def usual_norm(unigram: Floats, unigram_mass: float, n_units: float) -> float:
@@ -355,22 +319,21 @@ def _usual_root(unigram_mass: float, n_units: float, n_words: int) -> float:
     return float(np.clip(unigram_mass / max(n_units, 1.0), 1.0, math.sqrt(n_words)))
 
 
-def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
+def read_out(state: State, last_step: float) -> tuple[Floats, Floats]:
     r"""Return the topics to release, and how far noise alone would have moved them.
 
-    A text says the words of its topics again and again, more than those of all texts. A round's statistic takes roots
-    of counts and hardly sees it, so topics describe new texts better a step further from the unigram p:
+    A text says the words of its topics again and again, more than those of all texts. Where there is noise, a round's
+    statistic takes powers of counts and hardly sees it, so topics describe new texts better a step m further from the
+    unigram p:
 
-    .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k, \qquad m = .1 + b \log_{10} x \in [0, .2],
-
-    where x is the difficulty, V K over n mu, and b is .05 below x = 1, .15 above. Without noise m is 0.
+    .. math:: \max(\phi_{vk} - m p_v,\ .01\, p_v) / Z_k .
 
     Parameters
     ----------
     state : State
         After the last round.
-    difficulty : float
-        From the noisy number of units; 0 without noise.
+    last_step : float
+        m, of the plan: 0 without noise.
 
     Returns
     -------
@@ -380,10 +343,8 @@ def read_out(state: State, difficulty: float) -> tuple[Floats, Floats]:
         Standard deviation of the privacy noise in each probability, before denoising.
     """
     noise = np.sqrt(state.variance)[None, :] / state.topic_weight[:, None]
-    tenfold = math.log10(difficulty) if difficulty > 0 else -math.inf
-    step = float(np.clip(_STEP_BEYOND + _TENFOLD[tenfold > 0] * tenfold, 0.0, _LONGEST_STEP))
-    if step == 0:
+    if last_step == 0:
         return state.word_topic, noise
     base = state.unigram[:, None]
-    topics = np.maximum(state.word_topic - step * base, _LEAST_LEFT * base)
-    return topics / topics.sum(0), noise / (1 - step)
+    topics = np.maximum(state.word_topic - last_step * base, _LEAST_LEFT * base)
+    return topics / topics.sum(0), noise / (1 - last_step)

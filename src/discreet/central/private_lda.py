@@ -23,7 +23,7 @@ from discreet._validate import (
 )
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.rounds.schedule import plan as make_schedule
+from discreet.central.plan import plan
 from discreet.central.rounds.sharded_units import ShardedUnits, units_of
 from discreet.central.rounds.units import Units
 from discreet.corpus.words.origin import carried
@@ -57,16 +57,13 @@ class PrivateLDA(PrivateTopicModel):
     doc_topic_prior : float, default 0.1
         Dirichlet prior of topics in a document; from 1e-12 to 1e12.
     n_rounds : int, optional
-        Rounds of training. By default 5, or 3 where the noisy number of units times mu (the Gaussian-DP parameter of
-        epsilon and delta) is below 1,500; from 3 to 7 with word vectors; 8 where words times
-        topics are below a tenth of that product; 40 without privacy.
+        Rounds of training; by default 4, and 40 without privacy.
     word_vectors : path, mapping, KeyedVectors, frame, array or (words, array), optional
         *Public* vectors of words, from which topics are expected to be made of words that mean something together: a
         file (GloVe, word2vec, fastText ``.vec``, ``.npz``) or an object that holds them (see
-        :func:`discreet.corpus.match_vectors`). They add nothing to the cost, and wrong ones do little harm: where the
-        noisy number of units times mu is below 9,000, a hundredth of the budget goes to a release that shows whether
-        these texts use words as the vectors do, and where they may, up to four more to starting from them. They must
-        not have been trained on the private text: no ledger covers what they tell of it.
+        :func:`discreet.corpus.match_vectors`). They add nothing to the cost, and wrong ones do little harm:
+        at most four hundredths of the budget go to a release that shows whether these texts use words as the vectors
+        do. They must not have been trained on the private text: no ledger covers what they tell of it.
     n_units_lower_bound : int, optional
         A public lower bound on the number of documents (or people): lets a hopeless fit, or a delta that is
         too large, be refused before anything is spent.
@@ -271,19 +268,11 @@ class PrivateLDA(PrivateTopicModel):
             )
         if forecast.is_weak and math.isfinite(mu) and not self.allow_unlearnable:
             warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
-        schedule = make_schedule(
-            n_units,
-            mu,
-            units.n_words,
-            self.n_rounds,
-            with_vectors=vectors is not None,
-            n_topics=self.n_topics,
-        )
+        schedule = plan(n_units, mu, units.n_words, self.n_topics, self.n_rounds)
         with telling(self.callback, "starting topics"):
             state = full_batch.init(
-                units, self.n_topics, self.doc_topic_prior, schedule, gate, vectors, n_units
+                units, self.n_topics, self.doc_topic_prior, schedule, gate, n_units, vectors
             )
-        schedule = state.schedule or schedule
         words = full_batch.words_a_unit(state, n_units)
         if vectors is not None and state.prior is None:
             forecast = replace(forecast, algorithm="PrivateLDA")
@@ -292,9 +281,9 @@ class PrivateLDA(PrivateTopicModel):
             forecast = forecast.after(state.structure.verdict)
             if forecast.verdict == "no topics" and math.isfinite(mu) and not self.allow_unlearnable:
                 warnings.warn(forecast.in_words(), WeakForecastWarning, stacklevel=5)
-        for _ in steps(self.callback, "training rounds", len(schedule.round_shares)):
-            state, _ = full_batch.step(state, units, self.doc_topic_prior, schedule, gate)
-        topics, noise_in_topics = full_batch.read_out(state, forecast.difficulty)
+        for _ in steps(self.callback, "training rounds", schedule.n_rounds):
+            state, _ = full_batch.step(state, units, self.doc_topic_prior, gate)
+        topics, noise_in_topics = full_batch.read_out(state, schedule.last_step)
         return Fitted(
             topic_word=rows_of(topics),
             topic_weight=state.topic_weight,
@@ -303,7 +292,7 @@ class PrivateLDA(PrivateTopicModel):
             n_units_noisy=n_units,
             settings={
                 "forecast": forecast.in_words(),
-                "contribution": schedule.contribution.in_words(),
+                "contribution": state.contribution.in_words(),
                 "words_a_unit": words,
             }
             | _told(found, state.vectors_used, n_units, mu),

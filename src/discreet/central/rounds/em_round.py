@@ -13,15 +13,15 @@ Without that a word of a short document mostly confirms the topic it already has
 Without noise, r and theta are those of expectation propagation (:mod:`discreet.central.rounds.matched_moments`).
 
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
-at the last theta and omega public weights of the words. Where noise is loud a is 1/2, and the statistic is scaled to
-L2 norm 1: every unit is heard as loudly as the noise allows, long ones less than they say. Or it is divided by a
-public bound B and clipped, that is, scaled to norm 1 only where it is longer: with a = 1 and a B that nearly nobody
-reaches the sum is that of expected counts, as expectation-maximisation without privacy takes it.
+at the last theta and omega public weights of the words. It is divided by a public bound B and clipped, that is, scaled
+to norm 1 where it is longer. With a near 1/2 and a B below what most units have, every unit is heard as loudly as loud
+noise allows, long ones less than they say; with a = 1 and a B that nearly nobody reaches the sum is that of expected
+counts, as expectation-maximisation without privacy takes it.
 
 *Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: nothing here; the sum
 goes to the gate. *Sensitivity*: 1 in L2, in units of B where there is one. Theta and r, own share left out or not, are
 functions of the one document, its own last theta, public settings and earlier releases; theta is never released; a is
-public, and B is public or follows from earlier releases. So a unit's vector depends on no other unit, and it is placed
+public, and B follows from earlier releases. So a unit's vector depends on no other unit, and it is placed
 on the lattice with norm at most 1 whatever it holds, before it is added to others. The norm is that of all cells of the
 unit together, because each cell gets noise of one size. *Event*: the gate's.
 
@@ -48,7 +48,7 @@ from discreet.engines import Beside
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
-__all__ = ["SCALED", "Contribution", "fit_theta", "initial_theta", "round_sum"]
+__all__ = ["Contribution", "fit_theta", "initial_theta", "round_sum"]
 
 #: Of documents in memory; or beside their shards.
 Theta = NDArray[np.float32] | Beside
@@ -63,7 +63,7 @@ class Contribution(NamedTuple):
     exponent : float
         Power of a word's count.
     bound : float
-        L2 norm to which a longer statistic is clipped; 0 scales every one to the same norm, short ones up.
+        L2 norm to which a longer statistic is clipped.
     matched : bool
         Theta by expectation propagation.
     bits : int
@@ -71,21 +71,15 @@ class Contribution(NamedTuple):
         above what a word weighs, steps must be finer, or small responsibilities are lost.
     """
 
-    exponent: float = 0.5
-    bound: float = 0.0
+    exponent: float
+    bound: float
     matched: bool = False
     bits: int = BITS
 
     def in_words(self) -> str:
         """Say what a unit gives to each round, for the settings of a release."""
-        power = {0.5: "roots of counts", 1.0: "counts"}.get(
-            self.exponent, f"counts to the power {self.exponent:g}"
-        )
-        return power + (f", clipped to norm {self.bound:g}" if self.bound else ", scaled to norm 1")
-
-
-#: Roots of counts, every unit as heavy as every other: most signal for its noise.
-SCALED = Contribution()
+        power = "counts" if self.exponent == 1 else f"counts to the power {self.exponent:.3g}"
+        return f"{power}, clipped to norm {self.bound:g}"
 
 
 def initial_theta(units: Units | ShardedUnits, n_topics: int, doc_topic_prior: float) -> Theta:
@@ -110,8 +104,8 @@ def round_sum(
     word_weights: NDArray[np.float64],
     doc_topic_prior: float,
     n_steps: int,
+    contribution: Contribution,
     n_jobs: int | None = None,
-    contribution: Contribution = SCALED,
 ) -> NDArray[np.int64]:
     """Update theta in place and return the sum over units of the statistic.
 
@@ -127,26 +121,25 @@ def round_sum(
     doc_topic_prior : float
     n_steps : int
         Most EM steps for a document.
+    contribution : Contribution
+        How each unit's statistic is bounded.
     n_jobs : int, optional
         Threads; the result does not depend on it.
-    contribution : Contribution, optional
-        How each unit's statistic is bounded.
 
     Returns
     -------
     array of shape (n_words, n_topics), int64
-        In lattice steps of 2**-``contribution.bits``, in units of the bound where there is one.
+        In lattice steps of 2**-``contribution.bits``, in units of the bound.
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
         assert isinstance(theta, Beside)
-        public = (topics, word_weights, doc_topic_prior, n_steps, None, contribution)
+        public = (topics, word_weights, doc_topic_prior, n_steps, contribution)
         return units.step(theta, round_sum, *public)
     weights = np.ascontiguousarray(word_weights, dtype=np.float64)
-    if contribution.bound:
-        weights = (
-            weights / contribution.bound
-        )  # rounds, which is harmless: the integers' norm is what is enforced
+    weights = (
+        weights / contribution.bound
+    )  # rounds, which is harmless: the integers' norm is what is enforced
     longest = _most_entries(units)
 
     def work(bounds: tuple[int, int]) -> NDArray[np.int64]:
@@ -163,7 +156,6 @@ def round_sum(
             np.float32(doc_topic_prior),
             n_steps,
             float(contribution.exponent),
-            not contribution.bound,
             contribution.matched,
             contribution.bits,
             longest,
@@ -261,7 +253,6 @@ def _round(
     prior: np.float32,
     n_steps: int,
     exponent: float,
-    normalise: bool,
     matched: bool,
     bits: int,
     room: int,
@@ -309,8 +300,7 @@ def _round(
                     for k in range(k_topics):
                         values[slot * k_topics + k] = 0.0
                 count = np.float64(counts[begin + i])
-                power = np.sqrt(count) if exponent == 0.5 else count**exponent
-                scale = weights[word] * power / np.float64(others[i])
+                scale = weights[word] * count**exponent / np.float64(others[i])
                 if matched:
                     for k in range(k_topics):
                         values[slot * k_topics + k] += scale * np.float64(sites[i, k])
@@ -319,7 +309,7 @@ def _round(
                     probability = by_word[i, k]
                     rest = max(state[k] - state[k] * probability * inverse[i], prior)
                     values[slot * k_topics + k] += scale * np.float64(rest * probability)
-        place_l2(values, n_seen * k_topics, bits, normalise, placed)
+        place_l2(values, n_seen * k_topics, bits, False, placed)
         for slot in range(n_seen):
             word = seen[slot]
             slot_of[word] = -1

@@ -41,29 +41,21 @@ class Frequencies(NamedTuple):
         mass = max(float(noisy.values.sum()), 1e-9)
         return cls(noisy.values / mass, np.full(noisy.values.shape, (mass / noisy.noise) ** 2))
 
-    def with_unigram(self, noisy: Noisy) -> "Frequencies":
-        """Return the mean by precision with what another release of the unigram says."""
-        other = Frequencies.of_unigram(noisy)
-        return self._with(other.shares, other.precision)
-
     def with_round(self, noisy: Noisy, weights: Floats) -> "Frequencies":
         """Return the mean by precision with what a round says.
 
         Parameters
         ----------
         noisy : Noisy
-            A round's statistic, (n_words, n_topics), of roots of counts, as the unigram is.
+            A round's statistic, (n_words, n_topics).
         weights : array of shape (n_words,)
             The public weights that words had in it.
         """
         rows = noisy.values.sum(1) / weights
         mass = max(float(rows.sum()), 1e-9)
         told = (weights * mass / noisy.noise) ** 2 / noisy.values.shape[1]
-        return self._with(rows / mass, told)
-
-    def _with(self, shares: Floats, told: Floats) -> "Frequencies":
         precision = self.precision + told
-        return Frequencies((self.precision * self.shares + told * shares) / precision, precision)
+        return Frequencies((self.precision * self.shares + told * rows / mass) / precision, precision)
 
     def read(self) -> Floats:
         """Return a distribution over words."""

@@ -9,7 +9,8 @@ Everything here is computed from released numbers and public vectors.
    of vectors that know nothing of the texts it is about 0, and of good ones it was .1 to .3 on mail, news and messages.
    Of the rest, :math:`A - \alpha A_P`, eigenvalues count as far as they lie beyond the edge of the noise.
 3. *Co-occurrence*: :math:`C_{vw} = s_v s_w (1 + F_v' A F_w)`, s the weighted unigram, is what the space of the vectors
-   can show; the released pairs add what they have beyond it and beyond their noise. C is factorised.
+   can show; the released pairs add what they have beyond it and beyond their noise. C is factorised. Without pairs
+   there would be nothing of words without a vector, nor of what the vectors' space does not know.
 """
 
 from typing import NamedTuple
@@ -31,13 +32,8 @@ _COMMON = 0.7
 #: Vectors are believed where alpha less so many deviations of its noise is at least this. Vectors half of which were
 #: missing or wrong had an alpha of .01 to .14.
 _LEAST_ALPHA, _DEVIATIONS = 0.08, 1.5
-#: A closer look is worth its share where alpha and so many deviations come to that: the first look has much noise, and
-#: not to believe right vectors costs more than to look twice at wrong ones.
-_PROMISE = 1.5
-#: They are put aside for good where alpha and so many are below 0: in vectors that know nothing alpha was -.13 to 0.
-_REFUTATION = 1.0
-#: Of the noise in A, as a ridge on the factors; of that in the pairs.
-_RIDGE, _PAIRS_RIDGE = 0.05, 0.5
+#: Of the noise in A, as a ridge on the factors.
+_RIDGE = 0.05
 
 
 class Seen(NamedTuple):
@@ -51,10 +47,6 @@ class Seen(NamedTuple):
     alpha : float
         How strongly the public topics show in it.
     believed : bool
-    promising : bool
-        Whether less noise might show that the vectors are to be believed.
-    refuted : bool
-        Whether texts are further from the vectors than noise makes of vectors that know nothing.
     noise : float
         Standard deviation of the noise in a cell of A off the diagonal.
     """
@@ -63,8 +55,6 @@ class Seen(NamedTuple):
     moment: Floats
     alpha: float
     believed: bool
-    promising: bool
-    refuted: bool
     noise: float
 
     @property
@@ -72,8 +62,6 @@ class Seen(NamedTuple):
         """Where the vectors are used after this look, in words."""
         if self.believed:
             return "for the start and in every round"
-        if self.refuted:
-            return "not at all: a noisy look at the texts spoke against them"
         return (
             "in every round; the start is without them, as a noisy look at the texts did not speak for them"
         )
@@ -126,13 +114,11 @@ def look(square: Floats, noise: float, directions: Floats, expected: Floats) -> 
         alpha = float((raw * expected).sum()) / size**2
         doubt = deviation / size
         believed = alpha - _DEVIATIONS * doubt >= _LEAST_ALPHA
-        promising = alpha + _PROMISE * doubt >= _LEAST_ALPHA
-        refuted = alpha + _REFUTATION * doubt < 0
         supposed = max(alpha, 0.0) * expected
         off_diagonal = deviation / np.sqrt(2.0)
         values, axes = np.linalg.eigh(supposed + beyond_noise(raw - supposed, off_diagonal))
         moment = (axes * np.maximum(values, 0.0)) @ axes.T
-    return Seen(directions, moment, alpha, believed, promising, refuted, off_diagonal)
+    return Seen(directions, moment, alpha, believed, off_diagonal)
 
 
 def beyond_noise(matrix: Floats, deviation: float) -> Floats:
@@ -146,7 +132,7 @@ def beyond_noise(matrix: Floats, deviation: float) -> Floats:
     return (axes * kept) @ axes.T
 
 
-def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy | None, n_topics: int) -> Floats:
+def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy, n_topics: int) -> Floats:
     """Return non-negative factors of shape (M, n_topics) of what moment and pairs say together.
 
     Parameters
@@ -154,7 +140,7 @@ def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy | None, n
     seen : Seen
     unigram : array of shape (n_words,)
     words : Words
-    pairs : Noisy, optional
+    pairs : Noisy
         Strict upper triangle of the released co-occurrence of the paired words, row by row.
     n_topics : int
     """
@@ -165,26 +151,11 @@ def factors_of(seen: Seen, unigram: Floats, words: Words, pairs: Noisy | None, n
     with one_blas_thread():
         matrix = (1 + along @ seen.moment @ along.T) * np.outer(shared, shared)
         np.fill_diagonal(matrix, 0.0)
-        ridge = _RIDGE * seen.noise * np.sqrt(along.shape[1])
-        if pairs is not None:
-            ridge = _add_pairs(matrix, pairs, shared[: words.n_paired], ridge)
+        released = square(pairs.values, words.n_paired)
+        block = matrix[: words.n_paired, : words.n_paired]
+        level = max(float((released * block).sum()) / max(float((block**2).sum()), 1e-300), 1e-9)
+        matrix *= level
+        block += beyond_noise(released - block, pairs.noise)
+        np.fill_diagonal(matrix, 0.0)
+    ridge = _RIDGE * seen.noise * np.sqrt(along.shape[1]) * level
     return factorize(matrix, shared, n_topics, ridge=ridge)
-
-
-def _add_pairs(matrix: Floats, pairs: Noisy, shared: Floats, ridge: float) -> float:
-    """Scale ``matrix`` to the pairs and add what they have beyond it, in place; return the ridge then."""
-    n = len(shared)
-    released = square(pairs.values, n)
-    block = matrix[:n, :n]
-    level = max(float((released * block).sum()) / max(float((block**2).sum()), 1e-300), 1e-9)
-    matrix *= level
-    gap = released - block
-    matrix[:n, :n] += beyond_noise(gap, pairs.noise)
-    np.fill_diagonal(matrix, 0.0)
-    # How much of the gaps is noise follows from moments: gaps are taken to be as large as what the words share.
-    common = np.outer(shared, shared) ** 2
-    np.fill_diagonal(common, 0.0)
-    own = float(((gap**2 - pairs.noise**2) * common).sum()) / max(float((common**2).sum()), 1e-300)
-    signal = max(own, 0.0) * common
-    gain = signal / np.maximum(signal + pairs.noise**2, 1e-300)
-    return ridge * level + _PAIRS_RIDGE * float(np.sqrt((gain**2).mean())) * pairs.noise * np.sqrt(n)

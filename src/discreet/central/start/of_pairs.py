@@ -12,7 +12,7 @@ __all__ = ["on_all_words", "start_weights", "starting_topics"]
 
 Floats = NDArray[np.float64]
 #: Of the unigram, in every topic.
-_START_UNIGRAM = 0.1
+_START_UNIGRAM = 0.002
 
 
 def start_weights(

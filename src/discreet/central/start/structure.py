@@ -42,6 +42,8 @@ _FEWEST_WORDS = 30
 _NONE, _NOTHING = 0.05, 0.025
 _NOISE, _SEEN = 1.15, 1.25
 _STEPS = 30
+#: Of the unigram: what words weigh in the strength.
+_POWER = -0.25
 
 
 class Structure(NamedTuple):
@@ -63,7 +65,7 @@ def structure(
     weights: NDArray[np.float64],
     n_units: float,
     noise: float,
-    usual: NDArray[np.float64] | None = None,
+    unigram: NDArray[np.float64],
 ) -> Structure | None:
     """Return how much there is beyond word frequencies; None where there are too few words to say, or no pairs.
 
@@ -77,8 +79,8 @@ def structure(
         Noisy number of units.
     noise : float
         Standard deviation of the noise in each cell.
-    usual : array of shape (M,), optional
-        What words weigh in the strength; as much, if not given.
+    unigram : array of shape (M,)
+        How frequent the words are.
     """
     n_words = len(weights)
     if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
@@ -92,7 +94,7 @@ def structure(
         np.fill_diagonal(pairs, 0.0)
         deviation = np.sqrt(noise**2 + 2 * n_units * pairs / pairs.sum())
         np.fill_diagonal(deviation, 1.0)
-        moved = np.ones(n_words) if usual is None else usual / weights
+        moved = (unigram / unigram.mean()) ** _POWER / weights
         rows = level * moved * shared * (moved * shared).sum()
         scale = moved / np.sqrt(rows + rows.mean())
         strength = float(np.linalg.eigvalsh(scale[:, None] * rest * scale)[-1])

@@ -1,0 +1,123 @@
+r"""What a fit does, from public numbers and the noisy number of units: one function of x, and one table.
+
+With V words, K topics, the noisy number of units n and the Gaussian-DP parameter mu of the whole fit,
+
+.. math:: x = \frac{V K}{n \mu}
+
+is how much there is to learn for what can be heard. Everything that a fit chooses is a continuous function of x (and
+of V and K, where words are counted), so nothing jumps where a noisy number happens to fall:
+
+==============================  ==========================================================
+share of the count              .002
+share of the unigram            clip(.004 x, .03, .25)
+share of the moment             .04 x / (1 + x), where there are public word vectors
+share of the pairs of words     .3; min(.3, 4 / (3 x)) beside vectors that are believed
+words of the pairs              clip(4.5 root(V K / x), 100, 1000), and at most V
+their weights                   p^-(1/4 + 1/4 / (1 + x^2)), p the unigram
+rounds, equal shares            4, of what is left; without noise 40
+what a unit gives to a round    counts to the power a = 1/2 + 1/2 / (1 + x), times p^(-1/4)
+bound of its norm               2 (.3 / x)^.7 usual norms
+last step                       .2 x / (1 + x) of the unigram
+==============================  ==========================================================
+
+The usual norm is that of a unit of L different words, each once; how long texts are, L, is read from released numbers.
+So where units are few, nearly all of them are scaled to one norm and all are heard alike; where units are plentiful,
+scaling costs more than the noise that it saves, and nearly none is clipped. Vectors are believed by
+:func:`discreet.central.start.look`, the one threshold that a fit has: random vectors would cost 3 % without it.
+
+Without privacy x is 0, in the same formulas: counts, clipped where nearly nobody is, and no last step.
+
+Shares are of :math:`\mu^2`, which adds up over Gaussian releases. The values were found by experiment on news, mail
+and messages (docs/algorithm.md has what was measured); they are public constants, so choosing them cost nothing.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["COUNT_SHARE", "Schedule", "plan"]
+
+COUNT_SHARE = 0.002
+#: Of the unigram: share for each x, at least and at most.
+_UNIGRAM, _LEAST_UNIGRAM, _MOST_UNIGRAM = 0.004, 0.03, 0.25
+_MOMENT = 0.04
+#: Of pairs of words; beside vectors they have as much up to this x.
+_PAIRS, _PAIRS_ALONE = 0.3, 4 / 0.9
+#: Words whose pairs are counted, over the root of n mu, at least and at most.
+_WORDS, _FEWEST_WORDS, _MOST_WORDS = 4.5, 100, 1000
+_ROUNDS, _ROUNDS_WITHOUT_NOISE = 4, 40
+#: At that x the bound is two usual norms; it grows with this power of 1 / x.
+_TWO_NORMS, _BOUND_POWER = 0.3, 0.7
+_LAST_STEP = 0.2
+#: Stands for no noise where x is divided by.
+_TINY = 1e-12
+
+
+class Schedule(NamedTuple):
+    """What a fit will do; every field is public once the noisy number of units is released.
+
+    Attributes
+    ----------
+    x : float
+        The difficulty, from which the others follow.
+    unigram_share, moment_share, pairs_share : float
+    pairs_share_beside_vectors : float
+        Where vectors are believed, in place of ``pairs_share``.
+    n_rounds : int
+        With equal shares of what is left.
+    start_words : int
+        Words whose pairs are counted.
+    pairs_power : float
+        Of the unigram: what words weigh in their pairs.
+    exponent : float
+        Of the counts that a unit gives to a round.
+    usual_norms : float
+        The bound of what it gives, in usual norms.
+    last_step : float
+        Part of the unigram that is taken off the topics in the end.
+    """
+
+    x: float
+    unigram_share: float
+    moment_share: float
+    pairs_share: float
+    pairs_share_beside_vectors: float
+    n_rounds: int
+    start_words: int
+    pairs_power: float
+    exponent: float
+    usual_norms: float
+    last_step: float
+
+
+def plan(n_units: float, mu: float, n_words: int, n_topics: int, n_rounds: int | None = None) -> Schedule:
+    """Choose shares and sizes by the table of this module.
+
+    Parameters
+    ----------
+    n_units : float
+        Noisy number of units (not the true one).
+    mu : float
+        Gaussian-DP parameter of the whole fit; ``inf`` without privacy.
+    n_words, n_topics : int
+    n_rounds : int, optional
+        In place of the table's.
+    """
+    x = n_words * n_topics / (max(n_units, 1.0) * mu)
+    tiny = max(x, _TINY)
+    words = _WORDS * math.sqrt(n_words * n_topics / tiny)
+    plenty = 1 / (1 + x * x)
+    return Schedule(
+        x=x,
+        unigram_share=float(np.clip(_UNIGRAM * x, _LEAST_UNIGRAM, _MOST_UNIGRAM)),
+        moment_share=_MOMENT * x / (1 + x),
+        pairs_share=_PAIRS,
+        pairs_share_beside_vectors=_PAIRS / max(1.0, x / _PAIRS_ALONE),
+        n_rounds=n_rounds or (_ROUNDS if x else _ROUNDS_WITHOUT_NOISE),
+        start_words=min(n_words, int(np.clip(words, _FEWEST_WORDS, _MOST_WORDS))),
+        pairs_power=-(1 + plenty) / 4,
+        exponent=(1 + 1 / (1 + x)) / 2,
+        usual_norms=2 * (_TWO_NORMS / tiny) ** _BOUND_POWER,
+        last_step=_LAST_STEP * x / (1 + x),
+    )

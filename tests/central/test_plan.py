@@ -1,0 +1,96 @@
+"""The plan: the table of the module, its sum, and that nothing in it jumps."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive.central_checks import block_corpus
+
+from discreet import PrivateLDA
+from discreet.central.plan import COUNT_SHARE, plan
+from discreet.evaluate import completion_perplexity
+from discreet.privacy import gdp_epsilon
+
+SIZES = (st.floats(-1e4, 1e8), st.floats(0.01, 5), st.integers(1, 20_000), st.integers(1, 200))
+
+
+def table(n_units, mu, n_words, n_topics):
+    """The table in the module's documentation, line by line."""
+    x = n_words * n_topics / (max(n_units, 1) * mu)
+    words = 4.5 * math.sqrt(n_words * n_topics / x)
+    return {
+        "x": x,
+        "unigram_share": min(max(0.004 * x, 0.03), 0.25),
+        "moment_share": 0.04 * x / (1 + x),
+        "pairs_share": 0.3,
+        "pairs_share_beside_vectors": min(0.3, 4 / (3 * x)),
+        "n_rounds": 4,
+        "start_words": min(n_words, int(min(max(words, 100), 1000))),
+        "pairs_power": -(1 / 4 + 1 / 4 / (1 + x**2)),
+        "exponent": 1 / 2 + 1 / 2 / (1 + x),
+        "usual_norms": 2 * (0.3 / x) ** 0.7,
+        "last_step": 0.2 * x / (1 + x),
+    }
+
+
+@given(*SIZES)
+@settings(max_examples=300, deadline=None)
+def test_plan_is_the_table(n_units, mu, n_words, n_topics):
+    assert plan(n_units, mu, n_words, n_topics)._asdict() == pytest.approx(
+        table(n_units, mu, n_words, n_topics)
+    )
+
+
+@given(*SIZES)
+@settings(max_examples=300, deadline=None)
+def test_more_than_two_fifths_are_left_for_rounds(n_units, mu, n_words, n_topics):
+    planned = plan(n_units, mu, n_words, n_topics)
+    shares = [COUNT_SHARE, planned.unigram_share, planned.moment_share, planned.pairs_share]
+    assert min(shares) > 0
+    assert sum(shares) < 0.6
+    assert 0 < planned.pairs_share_beside_vectors <= planned.pairs_share
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 3, 8])
+def test_rounds_can_be_chosen(n_rounds):
+    assert plan(20_000, 1.0, 2000, 20, n_rounds).n_rounds == n_rounds
+    assert plan(20_000, math.inf, 2000, 20, n_rounds).n_rounds == n_rounds
+
+
+@pytest.mark.parametrize(("n_words", "n_topics"), [(300, 5), (2000, 20), (10_000, 100)])
+def test_nothing_jumps(n_words, n_topics):
+    """A ten-thousandth more units changes nothing by more than a thousandth of itself, words by one more."""
+    for n_units in np.geomspace(30, 1e8, 3000):
+        one, other = (plan(n, 1.0, n_words, n_topics) for n in (n_units, 1.0001 * n_units))
+        assert other.n_rounds == one.n_rounds
+        assert abs(other.start_words - one.start_words) <= 1
+        for name, value in one._asdict().items():
+            if name != "start_words":
+                assert getattr(other, name) == pytest.approx(value, rel=1e-3)
+
+
+def test_without_privacy_x_is_zero_in_the_same_formulas():
+    """But for the number of rounds, which cost nothing then; where x goes to 0 the plan becomes that."""
+    exact, nearly = (plan(1e6, mu, 2000, 20) for mu in (math.inf, 1e10))
+    assert (exact.x, exact.n_rounds, exact.moment_share, exact.last_step) == (0, 40, 0, 0)
+    assert (exact.exponent, exact.pairs_power, exact.start_words) == (1, -0.5, 1000)
+    assert exact.usual_norms > 1e6
+    assert nearly._replace(n_rounds=40, x=0, usual_norms=0) == pytest.approx(
+        exact._replace(usual_norms=0), abs=1e-9
+    )
+
+
+def test_perplexity_falls_as_epsilon_grows():
+    """Planted texts, 12 budgets: never more than 1.5 % above the best of the smaller ones."""
+    counts, _ = block_corpus(2400, 5, 30, 20, 0)
+    found = []
+    for x in np.geomspace(20, 0.03, 12):
+        epsilon = gdp_epsilon(150 * 5 / (2000 * x), 1e-5)
+        model = PrivateLDA(5, epsilon=epsilon, delta=1e-5, random_state=1, allow_unlearnable=True)
+        topics = model.fit(counts[:2000]).components_
+        found.append(completion_perplexity(topics, counts[2000:], n_jobs=1))
+    best = np.minimum.accumulate(found)
+    assert (np.array(found) <= 1.015 * best).all()
+    assert found[-1] < 0.7 * found[0]
