@@ -23,8 +23,7 @@ from discreet.central.start.from_vectors import (
     look,
 )
 from discreet.lda.questions.asked import square_of
-from discreet.lda.word_space.directions import centred, directions
-from discreet.lda.word_space.public_topics import topics_of_vectors
+from discreet.lda.vectors import centred, directions, topics_of_vectors
 from discreet.privacy.accounting import gdp_mu
 from discreet.privacy.shared_gaussian import BITS, Noisy
 

@@ -14,7 +14,7 @@ from discreet.central import PrivateMomentLDA
 from discreet.central.moment_release import release_moments
 from discreet.central.rounds.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
-from discreet.lda.moments.marchenko_pastur import learnable
+from discreet.lda.moments.estimates import learnable
 from discreet.privacy import noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream

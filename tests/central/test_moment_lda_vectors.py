@@ -6,8 +6,8 @@ import pytest
 from discreet import Ledger
 from discreet.central import PrivateMomentLDA
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.noisy import moments_of_sums
-from discreet.lda.moments.vector_fit import LEAST_AGREEMENT, agreement
+from discreet.lda.moments.estimates import moments_of_sums
+from discreet.lda.moments.fit import LEAST_AGREEMENT, agreement
 
 WORDS = tuple(f"word{i}" for i in range(36))
 GROUP = np.arange(36) // 12

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import CorpusError, ParameterError
 from discreet.evaluate import public_topics
-from discreet.lda.word_space.public_topics import topics_of_vectors
+from discreet.lda.vectors import topics_of_vectors
 
 N_TOPICS, A_TOPIC = 4, 12
 V = N_TOPICS * A_TOPIC

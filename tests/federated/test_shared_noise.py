@@ -61,7 +61,7 @@ def test_noise_too_fine_for_the_proof_is_refused():
 def _deviation(state):
     """Of the noise in each pair, in steps: what the promise takes."""
     from discreet.federated.sum_round import noise_multiplier
-    from discreet.lda.moments.noisy import SHARES
+    from discreet.lda.moments.estimates import SHARES
     from discreet.privacy.shared_gaussian import BITS, noise_of_share
 
     return Fraction(noise_of_share(noise_multiplier(state.epsilon, state.delta), SHARES["pairs"])) * 2**BITS

@@ -14,9 +14,8 @@ from discreet.central import full_batch
 from discreet.central.plan import plan
 from discreet.central.rounds.units import group_units
 from discreet.evaluate import completion_perplexity
-from discreet.lda.word_space import vector_prior
-from discreet.lda.word_space.directions import centred, directions
-from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
+from discreet.lda import vectors as vector_prior
+from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.accounting import gdp_mu
 
 V, K, D = 120, 3, 12

@@ -9,10 +9,10 @@ from tests.naive import local as naive
 
 from discreet.errors import CorpusError
 from discreet.lda.moments import fit as moment_fit
-from discreet.lda.moments import refine as channel_refine
+from discreet.lda.moments import learn as channel_refine
 from discreet.lda.moments.fit import combine, fit_topics, positive_rates
+from discreet.lda.moments.learn import infer_topics, refine_topics
 from discreet.lda.moments.moments import Moments
-from discreet.lda.moments.refine import infer_topics, refine_topics
 
 
 def target_of(n=3000, epsilon=2.0, words=6):

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from tests.naive import local as naive
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.bits import add_pair_counts
 from discreet.lda.moments.estimates import estimates, noise_variance
+from discreet.lda.moments.moments import add_pair_counts
 from discreet.local import Moments, learnable
 
 CHANNEL = SimpleNamespace(p=0.8, q=0.3)

@@ -11,7 +11,7 @@ from tests.naive import local as naive
 
 from discreet import LocalLDA
 from discreet.errors import CorpusError
-from discreet.lda.moments import vector_fit
+from discreet.lda.moments import fit as vector_fit
 from discreet.lda.moments.fit import Target, start_of_pairs
 from discreet.local import Moments
 

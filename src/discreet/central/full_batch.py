@@ -45,8 +45,7 @@ from discreet.central.start.of_pairs import on_all_words, start_weights, startin
 from discreet.central.start.structure import Structure, structure
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.questions.asked import square_of
-from discreet.lda.word_space.directions import centred, directions
-from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
+from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.rounds.units import Units
-from discreet.lda.moments.noisy import SHARES, NoisyMoments, moments_of_sums
+from discreet.lda.moments.estimates import SHARES, NoisyMoments, moments_of_sums
 from discreet.privacy.shared_gaussian import SharedGaussian
 
 __all__ = ["NoisyMoments", "release_moments"]

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.corpus import check_counts
 from discreet.errors import CorpusError, ParameterError
-from discreet.lda.completion import completion, token_log_likelihood
+from discreet.lda._fold_in import completion, token_log_likelihood
 
 __all__ = ["completion_perplexity", "transductive_perplexity", "unigram"]
 

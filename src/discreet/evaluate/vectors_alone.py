@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._validate import shown, whole
 from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import ParameterError
-from discreet.lda.word_space.public_topics import topics_of_vectors
+from discreet.lda.vectors import topics_of_vectors
 
 __all__ = ["public_topics"]
 

@@ -47,8 +47,8 @@ from discreet.federated.secure_aggregation.shared_noise import (
     shares_counted_on,
 )
 from discreet.federated.state import State, terms_bytes
+from discreet.lda.moments.estimates import SHARES, moments_of_sums
 from discreet.lda.moments.learn import learn_topics
-from discreet.lda.moments.noisy import SHARES, moments_of_sums
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream

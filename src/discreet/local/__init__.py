@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.lda.moments.marchenko_pastur import learnable
+    from discreet.lda.moments.estimates import learnable
     from discreet.lda.moments.moments import Moments
     from discreet.local.local_lda import LocalLDA
     from discreet.local.memo import ReportMemo
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.privacy.codebook_channel import CodebookChannel
 
 _HOMES = {
-    "discreet.lda.moments.marchenko_pastur": ("learnable",),
+    "discreet.lda.moments.estimates": ("learnable",),
     "discreet.lda.moments.moments": ("Moments",),
     "discreet.local.local_lda": ("LocalLDA",),
     "discreet.local.memo": ("ReportMemo",),

@@ -16,9 +16,8 @@ from discreet._validate import faults_of, optional, refuse, rules, whole
 from discreet.corpus.words.origin import WordOrigin
 from discreet.errors import Parameter, ParameterError
 from discreet.lda.moments.estimates import Channel, Estimates
-from discreet.lda.moments.learn import Learned, Reports, learn_topics
+from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
 from discreet.lda.moments.moments import read_bits
-from discreet.lda.moments.refine import infer_topics
 from discreet.local.arguments import bits_in_order
 from discreet.local.promise import closed_ledger, losses, settings_of
 from discreet.privacy.accounting import events

@@ -67,7 +67,7 @@ class LocalLDA(LocalTopics):
     components_ : array of shape (n_topics, n_words)
         The same, under scikit-learn's name.
     learnable_ : int
-        How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.marchenko_pastur`.
+        How many topics the noise lets through (moments only); see :mod:`discreet.lda.moments.estimates`.
     unigram_ : array of shape (n_words,)
         Estimated share of documents that have each word.
     n_features_in_ : int

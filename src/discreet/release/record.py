@@ -170,7 +170,7 @@ class Release(Promised):
         """
         from discreet.corpus import check_counts
         from discreet.lda import fold_in
-        from discreet.lda.shards import stack
+        from discreet.lda.documents import stack
 
         if is_sharded(counts):
             parts = self.transform_shards(counts, n_jobs=n_jobs, engine=engine)

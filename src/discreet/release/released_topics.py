@@ -60,7 +60,7 @@ class ReleasedTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         y : None
             Ignored.
         """
-        from discreet.lda.completion import completion
+        from discreet.lda._fold_in import completion
 
         counts, prior = self._read(X)
         return completion(self.components_, counts, doc_topic_prior=prior, n_jobs=self.n_jobs)

@@ -2,7 +2,7 @@ r"""The start where public word vectors are given: documents in the space of the
 
 Everything here is computed from released numbers and public vectors.
 
-1. *Public topics* P (:mod:`discreet.lda.word_space.public_topics`): with directions F of the vectors, documents made of
+1. *Public topics* P (:mod:`discreet.lda.vectors`): with directions F of the vectors, documents made of
    them would have the second moment :math:`A_P = (F'P)(F'P)'/K`.
 2. *The documents' moment* (:mod:`discreet.central.rounds.embedded_moment`), over what all documents share, gives A.
    :math:`\alpha = \langle A, A_P \rangle / |A_P|^2` says how far texts use words as the vectors do. Its noise is known;
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet._threads import one_blas_thread
 from discreet.central.rounds.statistics import square
 from discreet.central.start.factorize import factorize
-from discreet.lda.word_space.public_topics import topics_of_vectors
+from discreet.lda.vectors import topics_of_vectors
 from discreet.privacy.shared_gaussian import Noisy
 
 __all__ = ["Seen", "Words", "beyond_noise", "expected_moment", "factors_of", "features", "look"]

@@ -29,7 +29,14 @@ from discreet._validate import (
     whole,
 )
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
-from discreet.lda.documents import check_prior, faults_of_prior, read_for
+from discreet.lda.documents import (
+    check_prior,
+    faults_of_prior,
+    read_for,
+    read_shards_for,
+    refuse_engine,
+    stack,
+)
 from discreet.lda.gibbs import expected as mean_counts
 from discreet.lda.gibbs import frozen, lists
 from discreet.lda.gibbs.draw import new_seed
@@ -45,7 +52,6 @@ from discreet.lda.gibbs.state import (
     read_tokens,
     word_order,
 )
-from discreet.lda.shards import read_shards_for, refuse_engine, stack
 from discreet.lda.top_words import TopWords
 
 __all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "MOST_TABLE_TOPICS", "Chain", "GibbsLDA", "chain"]
@@ -344,7 +350,7 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Documents that the model was not fitted to; whole counts.
         y : ignored
         """
-        from discreet.lda.completion import completion
+        from discreet.lda._fold_in import completion
 
         check_is_fitted(self, "topic_word_counts_")
         documents = read_for(self, X, reset=False)

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
+from discreet.lda.documents import Part
 from discreet.lda.gibbs.draw import (
     LANES,
     MOST_DRAWS,
@@ -61,7 +62,6 @@ from discreet.lda.gibbs.state import (
     random_topics,
     read_tokens,
 )
-from discreet.lda.shards import Part
 
 __all__ = [
     "Draws",

@@ -1,17 +1,59 @@
-r"""Unbiased rates of words and pairs of words, from sums over randomised bits or from noised moments.
+r"""What is known of words and pairs of words: unbiased rates from randomised bits or noised moments; how much it tells.
 
-The formulas stand in :mod:`discreet.lda.moments.moments`.
+**Rates.** The formulas of bits stand in :mod:`discreet.lda.moments.moments`.
+
+**Noised moments**, whoever added the noise. What was summed over documents: the unigram :math:`x / \sqrt l` and the
+pairs :math:`x_i x_j / \sqrt{l (l - 1) / 2}` (x: which words a document has, l: how many), so that each has L2 norm 1.
+Both are brought to the scale of rates of presence, where the fit starts as it does for reports: the mean of :math:`x /
+\sqrt l` sums to :math:`\sqrt l`, whose square is the length.
+
+**How many topics the noise lets through**, before anything is fitted. Whiten the unbiased covariance of n documents:
+divide row and column i by the standard deviation of one document's estimate of word i,
+
+.. math:: A_{ij} = \frac{\hat C_{ij} - \hat u_i \hat u_j}{\sqrt{s_i s_j}}, \quad A_{ii} = 0, \qquad
+          s_i = u_i (1 - u_i) + (1 - u_i) \frac{q (1 - q)}{(p - q)^2} + u_i \frac{p (1 - p)}{(p - q)^2}.
+
+Were the words independent, A would be the off-diagonal part of a sample correlation matrix, whose largest
+eigenvalue is :math:`2 \sqrt{V/n} + V/n` (Marchenko and Pastur). Eigenvalues above it are structure: their number
+is how many directions, hence about how many topics, can be told from noise. One of them usually is the length of
+documents (all words rise together), so a single one says that nothing but lengths can be seen.
+
+Where bits are so rare that most pairs are never seen, single chance pairs would stand far above that edge, which
+is a law of many small terms. So the variance of a bit is taken as at least :math:`1 / \sqrt n` (one chance pair in
+n reports).
+
+Reference
+---------
+Marchenko, Pastur, "Distribution of eigenvalues for some sets of random matrices", 1967,
+doi:10.1070/SM1967v001n04ABEH001994.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Channel", "Estimates", "estimates", "noise_variance", "presence_variance"]
+from discreet._threads import one_blas_thread
+
+__all__ = [
+    "SHARES",
+    "Channel",
+    "Estimates",
+    "NoisyMoments",
+    "estimates",
+    "learnable",
+    "moments_of_sums",
+    "noise_variance",
+    "presence_variance",
+    "whitened",
+]
 
 Floats = NDArray[np.float64]
+_SHORTEST = 2.0
+#: Of the precision of the noise, for each sum; what fits best.
+SHARES = {"count": 0.002, "unigram": 0.04, "pairs": 0.958}
 
 
 class Channel(Protocol):
@@ -90,3 +132,105 @@ def estimates(n: float, first: NDArray[Any], second: NDArray[Any], channel: Chan
     np.fill_diagonal(pairs, rates)
     noise = noise_variance(channel)
     return Estimates(rates, pairs, noise, float(n), presence_variance(channel) - noise, p - q)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMoments:
+    """Released moments in units of rates of presence: a source for ``fit_topics``.
+
+    Parameters
+    ----------
+    rates : array of shape (n_words,)
+    pairs : array of shape (n_words, n_words)
+        Symmetric; the diagonal is 0 and not used.
+    n_documents : float
+        Noisy number of units, at least 1.
+    rate_noise, pair_noise : float
+        Standard deviations of the noise in each rate and pair.
+    """
+
+    rates: Floats
+    pairs: Floats
+    n_documents: float
+    rate_noise: float
+    pair_noise: float
+
+    @property
+    def noise(self) -> float:
+        """Variance of a pair's noise as if each document had brought its own, as reports have it for a bit."""
+        return self.pair_noise * math.sqrt(self.n_documents)
+
+    def rate_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``rates``: noise, and documents drawn from many."""
+        return 1 / (self.rate_noise**2 + np.maximum(rates, 1e-4) / self.n_documents)
+
+    def pair_precision(self, rates: Floats) -> Floats:
+        """Inverse variances of ``pairs``."""
+        return 1 / (self.pair_noise**2 + np.maximum(np.outer(rates, rates), 1e-6) / self.n_documents)
+
+    def whitened(self) -> tuple[Floats, float]:
+        """Return the pairs, each over the deviation of its own noise, and the edge of their eigenvalues."""
+        rates = np.clip(self.rates, 1e-4, 0.999)
+        white = self.pairs * np.sqrt(self.pair_precision(rates))
+        np.fill_diagonal(white, 0.0)
+        return white, 2 * math.sqrt(len(rates))
+
+    def dependence(self) -> Floats:
+        """Return :meth:`whitened` without what words that are independent of one another would show."""
+        rates = np.clip(self.rates, 1e-4, 0.999)
+        white, scale = self.whitened()[0], np.sqrt(self.pair_precision(rates))
+        apart = np.outer(rates, rates) * scale
+        np.fill_diagonal(apart, 0.0)
+        return white - float(np.vdot(white, apart) / np.vdot(apart, apart)) * apart
+
+
+def moments_of_sums(
+    n_documents: float, first: Floats, triangle: Floats, first_noise: float, triangle_noise: float
+) -> NoisyMoments:
+    """Scale noisy sums to rates of presence.
+
+    Parameters
+    ----------
+    n_documents : float
+        Noisy number of documents (or people), at least 1.
+    first : array of shape (n_words,)
+        Noisy sum of unigrams, in units of one contribution.
+    triangle : array of shape (n_words * (n_words - 1) / 2,)
+        Noisy sum of pairs, the strict upper triangle row by row.
+    first_noise, triangle_noise : float
+        Standard deviations of the noise in each cell.
+    """
+    n, n_words = n_documents, len(first)
+    length = max((float(first.sum()) / n) ** 2, _SHORTEST)
+    rate_scale = math.sqrt(length) / n
+    pair_scale = math.sqrt(length * (length - 1) / 2) / n
+    pairs = np.zeros((n_words, n_words))
+    pairs[np.triu_indices(n_words, 1)] = triangle * pair_scale
+    return NoisyMoments(
+        first * rate_scale, pairs + pairs.T, n, first_noise * rate_scale, triangle_noise * pair_scale
+    )
+
+
+def whitened(found: Estimates) -> tuple[Floats, float]:
+    """Return A, and the edge that its eigenvalues keep below where words are independent."""
+    rates = np.clip(found.rates, 1e-4, 0.999)
+    rarest = 1 / (np.sqrt(found.n_documents) * found.contrast**2)
+    scale = 1 / np.sqrt(np.maximum(found.variance(rates), rarest))
+    white = scale[:, None] * (found.pairs - np.outer(found.rates, found.rates)) * scale
+    np.fill_diagonal(white, 0.0)
+    ratio = len(rates) / found.n_documents
+    return white, float(2 * np.sqrt(ratio) + ratio)
+
+
+def learnable(found: Estimates | NoisyMoments) -> int:
+    """Return the number of eigenvalues above the noise edge; 1 or less means that there is nothing to learn.
+
+    Parameters
+    ----------
+    found : Estimates or NoisyMoments
+        Of bits, as :class:`~discreet.local.Moments` returns them, or of a noisy co-occurrence matrix.
+    """
+    white, edge = found.whitened() if isinstance(found, NoisyMoments) else whitened(found)
+    with one_blas_thread():  # more threads cost more than they bring at this size
+        values = np.linalg.eigvalsh(white)
+    return int((values > edge).sum())

@@ -6,11 +6,11 @@ made the means private (reports of clients, or noise on sums), all of it is post
 
 1. *words*: the mean of x/|x| over documents, x the words they have; read by the nonparametric maximum-likelihood prior
    of :mod:`discreet.lda.denoise`, it gives the unigram p. Its sum is the mean root of the length of documents.
-   Topics are those of the vectors alone (:mod:`discreet.lda.word_space.public_topics`).
+   Topics are those of the vectors alone (:mod:`discreet.lda.vectors`).
 2. *squares*: topics bend along d = 20 directions of the vectors (:mod:`~discreet.lda.questions.squares_fit`).
 3. *topics*, once or twice: the mean of normed responsibilities, weighted :math:`(V p)^{-1/4}`, is the joint
    distribution of words and topics with noise of known size. It is read by the prior of the word vectors
-   (:mod:`discreet.lda.word_space.vector_prior`, its coordinates expected where public topics have them) and then, cell
+   (:mod:`discreet.lda.vectors`, its coordinates expected where public topics have them) and then, cell
    by cell, by the denoiser, as in central training. A later one counts more than an earlier one.
 """
 
@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.questions.asked import Asked, kinds
 from discreet.lda.questions.squares_fit import fit_squares
-from discreet.lda.word_space.directions import centred, directions
-from discreet.lda.word_space.public_topics import topics_of_vectors
-from discreet.lda.word_space.vector_prior import VectorPrior, expected_topics, follow
+from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow, topics_of_vectors
 
 __all__ = ["LEAST_STRENGTH", "State", "begin", "forecast_of", "learn"]
 

@@ -1,6 +1,6 @@
 r"""Topics from one small matrix: the mean square of embedded documents, in d public directions.
 
-A document is the sum of its words' rows of F (:func:`~discreet.lda.word_space.directions.directions`), scaled to length
+A document is the sum of its words' rows of F (:func:`~discreet.lda.vectors.directions`), scaled to length
 1; what was estimated is :math:`S \approx E\, g g^\top` of d x d cells with noise of known size. Words that are drawn
 independently of each other add up to a multiple of the identity, because F is white under the unigram p; topics bend
 it,

@@ -33,9 +33,15 @@ from discreet._validate import (
     whole,
 )
 from discreet.errors import CorpusError, DiscreetError, ParameterError
-from discreet.lda.documents import Documents, check_prior, faults_of_prior, read_for
+from discreet.lda.documents import (
+    Documents,
+    check_prior,
+    faults_of_prior,
+    read_for,
+    read_shards_for,
+    refuse_engine,
+)
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.shards import read_shards_for, refuse_engine
 from discreet.lda.top_words import TopWords
 from discreet.lda.variational.passes import (
     begins_fast,

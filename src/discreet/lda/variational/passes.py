@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.lda.documents import Documents
+from discreet.lda.documents import Documents, Part, stack
 from discreet.lda.gibbs.start import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
-from discreet.lda.shards import Part, stack
 from discreet.lda.variational.svi import (
     State,
     infer,

@@ -1,7 +1,18 @@
-r"""What public word vectors say about a topic before its noisy counts are read: a prior for the denoiser.
+r"""Public word vectors: seen through how often words occur, as topics of their own, and as a prior of topics.
 
-With F the first d principal directions of the vectors (V words in rows, centred and of unit variance under the
-released unigram p), a topic is expected near
+Vectors of a word that has none are NaN; such a word stands at the mean and so says nothing.
+
+**Topics from vectors alone**: what is known before a single document is looked at. Words are clustered by the
+direction of their vectors (spherical k-means, each word with the weight :math:`\sqrt{p_v}`), and a cluster with centre
+m becomes the topic
+
+.. math:: q_v \propto p_v \exp(\beta \cos(E_v, m)) .
+
+Every private model that was given the same vectors must beat this one, or the private text taught it nothing.
+
+**A prior for the denoiser**: what vectors say about a topic before its noisy counts are read. With F the first d
+principal directions of the vectors (V words in rows, centred and of unit variance under the released unigram p), a
+topic is expected near
 
 .. math:: q_k = p\, e^{F a_k} / Z_k, \qquad a_{kj} \sim \mathcal N(\bar a_{kj}, \tau_j^2),
 
@@ -27,6 +38,9 @@ were trained on the private texts, what *they* tell of those texts is not covere
 
 References
 ----------
+Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007 (the starts).
+Dhillon, Modha, "Concept decompositions for large sparse text data using clustering", Machine Learning 2001,
+doi:10.1023/A:1007612920971 (spherical k-means).
 MacKay, "Bayesian interpolation", Neural Computation 1992, doi:10.1162/neco.1992.4.3.415 (the evidence step).
 Lange, Little, Taylor, "Robust statistical modeling using the t distribution", JASA 1989,
 doi:10.1080/01621459.1989.10478852 (the weights).
@@ -39,9 +53,14 @@ from numpy.typing import NDArray
 
 from discreet._threads import one_blas_thread
 
-__all__ = ["VectorPrior", "expected_topics", "follow"]
+__all__ = ["VectorPrior", "centred", "directions", "expected_topics", "follow", "topics_of_vectors"]
 
 Floats = NDArray[np.float64]
+_POWER = 0.25
+#: How sharp a topic is around its centre; from 3 to 6 were as good on news, mail and reviews.
+_SHARPNESS = 5.0
+_STARTS = 8
+_CLUSTER_STEPS = 50
 _BLOCK = 5
 _FIRST_SCALE = 0.05
 _LEAST_SCALE, _LARGEST_SCALE = 1e-5, 10.0
@@ -54,6 +73,131 @@ _STANDS_OUT, _GROWTH, _LARGEST_GROWTH = 1.2, 2.4, 5.0
 #: Longest step, in log probability of a word.
 _LONGEST = 4.0
 _LARGEST_SPREAD = 10.0
+
+
+def centred(vectors: Floats, unigram: Floats) -> Floats:
+    """Return the vectors with mean 0 and total variance 1 under ``unigram``.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_words, n_dimensions)
+        Rows of NaN for words without a vector.
+    unigram : array of shape (n_words,)
+        Positive; probabilities.
+
+    Returns
+    -------
+    array of the same shape
+        Zeros for words without a vector, and everywhere where no two words differ.
+    """
+    known = np.isfinite(vectors.sum(1))
+    if not known.any():
+        return np.zeros_like(vectors)
+    scaled = np.where(known[:, None], vectors, 0.0) / max(float(np.abs(vectors[known]).max()), 1e-300)
+    weight = unigram * known
+    moved = np.where(known[:, None], scaled - (weight @ scaled) / weight.sum(), 0.0)
+    size = float(np.sqrt(unigram @ (moved**2).sum(1)))
+    return moved / size if size > 1e-9 else np.zeros_like(vectors)
+
+
+def directions(vectors: Floats, unigram: Floats, n: int) -> Floats:
+    """Return F, the first principal directions of the words, with F' diag(unigram) F = 1.
+
+    Which directions come first is asked of words that count nearly alike (with the fourth root of their share): under
+    the unigram itself the first directions of meaningless vectors would single out the most frequent words.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_words, n_dimensions)
+        From :func:`centred`.
+    unigram : array of shape (n_words,)
+    n : int
+        Most directions. Those along which words hardly differ are left out.
+
+    Returns
+    -------
+    array of shape (n_words, at most n)
+    """
+    with one_blas_thread():
+        share = unigram**_POWER / (unigram**_POWER).sum()
+        moved = np.sqrt(share)[:, None] * (vectors - share @ vectors)
+        values, axes = np.linalg.eigh(moved.T @ moved)
+        order = np.argsort(-values, kind="stable")[:n]
+        order = order[values[order] > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)]
+        along = np.sqrt(unigram)[:, None] * (vectors @ axes[:, order])
+        orthogonal, size = np.linalg.qr(along)
+        kept = np.abs(size.diagonal()) > 1e-9 * max(float(np.abs(size.diagonal()).max(initial=0.0)), 1e-300)
+        found = orthogonal[:, kept] / np.sqrt(unigram)[:, None]
+        # The sign of a direction is arbitrary; fix it, so that libraries that differ in it agree.
+        largest = np.abs(orthogonal[:, kept]).argmax(0)
+        return found * np.where(found[largest, np.arange(found.shape[1])] < 0, -1.0, 1.0)
+
+
+def topics_of_vectors(
+    vectors: Floats, unigram: Floats, n_topics: int, seed: int, *, sharpness: float = _SHARPNESS
+) -> Floats:
+    """Return topics of shape (n_words, n_topics); columns sum to 1.
+
+    Parameters
+    ----------
+    vectors : array of shape (n_words, n_dimensions)
+        Rows of NaN for words without one; they stand at the mean, so their share is that of the unigram.
+    unigram : array of shape (n_words,)
+        Positive; sums to 1.
+    n_topics : int
+    seed : int
+        Of the starts; public.
+    sharpness : float, default 5
+        Beta.
+    """
+    with one_blas_thread():
+        moved = centred(vectors, unigram)
+        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+        pointing = moved / np.maximum(lengths, 1e-12)
+        centres = _best_centres(pointing, np.sqrt(unigram) * (lengths[:, 0] > 0), n_topics, seed)
+        topics = unigram[:, None] * np.exp(sharpness * (pointing @ centres.T - 1))
+        return topics / topics.sum(0)
+
+
+def _best_centres(pointing: Floats, weight: Floats, n_topics: int, seed: int) -> Floats:
+    """Cluster several times; return the centres, (n_topics, n_dimensions), that words are nearest to."""
+    if weight.sum() == 0:
+        return np.zeros((n_topics, pointing.shape[1]))
+    rng = np.random.default_rng(seed)
+    best, value = np.zeros((n_topics, pointing.shape[1])), -np.inf
+    for _ in range(_STARTS):
+        centres = _descend(pointing, weight, _spread_out(pointing, weight, n_topics, rng))
+        reached = float(weight @ (pointing @ centres.T).max(1))
+        if reached > value:
+            best, value = centres, reached
+    return best
+
+
+def _spread_out(pointing: Floats, weight: Floats, n_topics: int, rng: np.random.Generator) -> Floats:
+    """Draw words as centres, each with a chance that grows with its distance from those before it."""
+    chance = weight
+    chosen: list[Floats] = []
+    nearest = np.full(len(weight), -1.0)
+    for _ in range(n_topics):
+        chosen.append(pointing[rng.choice(len(weight), p=chance / chance.sum())])
+        nearest = np.maximum(nearest, pointing @ chosen[-1])
+        chance = np.maximum(1 - nearest, 0.0) ** 2 * weight
+        if chance.sum() <= 1e-12 * weight.sum():  # fewer distinct words than topics
+            chance = weight
+    return np.array(chosen)
+
+
+def _descend(pointing: Floats, weight: Floats, centres: Floats) -> Floats:
+    nearest = np.full(len(weight), -1)
+    for _ in range(_CLUSTER_STEPS):
+        before, nearest = nearest, (pointing @ centres.T).argmax(1)
+        if (nearest == before).all():
+            break
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, weight[:, None] * pointing)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(lengths > 1e-12, sums / np.maximum(lengths, 1e-12), centres)
+    return centres
 
 
 class VectorPrior(NamedTuple):

@@ -1,1 +1,0 @@
-"""Public word vectors as a space in which topics lie: directions, and topics of the vectors alone."""
