@@ -17,7 +17,6 @@ from real_corpora import load
 
 from discreet import Ledger
 from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.arranged_tokens import arrange
 from discreet.central.word_level.cost import table_mechanism, total_event
 from discreet.lda.gibbs import frozen
 from discreet.lda.gibbs.state import begin, word_order
@@ -32,7 +31,7 @@ def private(counts, noise, hidden):
     ledger = Ledger(1e9, 1e-6, privacy_unit="word", neighboring="replace_one")
     reservation = ledger.reserve(total_event(mechanism, 10**6, 0, 0.0), "a benchmark")
     stream = SecureStream()
-    tokens = arrange(counts, stream)
+    tokens = hybrid_gibbs.arrange(counts, stream)
     settings = hybrid_gibbs.Settings(N_TOPICS, 0.1, 0.01, None if hidden else 10.0, mechanism, hidden)
     state = hybrid_gibbs.init(tokens, settings, stream)
 
@@ -46,7 +45,7 @@ def private(counts, noise, hidden):
 
 def gibbs(counts):
     """The non-private frozen sweep, single precision."""
-    tokens = arrange(counts, SecureStream(0))
+    tokens = hybrid_gibbs.arrange(counts, SecureStream(0))
     alpha = np.full(N_TOPICS, 0.1)
     memory, order = frozen.empty_table(tokens.n_words, N_TOPICS), word_order(tokens)
     state = begin(tokens, N_TOPICS, 0)

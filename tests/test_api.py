@@ -21,7 +21,6 @@ TABLE = Path(__file__).with_name("api.json")
 CLASSES = {
     one.__name__: one
     for one in (
-        central.CountNoiseLDA,
         discreet.FederatedLDA,
         discreet.GibbsLDA,
         discreet.HybridGibbsLDA,
@@ -51,7 +50,7 @@ NO_LEDGER = {
 }
 ROOMS = [room for room in pkgutil.iter_modules(discreet.__path__) if room.ispkg and room.name != "cli"]
 ITERATIONS = {
-    "n_sweeps": ("Gibbs", "CountNoise", "Local"),
+    "n_sweeps": ("Gibbs", "Local"),
     "max_iter": ("Variational",),
     "n_rounds": ("Private", "Fed"),
 }
@@ -252,7 +251,6 @@ def test_iterations_of_a_kind_have_one_name(name):
 
 #: Who fits moments counts the directions above the noise, in ``learnable_``. The others have no such count.
 NOTHING_LEARNABLE = {
-    "CountNoiseLDA": "promises nothing",
     "GibbsLDA": "no noise",
     "HybridGibbsLDA": "the noise is in the draws of a sampler, which has no edge",
     "PrivateLDA": "forecast_ says what to expect, from sizes alone: a Learnability, before topics are trained",
@@ -294,7 +292,7 @@ def test_every_rule_is_of_a_parameter(name):
 
 def test_what_stands_at_the_root():
     assert {"fit_topics", "PrivateSVILDA", "PrivateLDA", "Ledger", "Release"} <= set(discreet.__all__)
-    assert "CountNoiseLDA" not in dir(discreet)
+    assert "InherentPrivacy" not in dir(discreet)
     with pytest.raises(ParameterError, match="PrivateSVILDA"):
         discreet.PrivateLDA(sampling_rate=0.5)
 

@@ -31,7 +31,7 @@ from discreet import (
     VariationalLDA,
     fit_topics,
 )
-from discreet.central import CountNoiseLDA, PrivateFit, PrivateMomentLDA, TopicPrevalence
+from discreet.central import PrivateFit, PrivateMomentLDA, TopicPrevalence
 from discreet.corpus import Corpus, write_shards
 from discreet.errors import WeakForecastWarning
 from discreet.local import BitChannel, WholeDocumentLDA
@@ -175,7 +175,6 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "HybridGibbsLDA": lambda: topics(
         HybridGibbsLDA(4, epsilon=8.0, n_sweeps=5, random_state=1).fit(counts())
     ),
-    "CountNoiseLDA": lambda: topics(CountNoiseLDA(4, n_sweeps=5, random_state=1).fit(counts())),
     "words, greedy": lambda: words("greedy"),
     "words, weighted_gaussian": lambda: words("weighted_gaussian"),
     "words, policy_gaussian": lambda: words("policy_gaussian"),
@@ -219,7 +218,7 @@ FITS: dict[str, Callable[[], list[Any]]] = {
 EVERYWHERE = (
     *("words, greedy", "words, weighted_gaussian", "words, policy_gaussian", "words, sips", "BitChannel"),
     *("words, weighted_gaussian, people", "words, sips, people"),
-    *("HybridGibbsLDA", "CountNoiseLDA"),
+    "HybridGibbsLDA",
     *("GibbsLDA", "GibbsLDA, many topics", "GibbsLDA, random start", "GibbsLDA, random start, many topics"),
 )
 

@@ -30,7 +30,6 @@ def test_defaults_are_one_but_where_the_docstring_says_why():
         "PrivateLDA",
         "PrivateSVILDA",
         "PrivateMomentLDA",
-        "CountNoiseLDA",
         "FederatedLDA",
         "PrivateCountVectorizer",
     )

@@ -120,22 +120,28 @@ def no_topics(bench):
 # ---- federated
 
 
-@makes("federated/kos.csv", line="aggregate", epsilon="1", split="0")
+@makes("wang2020/kos.csv", line="aggregate", epsilon="1", split="0")
 def federated_kos(bench):
     bench.without_rows()
     bench.script().table_kos()
 
 
-@makes("federated/poster.csv", corpus="enron-spam", line="aggregate", epsilon="7.5")
+@makes("wang2020/poster.csv", corpus="enron-spam", line="aggregate", epsilon="7.5")
 def federated_poster(bench):
     bench.without_rows()
     bench.script().table_poster()
 
 
-@makes("federated/sweeps.csv", part="share", epsilon="7.5", reports_per_token="4")
+@makes("wang2020/sweeps.csv", part="share", epsilon="7.5", reports_per_token="4")
 def federated_sweeps(bench):
     bench.without_rows()
     bench.script().sweeps()
+
+
+@makes("wang2020/printed.csv", corpus="kos", part="sweep", epsilon="inf")
+def federated_as_printed(bench):
+    bench.without_rows()
+    bench.script("printed_fedlda").sweeps()
 
 
 # ---- local
@@ -152,11 +158,6 @@ def local_kos(bench):
     local_row(bench, "kos", 430, "moments, K 20", 1)
 
 
-@makes("local/figure6.csv", corpus="kos", line="moments, K 20", epsilon="0.5")
-def local_figure6(bench):
-    local_row(bench, "kos", 430, "moments, K 20", 0.5)
-
-
 @makes("local/imdb.csv", line="unigram")
 def local_imdb(bench):
     script = bench.script()
@@ -169,26 +170,6 @@ def local_imdb(bench):
 def local_stream(bench):
     script = bench.script()
     script.streams(bench.table(script), script.corpus("kos", 0, n_test=430), 500, (3,), (999,))
-
-
-@makes("local/figure8.csv", corpus="kos", line="exact stream, D_0 = 500, 1 batches", epsilon="1")
-def local_figure8(bench):
-    script = bench.script()
-    script.streams(bench.table(script), script.corpus("kos", 0, n_test=430), 500, (1,), (1,))
-
-
-@makes("local/stream_sizes.csv", corpus="kos", line="exact stream, D_0 = 200, batches of 160", epsilon="1")
-def local_sizes(bench):
-    script = bench.script()
-    data = script.corpus("kos", 0, n_test=430)
-    script.streams(bench.table(script), data, 200, (1,), (999_999,), size=160, name=script.SIZES_NAME)
-
-
-@makes("local/cdp_lda.csv", corpus="kos", line="no privacy", split="0")
-def local_cdp_lda(bench):
-    script = bench.script("cdp_lda")
-    data = script.corpus("kos", 0, n_test=430)
-    bench.table(script).add(data, "no privacy", "inf", lambda: script.chain(data.train, np.inf, 0))
 
 
 @makes("local/vectors.csv", corpus="kos", epsilon="0.5", vectors="right")
@@ -232,11 +213,6 @@ def local_shuffle(bench):
     return [{"central_epsilon": found}]
 
 
-@makes("local/corpora.csv")
-def local_corpora(bench):
-    bench.script().table_corpora()
-
-
 @makes("local/whole_document.csv", epsilon_of_a_report="4", words_kept="20")
 def local_whole_document(bench):
     script = bench.script()
@@ -263,13 +239,13 @@ def membership(bench, name="run"):
     return script
 
 
-@makes("membership/coherence.csv", eps1="0.5", eps2="5.0")
+@makes("manzonelli2024/coherence.csv", eps1="0.5", eps2="5.0")
 def membership_coherence(bench):
     bench.without_rows()
     membership(bench, "pipeline").coherence()
 
 
-@makes("membership/private.csv", eps1="1.0", eps2="5.0")
+@makes("manzonelli2024/private.csv", eps1="1.0", eps2="5.0")
 def membership_private(bench):
     bench.without_rows()
     script = membership(bench, "pipeline")
@@ -277,19 +253,19 @@ def membership_private(bench):
     script.attack(1.0)
 
 
-@makes("membership/simple.csv", corpus="tweetrumors")
+@makes("manzonelli2024/simple.csv", corpus="tweetrumors")
 def membership_simple(bench):
     bench.without_rows()
     membership(bench, "simple").run(1.0)
 
 
-@makes("membership/spread.csv", corpus="tweetrumors", n="4")
+@makes("manzonelli2024/spread.csv", corpus="tweetrumors", n="4")
 def membership_spread(bench):
     bench.without_rows()
     membership(bench, "spread").run(1.0)
 
 
-@makes("membership/table1.csv", corpus="tweetrumors")
+@makes("manzonelli2024/table1.csv", corpus="tweetrumors")
 def membership_table1(bench):
     bench.without_rows()
     script = membership(bench, "tables")
@@ -297,25 +273,18 @@ def membership_table1(bench):
     script.table1(1.0)
 
 
-@makes("membership/table2.csv", corpus="tweetrumors", n="4")
+@makes("manzonelli2024/table2.csv", corpus="tweetrumors", n="4")
 def membership_table2(bench):
     bench.without_rows()
     membership(bench, "tables").table2(1.0)
 
 
-@makes("membership/figure7.csv", line="no privacy", classifier="linear", seed="0")
-def membership_figure7(bench):
-    script = membership(bench, "figure7")
-    stood = rows_of(bench.csv, bench.key)
-    bench.key |= {name: stood[0][name] for name in ("documents", "topics", "alpha") if name in stood[0]}
+@makes("manzonelli2024/printed_coherence.csv", eps1="1", eps2="3")
+def membership_printed_coherence(bench):
     bench.without_rows()
+    script = membership(bench, "printed_pipeline")
     bench.patch.setattr(script, "draw", lambda table: None)
-    bench.patch.setattr(script, "EPSILONS", ())
-    command = ["figure7.py", "--seeds", "1"]
-    for name in {"documents", "topics", "alpha"} & set(bench.key):
-        command += [f"--{name}", bench.key[name]]
-    bench.patch.setattr(sys, "argv", command)
-    script.main()
+    script.coherence()
 
 
 # ---- shares
@@ -334,40 +303,73 @@ for corpus in ("sotu", "newsgroups", "enron"):
     makes(f"prevalence/{corpus}.csv", epsilon="0.1")(prevalence)
 
 
-# ---- word by word
+# ---- Zhao et al.
 
 
-@makes("word_level/attack.csv", corpus="kos", method="non-private")
-def word_level_attack(bench):
-    script = bench.script()
+def zhao(bench, name, part, **patches):
+    """Run one part of a script, for the paper's first corpus unless told, without its picture."""
+    script = bench.script(name)
     bench.without_rows()
-    script.attack(bench.copy)
+    for one, value in patches.items():
+        bench.patch.setattr(script, one, value)
+    return getattr(script, part)
 
 
-@makes("word_level/perplexity.csv", corpus="kos", method="non-private")
-def word_level_perplexity(bench):
-    script = bench.script()
+@makes("zhao2020/corpora.csv", corpus="kos")
+def zhao_corpora(bench):
+    zhao(bench, "corpora", "table_2")()
+
+
+@makes(
+    "zhao2020/attack.csv", corpus="kos", method="HDP-LDA, eps_I 10, eps_L 1", form="as printed", sweeps="1"
+)
+def zhao_attack(bench):
+    one = {("HDP-LDA, eps_I 10, eps_L 1", "as printed"): (10.0, 1.0)}
+    zhao(bench, "word_level", "attack", ATTACKS=one, ATTACKED={"kos": 1}, TEST=("kos",))(bench.copy)
+
+
+@makes(
+    "zhao2020/perplexity.csv", corpus="kos", method="limited inherent, eps_I 10", form="as meant", beta="0.5"
+)
+def zhao_perplexity(bench):
+    one = {("limited inherent, eps_I 10", "as meant", 0.5): (math.inf,)}
+    zhao(bench, "word_level", "perplexity", LINES=one, TEST=("kos",))(bench.copy)
+
+
+@makes("zhao2020/total.csv", corpus="kos", method="PrivateLDA (whole documents)", epsilon="1.0")
+def zhao_total(bench):
+    zhao(bench, "word_level", "against_total")(bench.copy)
+
+
+@makes("zhao2020/news.csv", method="unigram")
+def zhao_news(bench):
+    zhao(bench, "word_level", "news")(bench.copy)
+
+
+@makes("zhao2020/monitor.csv")
+def zhao_monitor(bench):
+    bench.script("word_level").monitor(bench.copy)
+
+
+@makes("zhao2020/figure6.csv", corpus="kos", line="moments, K 20, as meant", epsilon="1.0")
+def zhao_figure_6(bench):
+    zhao(
+        bench,
+        "reports",
+        "figure_6",
+        TEST=("kos",),
+        grid=lambda: (None, [[None] * 3] * 2),
+        panels_of=lambda p: (),
+        finish=print,
+    )()
+
+
+@makes("zhao2020/streams.csv", corpus="kos", line="public set alone", n_public="200")
+def zhao_streams(bench):
+    script = bench.script("reports")
     bench.without_rows()
-    script.perplexity(bench.copy)
-
-
-@makes("word_level/total.csv", corpus="kos", method="PrivateLDA (whole documents)", epsilon="1.0")
-def word_level_total(bench):
-    script = bench.script()
-    bench.without_rows()
-    script.against_total(bench.copy)
-
-
-@makes("word_level/news.csv", method="unigram")
-def word_level_news(bench):
-    script = bench.script()
-    bench.without_rows()
-    script.news(bench.copy)
-
-
-@makes("word_level/monitor.csv")
-def word_level_monitor(bench):
-    bench.script().monitor(bench.copy)
+    keys = ("corpus", "line", "epsilon", "n_public", "batch", "after")
+    script.alone(script.Rows(bench.copy, keys), "kos", 200)
 
 
 # ---- word vectors

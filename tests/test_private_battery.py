@@ -20,7 +20,7 @@ from discreet import (
     TopicPrevalence,
     WholeDocumentLDA,
 )
-from discreet.central import CountNoiseLDA, PrivateMomentLDA
+from discreet.central import PrivateMomentLDA
 from discreet.federated.account import UNITS
 from discreet.privacy import check_private_estimator
 from discreet.privacy.testing.battery import CHECKS
@@ -30,13 +30,11 @@ SAMPLED = "the start and the sampled documents depend on the seed, noise or not"
 CHAIN = "a Gibbs chain is random without any noise, too: two seeds are two chains"
 REPLACED = "neighbours replace a word; the number of documents is public, and there is noise for each"
 IN_SEED_ORDER = "units, or reports, come in an order drawn from the seed"
-VOID = "booked as not private, which no finite ledger takes"
 EMPTY_SILO = "a silo without documents is one, too: to refuse it would tell everyone that it has none"
 COINS = "coins for bits and pairs are words of the stream, which no array of noise is drawn for"
 KEPT = "the server keeps the reports, which are what was released"
 ROSTER = "the booking names the roster of keys, and keys are drawn from the seed"
 IN_SHARES = "each silo adds its share of the noise itself, to a sum that is masked"
-NO_MECHANISM = "the noise of the baseline that promises nothing is drawn by itself"
 OF_COINS = "randomises each token or bit by coins, and has no sum that noise is added to"
 TWICE = "a round draws topics, noise or not"
 
@@ -172,12 +170,6 @@ CASES = {
         for noise in ("laplace", "gaussian")
         for publish in (True, False)
     },
-    "CountNoiseLDA": (
-        CountNoiseLDA(2, n_sweeps=3),
-        {},
-        {AT_INFINITY: CHAIN, "check_ledger_grows_before_reading": VOID}
-        | dict.fromkeys(OF_SUMS, NO_MECHANISM),
-    ),
     **{
         f"PrivateCountVectorizer, {method}": (
             PrivateCountVectorizer(epsilon=4.0, method=method),

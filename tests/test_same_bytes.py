@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 N_WORDS = 300
 #: Made of integers, coins and counts alone: the same bytes everywhere. docs/reference/versions.md names them.
-EVERYWHERE = ("GibbsLDA", "HybridGibbsLDA", "CountNoiseLDA", "words", "reports", "noise")
+EVERYWHERE = ("GibbsLDA", "HybridGibbsLDA", "words", "reports", "noise")
 #: How far results may lie apart where the kernel of linear algebra is another: probabilities, and sums of documents.
 APART = {"PrivateLDA": 1e-7, "TopicPrevalence": 1e-4, "PrivateMomentLDA": 1e-4, "LocalLDA": 1e-4}
 
@@ -28,7 +28,7 @@ def fits():
         PrivateLDA,
         TopicPrevalence,
     )
-    from discreet.central import CountNoiseLDA, PrivateMomentLDA
+    from discreet.central import PrivateMomentLDA
     from discreet.local import BitChannel
     from discreet.privacy import SecureStream
     from discreet.privacy.noise.gaussian import rounded_gaussian
@@ -52,7 +52,6 @@ def fits():
         "LocalLDA": LocalLDA(4, channel=channel, random_state=1).fit(reports).components_,
         "GibbsLDA": GibbsLDA(5, n_sweeps=10, random_state=1).fit(counts).components_,
         "HybridGibbsLDA": hybrid.components_,
-        "CountNoiseLDA": CountNoiseLDA(5, n_sweeps=3, random_state=1).fit(counts).components_,
         "words": np.frombuffer("\n".join(words.get_feature_names_out()).encode(), np.uint8),
         "reports": reports.toarray() if sp.issparse(reports) else np.asarray(reports),
         "noise": rounded_gaussian(1000.0, 5000, SecureStream(5)),

@@ -29,7 +29,7 @@ from discreet import (
     VariationalLDA,
     WholeDocumentLDA,
 )
-from discreet.central import CountNoiseLDA, PrivateMomentLDA
+from discreet.central import PrivateMomentLDA
 
 
 class OfOneSilo(FederatedLDA):
@@ -96,7 +96,6 @@ ON_DATA = [
     PrivateMomentLDA(2, epsilon=math.inf, allow_unlearnable=True, random_state=0),
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, random_state=0),
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, publish_assignments=False, noise="gaussian", random_state=0),
-    CountNoiseLDA(2, n_sweeps=2, random_state=0),
     *(
         OfOneSilo(2, mechanism=mechanism, epsilon=4.0, allow_unlearnable=True, random_state=0)
         for mechanism in ("aggregate", "bits", "rrp")

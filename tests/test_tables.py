@@ -128,7 +128,7 @@ def percent(frame: pd.DataFrame, column: str = "tpr", **where: object) -> float:
 
 
 def test_membership_four_attacks():
-    results, cells = csv("membership/table1"), []
+    results, cells = csv("manzonelli2024/table1"), []
     for line, *shown, runs in table("membership", "## Table 1")[1:]:
         corpus = line.partition(",")[0].lower().replace(" with 74", "-all")
         for attack, cell in zip(("LiRA", "LiRA offline", "max", "std", "entropy"), shown, strict=True):
@@ -141,7 +141,7 @@ def test_membership_four_attacks():
 
 
 def test_membership_simple_attacks():
-    results, cells = csv("membership/simple"), []
+    results, cells = csv("manzonelli2024/simple"), []
     names = {"variational": "variational", "penalised": "map", "maximum likelihood": "maximum_likelihood"}
     for corpus, line, *shown, targets in table("membership", "The table has the three ways we tried")[1:]:
         mixture = next(name for start, name in names.items() if line.startswith(start))
@@ -152,18 +152,17 @@ def test_membership_simple_attacks():
     check(cells)
 
 
-@pytest.mark.parametrize(("also", "corpus", "varied"), [(0, "tweetrumors", "n"), (1, "nips", "n_topics")])
-def test_membership_online_and_offline(also, corpus, varied):
-    results, cells = csv("membership/table2"), []
-    for value, shown, _ in table("membership", "## Table 2", also)[1:]:
-        where = {"corpus": corpus, varied: int(value)}
+def test_membership_online_and_offline():
+    results, cells = csv("manzonelli2024/table2"), []
+    for value, shown, _ in table("membership", "## Table 2")[1:]:
+        where = {"corpus": "nips", "n_topics": int(value)}
         both = tuple(percent(results, attack=attack, **where) for attack in ("online", "offline"))
-        cells.append((f"{corpus}, {value}", shown, both))
+        cells.append((f"nips, {value}", shown, both))
     check(cells)
 
 
 def test_membership_spread():
-    results, cells = csv("membership/spread"), []
+    results, cells = csv("manzonelli2024/spread"), []
     for n, own, shrunk, _ in table("membership", "`spread.csv`")[1:]:
         for spread, cell in (("own", own), ("shrunk", shrunk)):
             where = {"n": int(n), "spread": spread}
@@ -173,7 +172,7 @@ def test_membership_spread():
 
 
 def test_membership_other_rules_for_few_shadows():
-    results, cells = csv("membership/spread"), []
+    results, cells = csv("manzonelli2024/spread"), []
     for n, *shown, _ in table("membership", "`spread.csv`", 1)[1:]:
         columns = (("one for all", "tpr"), ("own in doubles", "tpr"), ("own", "tpr_each"))
         for (spread, column), cell in zip(columns, shown, strict=True):
@@ -185,7 +184,7 @@ def test_membership_other_rules_for_few_shadows():
 
 
 def test_membership_relative_attack():
-    results, cells = csv("membership/spread"), []
+    results, cells = csv("manzonelli2024/spread"), []
     for n, *shown in table("membership", "*RMIA at equal shadows*")[1:]:
         for spread, cell in zip(("none, relative (RMIA)", "shrunk"), shown, strict=True):
             where = {"n": int(n), "spread": spread}
@@ -197,7 +196,7 @@ def test_membership_relative_attack():
 
 @pytest.mark.parametrize(("also", "varied", "fixed"), [(0, "eps1", "eps2"), (1, "eps2", "eps1")])
 def test_membership_coherence(also, varied, fixed):
-    results, cells = csv("membership/coherence"), []
+    results, cells = csv("manzonelli2024/coherence"), []
     head, *rows = table("membership", "![Coherence]", also)
     columns = {"NPMI": "npmi", "UMass": "umass", "words": "n_words"}
     for line, *shown in rows:
@@ -208,7 +207,7 @@ def test_membership_coherence(also, varied, fixed):
 
 
 def test_membership_private_pipeline():
-    results, cells = csv("membership/private"), []
+    results, cells = csv("manzonelli2024/private"), []
     for pair, words, strict, loose, allowed, area, bound in table(
         "membership", "each with a vocabulary of its own"
     )[1:]:
@@ -229,7 +228,7 @@ def test_membership_private_pipeline():
     ("after", "documents"), [("bands in the picture", 8000), ("**At the paper's sizes.**", 5400)]
 )
 def test_membership_figure7(after, documents):
-    results = csv("membership/figure7")
+    results = csv("manzonelli2024/figure7")
     results = results[results.documents == documents]
     head, *rows = table("membership", after)
     names = {
@@ -247,7 +246,7 @@ def test_membership_figure7(after, documents):
         for epsilon, cell in zip(head[2:], shown, strict=True):
             asked = {"line": names.get(line, line), "epsilon": float(numbers(epsilon)[0]), **where}
             cells.append((f"{line}, {epsilon}", cell, (one(results, column, **asked),)))
-    assert len(cells) == 3 + 3 * 3 * (len(head) - 2)
+    assert len(cells) == 3 + 3 * 2 * (len(head) - 2)
     check(cells)
 
 
@@ -320,7 +319,7 @@ def test_classifier_on_topics():
     ("after", "corpus"), [("**Mail: is it spam?**", "enron-spam"), ("**Film reviews:", "imdb")]
 )
 def test_silos_beside_the_poster(after, corpus):
-    results = csv("federated/poster")
+    results = csv("wang2020/poster")
     names = {"pooled Gibbs, no privacy": "pooled Gibbs, no noise", "FedLDA without noise, 20 rounds": "rrp"}
     columns = {
         "reports a token": "reports_per_token",
@@ -350,7 +349,7 @@ def test_silos_beside_the_poster(after, corpus):
 
 
 def test_the_posters_table():
-    results = csv("federated/poster")
+    results = csv("wang2020/poster")
     corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
     cells = []
     for task, measure, *shown in table("research/silos", "**The poster's table, cell by cell**")[1:]:
@@ -366,7 +365,7 @@ def test_the_posters_table():
 
 
 def test_silos_on_kos():
-    results, cells = csv("federated/kos"), []
+    results, cells = csv("wang2020/kos"), []
     for line, *shown, total in table("research/silos", "**KOS**")[1:]:
         where = {
             "line": line.partition("`")[2].partition("`")[0],
@@ -531,42 +530,117 @@ def test_moments_with_a_curator():
 # Words ------------------------------------------------------------------------------------------------------------
 
 
+def line_of(text):
+    """Method, form and beta of a line such as "HDP-LDA, eps_I 10, as meant, beta .5"."""
+    method, form, beta = text.rsplit(", ", 2)
+    return {"method": method, "form": form, "beta": float(beta.removeprefix("beta "))}
+
+
 def test_words_from_their_topics():
-    results, cells = csv("word_level/attack"), []
-    head, *rows = table("word-level", "### Figure 4")
-    for line, *shown, total in rows:
-        method = line.replace("noise on counts every sweep, Lap(1)", "noise on counts, every sweep (eps 1)")
-        for title, cell in zip(head[1:], shown, strict=False):
+    results, cells = csv("zhao2020/attack"), []
+    head, *rows = table("research/zhao2020", "## Figure 4")
+    for line, *shown in rows:
+        for title, cell in zip(head[1:], shown, strict=True):
             corpus, sweeps = title.removesuffix(" sweeps").split(", ")
-            where = {"corpus": corpus, "sweeps": int(sweeps), "method": method}
-            cells.append((f"{line}, {title}", cell, (one(results, "mean_posterior", **where),)))
-        if "inf" not in total:
-            where = {"method": method, "sweeps": 300}
-            cells.append((line, total, (one(results, "total_epsilon", **where),)))
+            where = {"corpus": corpus, "sweeps": int(sweeps), **line_of(line)}
+            if cell:
+                cells.append((f"{line}, {title}", cell, (one(results, "mean_posterior", **where),)))
+    check(cells)
+    totals = results[
+        (results.sweeps == 300) & results.method.str.startswith("HDP") & (results.corpus == "kos")
+    ]
+    told = (
+        (ROOT / "docs" / "research" / "zhao2020.md")
+        .read_text()
+        .partition("Totals of 300 sweeps at eps_L = 1 are ")[2]
+    )
+    found = [float(value) for value in numbers(told.partition(" for ")[0])]
+    assert found == [round(value) for value in totals.total_epsilon.sort_values(ascending=False)]
+
+
+def test_perplexity_without_noise():
+    results, cells = csv("zhao2020/perplexity"), []
+    head, *rows = table("research/zhao2020", "## Figure 5")
+    for line, *shown in rows:
+        for corpus, cell in zip(head[1:], shown, strict=True):
+            where = {"corpus": corpus, "epsilon_noise": float("inf"), **line_of(line)}
+            if cell:
+                cells.append((f"{line}, {corpus}", cell, (one(results, "perplexity", **where),)))
+    assert len(cells) > 15
     check(cells)
 
 
-def test_word_level_noise_of_one_sweep():
-    results, cells = csv("word_level/perplexity"), []
-    head, *rows = table("word-level", "### Figure 5")
-    names = {
-        "noise on counts every sweep": "noise on counts, every sweep",
-        "HDP-LDA, eps_I = 10": "HDP-LDA, eps_I = 10",
-        "limited inherent: eps_I = 10, no noise": "limited inherent (eps_I = 10, no noise)",
-    }
+@pytest.mark.parametrize("also", [0, 1, 2])
+def test_perplexity_by_the_noise_of_one_sweep(also):
+    results, cells = csv("zhao2020/perplexity"), []
+    head, *rows = table("research/zhao2020", "With noise in every sweep, or once (CDP-LDA):", also)
     for line, *shown in rows:
-        name, _, varied = line.partition(", eps_L = ")
-        epsilons = [float(value) for value in varied.split(" / ")] if varied else [float("inf")]
+        for epsilon, cell in zip(head[1:], shown, strict=True):
+            where = {"corpus": head[0].split(",")[0], "epsilon_noise": float(epsilon), **line_of(line)}
+            if cell:
+                cells.append((f"{line}, {epsilon}", cell, (one(results, "perplexity", **where),)))
+    assert len(cells) >= 12
+    check(cells)
+
+
+def test_reports_and_noise_on_counts():
+    results, cells = csv("zhao2020/figure6"), []
+    complete = results[results.line.str.startswith("moments")].corpus.value_counts() == 4
+    for also in range(sum(complete)):
+        head, *rows = table("research/zhao2020", "## Figure 6", also)
+        for line, *shown in rows:
+            for title, cell in zip(head[1:], shown, strict=True):
+                measure, epsilon = title.split(", ")
+                flat = line in ("no privacy", "unigram")
+                where = {"corpus": head[0], "line": line, "epsilon": float("inf") if flat else float(epsilon)}
+                if cell:
+                    values = (one(results, measure.replace("-", "_"), **where),)
+                    cells.append((f"{head[0]}, {line}, {title}", cell, values))
+    assert len(cells) >= 28
+    check(cells)
+
+
+def test_tokens_of_the_corpora():
+    results, cells = csv("zhao2020/corpora"), []
+    head, *rows = table("research/zhao2020", "(`corpora.csv`)")
+    for line, *shown in rows:
         for corpus, cell in zip(head[1:], shown, strict=True):
-            where = {"corpus": corpus, "method": names.get(name, name)}
-            values = tuple(one(results, "perplexity", epsilon_noise=epsilon, **where) for epsilon in epsilons)
-            cells.append((f"{line}, {corpus}", cell, values))
+            where = {"corpus": corpus}
+            if line != "published":
+                where["most_frequent_by"] = "documents" if "documents" in line else "tokens"
+                where["stop_words"] = line.split()[-1]
+            column = "tokens_in_the_paper" if line == "published" else "tokens"
+            cells.append((f"{corpus}, {line}", cell, (one(results, column, **where),)))
+    assert len(cells) == 15
+    check(cells)
+
+
+def test_fedlda_as_printed():
+    results, cells = csv("wang2020/printed"), []
+    results = results[results.part == "1 / (delta delta_0 e^eps + 1)"]
+    corpora, columns = {"spam": "enron-spam", "sentiment": "imdb"}, {"F1": "f1", "AUC": "auc"}
+    for task, measure, *shown in table("research/silos", "**The poster's mechanism as printed**")[1:]:
+        for epsilon, cell in zip((float("inf"), 7.5, 5.0), shown, strict=True):
+            where = {"corpus": corpora[task], "epsilon": epsilon}
+            values = (one(results, columns.get(measure, measure), **where),)
+            cells.append((f"{task}, {measure}, {epsilon}", cell, values))
+    assert len(cells) == 24
+    check(cells)
+
+
+def test_a_prior_for_the_noise():
+    results, cells = csv("wang2020/printed"), []
+    for even, *shown in table("research/silos", "So `rrp` has even noise.")[1:]:
+        for epsilon, cell in zip((7.5, 5.0), shown, strict=True):
+            where = {"part": f"prior, even {float(even):g}", "epsilon": epsilon}
+            cells.append((f"{even}, {epsilon}", cell, (one(results, "perplexity", **where),)))
+    assert len(cells) == 8
     check(cells)
 
 
 def test_word_level_whole_run():
-    results, cells = csv("word_level/total"), []
-    head, *rows = table("word-level", "### The figure that was missing")
+    results, cells = csv("zhao2020/total"), []
+    head, *rows = table("research/zhao2020", "## The figure that was missing")
     for line, *shown in rows:
         corpus, name = line.split(", ")
         names = {"PrivateLDA": "PrivateLDA (whole documents)"}
@@ -581,14 +655,14 @@ def test_word_level_whole_run():
 
 
 def test_word_level_loss_without_noise():
-    results, cells = csv("word_level/monitor"), []
+    results, cells = csv("zhao2020/monitor"), []
     columns = {
         "the replaced token's draws alone": "own_so_far",
         "with related tokens, from the counts of each sweep": "pure",
         "with related tokens, whatever the counts": "any_counts_so_far",
         "theorem 1 as printed": "theorem_1_so_far",
     }
-    head, *rows = table("word-level", "After 60 sweeps, losses of all sweeps added up:")
+    head, *rows = table("research/zhao2020", "After 60 sweeps, losses of all sweeps added up:")
     for line, *shown in rows:
         for corpus, cell in zip(head[1:], shown, strict=True):
             cells.append((f"{line}, {corpus}", cell, (one(results, columns[line], corpus=corpus, sweep=60),)))
@@ -597,7 +671,7 @@ def test_word_level_loss_without_noise():
 
 
 def test_word_level_news():
-    results, cells = csv("word_level/news"), []
+    results, cells = csv("zhao2020/news"), []
     names = {
         "assignments released, range .36 (C = 10, beta = 50), *no noise at all*": "range .36, no noise at all",
         "assignments released, calibrated": "HDP-LDA, assignments released",
@@ -606,7 +680,7 @@ def test_word_level_news():
         "noise on counts alone, discrete Laplace": "noise on counts alone, discrete Laplace (not covered)",
         "`PrivateLDA`, whole documents": "PrivateLDA (whole documents)",
     }
-    for line, *shown in table("word-level", "## News")[1:]:
+    for line, *shown in table("research/zhao2020", "## News")[1:]:
         for epsilon, cell in zip((1.0, 4.0), shown, strict=True):
             if cell:
                 where = {"method": names.get(line, line)}
@@ -740,60 +814,6 @@ def test_shares_of_other_corpora():
         results = csv(f"prevalence/{name}")
         for epsilon, cell in zip(head[1:], shown, strict=True):
             cells.append((f"{line}, {epsilon}", cell, errors(results, float(epsilon))))
-    check(cells)
-
-
-@pytest.mark.parametrize(
-    ("also", "size"), [(0, "D_0 = {n}, batches of 160"), (1, "D_0 = 500, batches of {n}")]
-)
-def test_streams_by_their_sizes(also, size):
-    results, cells = csv("local/stream_sizes"), []
-    head, *rows = table("research/local", "`stream_sizes.csv`", also)
-    for line, *shown in rows:
-        name, _, told = line.partition(", epsilon ")
-        epsilon = float(told or "inf")
-        for title, cell in zip(head[1:], shown, strict=True):
-            n = int(numbers(title)[0])
-            if name.startswith("public set alone"):
-                wanted = f"D_0 = {n} alone, " + ("K 50" if "Gibbs" in name else "moments, K 20")
-            else:
-                wanted = f"{name}, " + size.format(n=n)
-            both = tuple(
-                one(results, "perplexity", corpus=corpus, line=wanted, epsilon=epsilon)
-                for corpus in ("kos", "nips")
-            )
-            cells.append((f"{line}, {title}", cell, both))
-    check(cells)
-
-
-def test_tokens_of_the_corpora():
-    results, cells = csv("local/corpora"), []
-    for line, *shown in table("research/local", "`corpora.csv`")[1:]:
-        for corpus, cell in zip(("kos", "nips"), shown, strict=True):
-            where = {"corpus": corpus}
-            if line != "published":
-                where["most_frequent_by"] = "documents" if "documents" in line else "tokens"
-                where["stop_words"] = "dropped" if "no stop words" in line else "kept"
-            column = "tokens_in_the_paper" if line == "published" else "tokens"
-            cells.append((f"{corpus}, {line}", cell, (one(results, column, **where),)))
-    assert len(cells) == 10
-    check(cells)
-
-
-def test_readings_of_cdp_lda():
-    results, cells = csv("local/cdp_lda"), []
-    _, *rows = table("research/local", "`cdp_lda.csv`")
-    for line, *shown in rows:
-        places = [("kos", epsilon) for epsilon in (1.0, 3.0, 5.0, 7.0)] + [("nips", 7.0)]
-        for (corpus, epsilon), cell in zip(places, shown, strict=True):
-            where = {
-                "corpus": corpus,
-                "line": line,
-                "epsilon": float("inf") if line == "no privacy" else epsilon,
-            }
-            if cell:
-                cells.append((f"{line}, {corpus}, {epsilon}", cell, (one(results, "in_sample", **where),)))
-    assert len(cells) == 37
     check(cells)
 
 

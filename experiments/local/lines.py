@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse as sp
 
-from discreet.central import CountNoiseLDA
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
 from discreet.lda import GibbsLDA
 from discreet.local import LocalLDA, Moments
@@ -24,14 +23,14 @@ STRENGTHS = (2, 5, 10, 20, 50, 200)
 FIELDS = ("corpus", "line", "epsilon", "split", "perplexity", "in_sample", "npmi", "learnable", "cpu_seconds")
 
 
-def present_words(name, *, by="tokens", keep_stop_words=False):
-    """Presence of the 1,000 most frequent words, of all documents, and the words."""
+def present_words(name):
+    """Presence of the 1,000 most frequent words (by tokens) that are no stop words, of all documents, and the words."""
     if not (DATA / name).is_dir():
         sys.exit(f"there is no corpus at {DATA / name}; set DISCREET_DATA to a folder that holds it")
     counts = sp.load_npz(DATA / name / "counts.npz").tocsr()
     words = (DATA / name / "vocab.txt").read_text(encoding="utf-8").splitlines()
-    stop = set() if keep_stop_words else set((DATA / "stopwords.txt").read_text(encoding="utf-8").split())
-    total = np.asarray((counts if by == "tokens" else counts > 0).sum(0)).ravel().astype(float)
+    stop = set((DATA / "stopwords.txt").read_text(encoding="utf-8").split())
+    total = np.asarray(counts.sum(0)).ravel().astype(float)
     total[[column for column, word in enumerate(words) if word in stop]] = -1
     kept = np.sort(np.argsort(-total)[:N_WORDS])
     return (counts[:, kept] > 0).astype(np.int32), [words[i] for i in kept]
@@ -167,20 +166,8 @@ def local(data, epsilon, n_topics, *, channel=None, **settings):
     return work
 
 
-def count_noise(data, epsilon):
-    """CDP-LDA: a curator adds noise to the counts once; what it costs is not epsilon, and nothing is promised."""
-
-    def work():
-        model = CountNoiseLDA(50, when="first", epsilon=epsilon, n_sweeps=200, random_state=0).fit(data.train)
-        weight = model.release_.topic_weight
-        return model.components_, np.ones(50) if weight is None else weight, ""
-
-    return work
-
-
 def local_lines(table, data, epsilon, *, n_topics=20, sweeps=200, refine=True):
-    """LP-LDA with two priors, and ours, on the same reports; CDP-LDA beside them."""
-    table.add(data, "CDP-LDA, K 50 (central, no promise)", epsilon, count_noise(data, epsilon))
+    """LP-LDA with two priors, and ours, on the same reports."""
     for alpha in (1.0, 0.1):
         table.add(
             data,

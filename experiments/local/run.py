@@ -1,24 +1,17 @@
 """Topics from randomised reports: our inference beside LP-LDA and OLP-LDA, on the measures of both.
 
-    python experiments/local/run.py --table kos     # imdb, stream, curator, shuffle, whole-document, cdp-lda, corpora
-    python experiments/local/run.py --figure 6      # 8, 9-10
+    python experiments/local/run.py --table kos     # imdb, stream, curator, shuffle, whole-document
     python experiments/local/run.py --all
 
-Every part writes its CSV as it goes (and goes on where it stopped), and its picture at the end. Clients are simulated
-from seeds. What came out, and what it means, stands in docs/research/local.md.
+Every part writes its CSV as it goes (and goes on where it stopped). Clients are simulated from seeds. What came out
+and what it means stands in docs/research/local.md. The paper's own figures are experiments/zhao2020.
 """
 
 import argparse
 import csv
-import itertools
 from types import SimpleNamespace
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
-from cdp_lda import table_cdp_lda
 from lines import (
     HERE,
     N_WORDS,
@@ -28,7 +21,6 @@ from lines import (
     gibbs,
     local,
     local_lines,
-    present_words,
     randomised,
     symmetric,
     without_privacy,
@@ -38,9 +30,6 @@ from discreet import PrivateLDA, StreamingLocalLDA
 from discreet.central import PrivateMomentLDA
 from discreet.lda.moments.fit import fit_topics
 from discreet.local import Moments, shuffled_course
-
-COLOURS = {"LP-LDA, K 50, alpha 1.0": "#b2182b", "LP-LDA, K 50, alpha 0.1": "#ef8a62"}
-OURS, REFINED = "#67a9cf", "#2166ac"
 
 
 def table_kos():
@@ -75,58 +64,6 @@ def show(table, epsilons):
         print(
             f"{line:35s}", *(f"{v:7.1f} / {c:.2f}" for v, c in zip(values, coherence, strict=True) if v == v)
         )
-
-
-def table_corpora():
-    """Table II: tokens of the 1,000 most frequent words, counted as presence, by how "most frequent" is read."""
-    with (HERE / "corpora.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(
-            ["corpus", "most_frequent_by", "stop_words", "documents", "tokens", "tokens_in_the_paper"]
-        )
-        for name, published in (("kos", 209_169), ("nips", 410_753)):
-            for by, stop in itertools.product(("documents", "tokens"), ("dropped", "kept")):
-                present, _ = present_words(name, by=by, keep_stop_words=stop == "kept")
-                row = [name, by, stop, present.shape[0], int(present.sum()), published]
-                writer.writerow(row)
-                print(*row)
-
-
-def figure_6():
-    """Perplexity against epsilon, on the paper's in-sample measure and on completion; KOS and NIPS."""
-    table = Table(HERE / "figure6.csv")
-    epsilons = (0.5, 1, 2, 3, 4, 5, 6, 7)
-    sets = [corpus("kos", 0, n_test=430), corpus("nips", 0, n_test=150)]
-    for data in sets:
-        without_privacy(table, data)
-        for epsilon in epsilons:
-            local_lines(table, data, epsilon)
-    figure, panels = plt.subplots(2, 2, figsize=(10, 7.5), sharex=True, constrained_layout=True)
-    for row, (name, label) in enumerate(
-        (("in_sample", "in-sample perplexity (the paper's)"), ("perplexity", "completion perplexity"))
-    ):
-        for column, data in enumerate(sets):
-            draw_lines(panels[row, column], table, epsilons, data.name, name)
-            panels[row, column].set_title(f"{data.name}: {label}", fontsize=10)
-    for panel in panels[1]:
-        panel.set_xlabel("epsilon of one word added or removed")
-    panels[0, 0].legend(frameon=False, fontsize=8)
-    figure.savefig(HERE / "figure6.png", dpi=150, metadata={"Software": None})
-
-
-def draw_lines(panel, table, epsilons, name, measure):
-    """Draw the lines of one corpus and measure."""
-    styles = {
-        **{line: {"color": colour, "marker": "s"} for line, colour in COLOURS.items()},
-        "moments, K 20": {"color": OURS, "marker": "o"},
-        "moments, refined, K 20": {"color": REFINED, "marker": "D", "linewidth": 2},
-    }
-    for line, style in styles.items():
-        panel.plot(epsilons, [table.mean(line, e, measure, name) for e in epsilons], label=line, **style)
-    panel.axhline(table.mean("unigram", "inf", measure, name), color="0.5", linestyle=":", label="unigram")
-    free = "Gibbs, no privacy, K 50, alpha 0.1"
-    panel.axhline(table.mean(free, "inf", measure, name), color="0.2", linestyle="--", label=free)
-    panel.spines[["top", "right"]].set_visible(False)
 
 
 def streams(
@@ -178,102 +115,6 @@ def table_stream():
     for line in dict.fromkeys(row["line"] for row in table.rows):
         epsilon = next(row["epsilon"] for row in table.rows if row["line"] == line)
         print(f"{line:40s} {table.mean(line, epsilon):.1f} / {table.mean(line, epsilon, 'npmi'):.2f}")
-
-
-STREAM_LINES = (
-    ("OLP-LDA", "s", ("#fdae61", "#f46d43", "#a50026")),
-    ("exact stream", "D", ("#abd9e9", "#74add1", "#313695")),
-)
-STREAMED = {"kos": 430, "nips": 150}
-MEASURED = (("in_sample", "in-sample perplexity (the paper's)"), ("perplexity", "completion perplexity"))
-
-
-def figure_8():
-    """Perplexity batch after batch: 500 public documents, batches of 160; KOS and NIPS."""
-    table = Table(HERE / "figure8.csv")
-    figure, panels = plt.subplots(2, 2, figsize=(12, 7.6), constrained_layout=True, sharex="col")
-    for column, (corpus_name, n_test) in enumerate(STREAMED.items()):
-        data = corpus(corpus_name, 0, n_test=n_test)
-        last = -(-(data.train.shape[0] - 500) // 160)
-        xs = sorted({min(stop, last) for stop in (1, 2, 4, 6, 9, 12, 999)})
-        streams(table, data, 500, (1, 3, 5), xs)
-        for panel, (measure, label) in zip(panels[:, column], MEASURED, strict=True):
-            for line, marker, colours in STREAM_LINES:
-                for epsilon, colour in zip((1, 3, 5), colours, strict=True):
-                    names = [f"{line}, D_0 = 500, {x} batches" for x in xs]
-                    ys = [table.mean(name, epsilon, measure, corpus_name) for name in names]
-                    panel.plot(xs, ys, marker=marker, color=colour, label=f"{line}, epsilon {epsilon}")
-            names = [f"O-LDA, D_0 = 500, {x} batches" for x in xs]
-            ys = [table.mean(name, "inf", measure, corpus_name) for name in names]
-            panel.plot(xs, ys, color="0.2", linestyle="--", label="O-LDA, no privacy")
-            draw_alone(panel, table, 500, measure, corpus_name)
-            panel.set_xticks(xs)
-            panel.set_title(f"{corpus_name}: {label}", fontsize=10)
-            panel.spines[["top", "right"]].set_visible(False)
-        panels[1, column].set_xlabel("batches of 160 reports, after 500 public documents")
-    figure.legend(
-        *panels[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=8
-    )
-    figure.savefig(HERE / "figure8.png", dpi=150, metadata={"Software": None})
-
-
-def draw_alone(panel, table, n_public, measure, corpus_name):
-    """Draw what the public set gives alone."""
-    for line, colour, label in (("K 50", "0.5", "Gibbs"), ("moments, K 20", "#74add1", "moments")):
-        alone = table.mean(f"D_0 = {n_public} alone, {line}", "inf", measure, corpus_name)
-        panel.axhline(alone, color=colour, linestyle=":", label=f"public set alone, {label}")
-
-
-PUBLIC_SIZES, BATCH_SIZES = (200, 500, 1000), (40, 80, 160, 320, 640)
-SIZES_NAME = "{line}, D_0 = {n_public}, batches of {size}"
-
-
-def figures_9_and_10():
-    """Perplexity after the last report, by the size of the public set and of the mini-batch; KOS and NIPS."""
-    table = Table(HERE / "stream_sizes.csv")
-    for corpus_name, n_test in STREAMED.items():
-        data = corpus(corpus_name, 0, n_test=n_test)
-        for n_public, size in [(n, 160) for n in PUBLIC_SIZES] + [(500, size) for size in BATCH_SIZES]:
-            streams(table, data, n_public, (1, 3, 5), (999_999,), size=size, name=SIZES_NAME)
-    draw_sizes(table, "public_set", PUBLIC_SIZES, "public documents, batches of 160 reports")
-    draw_sizes(table, "mini_batch", BATCH_SIZES, "reports a batch, after 500 public documents")
-
-
-def draw_sizes(table, name, xs, label):
-    """Draw the last perplexity of each line along one of the two sizes."""
-    figure, panels = plt.subplots(2, 2, figsize=(12, 7.6), constrained_layout=True, sharex=True)
-    for column, corpus_name in enumerate(STREAMED):
-        for panel, (measure, title) in zip(panels[:, column], MEASURED, strict=True):
-
-            def last(line, epsilon, x, measure=measure, corpus_name=corpus_name):
-                sizes = {"n_public": x, "size": 160} if name == "public_set" else {"n_public": 500, "size": x}
-                if line == "exact stream":
-                    sizes["size"] = 160
-                return table.mean(SIZES_NAME.format(line=line, **sizes), epsilon, measure, corpus_name)
-
-            for line, marker, colours in STREAM_LINES:
-                for epsilon, colour in zip((1, 3, 5), colours, strict=True):
-                    ys = [last(line, epsilon, x) for x in xs]
-                    panel.plot(xs, ys, marker=marker, color=colour, label=f"{line}, epsilon {epsilon}")
-            panel.plot(
-                xs, [last("O-LDA", "inf", x) for x in xs], "--", color="0.2", label="O-LDA, no privacy"
-            )
-            if name == "public_set":
-                for line, colour, kind in (("K 50", "0.5", "Gibbs"), ("moments, K 20", "#74add1", "moments")):
-                    ys = [table.mean(f"D_0 = {x} alone, {line}", "inf", measure, corpus_name) for x in xs]
-                    panel.plot(xs, ys, ":", color=colour, label=f"public set alone, {kind}")
-            else:
-                draw_alone(panel, table, 500, measure, corpus_name)
-            panel.set_xscale("log")
-            panel.set_xticks(xs, [f"{x:,}" for x in xs])
-            panel.minorticks_off()
-            panel.set_title(f"{corpus_name}: {title}", fontsize=10)
-            panel.spines[["top", "right"]].set_visible(False)
-        panels[1, column].set_xlabel(label)
-    figure.legend(
-        *panels[0, 0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=8
-    )
-    figure.savefig(HERE / f"{name}.png", dpi=150, metadata={"Software": None})
 
 
 def table_curator():
@@ -352,17 +193,12 @@ def main():
         "curator": table_curator,
         "shuffle": table_shuffle,
         "whole-document": table_whole_document,
-        "cdp-lda": table_cdp_lda,
-        "corpora": table_corpora,
     }
-    figures = {"6": figure_6, "8": figure_8, "9-10": figures_9_and_10}
     parser.add_argument("--table", choices=tables)
-    parser.add_argument("--figure", choices=figures)
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     chosen = [tables[options.table]] if options.table else []
-    chosen += [figures[options.figure]] if options.figure else []
-    for part in [*tables.values(), *figures.values()] if options.all else chosen:
+    for part in tables.values() if options.all else chosen:
         print(part.__doc__, flush=True)
         part()
 

@@ -29,7 +29,7 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet.central import CountNoiseLDA, PrivateMomentLDA, WordCounts
+from discreet.central import PrivateMomentLDA, WordCounts
 from discreet.cli.app import run
 from discreet.cli.commands.convert import load
 from discreet.corpus import read_corpus, write_corpus
@@ -219,7 +219,7 @@ def test_choices_on_two_ledgers_are_refused_by_all():
 
 def test_who_cannot_book_with_the_choice_refuses():
     X = on_public_list(chosen())
-    for model in (HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2), CountNoiseLDA(2, n_sweeps=2)):
+    for model in (HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2),):
         with pytest.raises(PrivacyError, match="one promise cannot hold both"):
             model.fit(X)
     for part in (X, X.counts):

@@ -20,8 +20,7 @@ from discreet import (
     PrivacyError,
     Release,
 )
-from discreet.central.word_level import hybrid_gibbs, integer_draws
-from discreet.central.word_level.arranged_tokens import arrange
+from discreet.central.word_level import hybrid_gibbs
 from discreet.central.word_level.cost import (
     calibrated,
     plan,
@@ -30,7 +29,8 @@ from discreet.central.word_level.cost import (
     total_epsilon,
     total_event,
 )
-from discreet.central.word_level.integer_draws import (
+from discreet.central.word_level.hybrid_gibbs import (
+    arrange,
     draw_topics,
     integer_prior,
     integer_table,
@@ -96,7 +96,7 @@ def test_draws_are_those_of_exact_integers(n_topics, frozen_documents):
         rows = np.empty((0, 1), np.uint32) if fixed is None else fixed
         none = np.empty(0, np.uint64)
         arguments = tokens.indptr, tokens.words, drawn, table, alpha, rows
-        integer_draws._draw(*arguments, bits, none, 0, 12, flags)
+        hybrid_gibbs._draw(*arguments, bits, none, 0, 12, flags)
         assert flags.any()
         flagged = np.flatnonzero(flags)
         for d in flagged:  # left as they were

@@ -125,12 +125,29 @@ def test_without_a_clip_from_below_the_loss_has_no_bound():
     assert min(naive.draw_law(rows[0], (0, 0), 1)) < 0  # not a probability at all
 
 
-def test_an_exact_last_table_tells_everything():
-    """Who saw the last noisy table and knows the other tokens subtracts: some outcomes have probability 0."""
-    topics = (0, 1, 0)
-    exact = [naive.exact_table(words, topics, 2, 2) for words in ((0, 0, 0), (1, 0, 0))]
-    assert (exact[0] != exact[1]).any()  # the released Phi is one or the other, with probability 1
-    noisy = [table_law(words, topics) for words in ((0, 0, 0), (1, 0, 0))]
+def test_the_last_counts_less_the_last_table_tell_everything():
+    """As printed, topics are read from the last noisy table moved on by the last draws, with no noise after them.
+
+    Who saw that table and the topics subtracts, and takes off the moves of the tokens that are known: what is left is
+    the replaced token's own move, in the column of its word. One outcome has probability 1 in one corpus and 0 in the
+    other.
+    """
+    noise = np.array([[0.3, -1.7], [2.2, 0.4]])
+    for before, after in product(naive.all_topics(3, 2), repeat=2):
+        published, last = [], []
+        for words in ((0, 0, 0), (1, 0, 0)):
+            published.append(naive.exact_table(words, before, 2, 2) + noise)
+            # In place: the noisy counts, less the old topics, plus the new ones.
+            moves = naive.exact_table(words, after, 2, 2) - naive.exact_table(words, before, 2, 2)
+            last.append(published[-1] + moves)
+        known = naive.exact_table((0, 0), after[1:], 2, 2) - naive.exact_table((0, 0), before[1:], 2, 2)
+        left = [np.rint(end - start - known) for start, end in zip(published, last, strict=True)]
+        if before[0] != after[0]:
+            assert [np.abs(own).sum(0).tolist() for own in left] == [[2, 0], [0, 2]]  # the column of its word
+        else:
+            assert not any(own.any() for own in left)
+    # One more noisy table instead: every outcome is possible in both.
+    noisy = [table_law(words, (0, 1, 0)) for words in ((0, 0, 0), (1, 0, 0))]
     assert min(min(law) for law in noisy) > 0
     assert naive.largest_loss(zip(*noisy, strict=True)) <= EPSILON + TINY
 

@@ -24,7 +24,7 @@ from discreet import (
     VariationalLDA,
     fit_topics,
 )
-from discreet.central import CountNoiseLDA, PrivateMomentLDA, WordCounts
+from discreet.central import PrivateMomentLDA, WordCounts
 from discreet.corpus.words.column_choice import ColumnChoice
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, carried
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
@@ -50,7 +50,6 @@ MODELS = {
 }
 OF_WORDS = {
     "HybridGibbsLDA": lambda **how: HybridGibbsLDA(2, **{"epsilon": 4.0, "n_sweeps": 2, **how}),
-    "CountNoiseLDA": lambda **how: CountNoiseLDA(2, n_sweeps=2, **how),
 }
 ALL = MODELS | OF_WORDS
 

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 import discreet
 from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.arranged_tokens import arrange
 from discreet.central.word_level.cost import range_of
 from discreet.errors import PrivacyError
 from discreet.privacy import (
@@ -93,7 +92,7 @@ class Unbooked(GaussianMechanism):
 def gibbs_draws(unit, relation):
     mechanism = Unbooked(OneCellBound(privacy_unit=unit, neighboring=relation), NOISE)
     settings = hybrid_gibbs.Settings(2, 1.0, 0.1, 4.0, mechanism)
-    tokens = arrange(sp.csr_matrix(np.ones((3, 4), int)), stream())
+    tokens = hybrid_gibbs.arrange(sp.csr_matrix(np.ones((3, 4), int)), stream())
     state = hybrid_gibbs.init(tokens, settings, stream())
     event = events.bounded_range(range_of(4.0, 0.1))
     return event, lambda held: hybrid_gibbs.step(state, tokens, settings, stream(), held)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from discreet.central.private_svi_lda import PrivateSVILDA
     from discreet.central.vocabulary import PrivateCountVectorizer
     from discreet.central.word_counts import WordCounts
-    from discreet.central.word_level.count_noise_lda import CountNoiseLDA
     from discreet.central.word_level.hybrid_gibbs_lda import HybridGibbsLDA
     from discreet.central.word_level.inherent_loss import InherentPrivacy, inherent_privacy
 
@@ -33,13 +32,11 @@ _HOMES = {
     "discreet.central.private_svi_lda": ("PrivateSVILDA",),
     "discreet.central.vocabulary": ("PrivateCountVectorizer",),
     "discreet.central.word_counts": ("WordCounts",),
-    "discreet.central.word_level.count_noise_lda": ("CountNoiseLDA",),
     "discreet.central.word_level.hybrid_gibbs_lda": ("HybridGibbsLDA",),
     "discreet.central.word_level.inherent_loss": ("InherentPrivacy", "inherent_privacy"),
 }
 
 __all__ = [
-    "CountNoiseLDA",
     "HybridGibbsLDA",
     "InherentPrivacy",
     "PrivateCountVectorizer",

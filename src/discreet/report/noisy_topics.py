@@ -37,7 +37,6 @@ __all__ = [
 
 _WORDS, _MOSTLY = 20, 0.5
 _MOSTLY_RAW = 0.7
-_WORD_LEVEL = ("HybridGibbsLDA", "CountNoiseLDA")
 #: Verdicts of a forecast that promise little, as it writes them.
 _WEAK = ("too few words", "no topics", "mostly noise", "weak", "little of the text")
 #: Nats a token, about 5 % of perplexity.
@@ -86,7 +85,7 @@ def _excess(release: Release) -> NDArray[np.float64]:
 
 def _is_raw(release: Release) -> bool:
     settings = release.configuration
-    return settings.get("denoise") == "zero" or settings.get("estimator") in _WORD_LEVEL
+    return settings.get("denoise") == "zero" or settings.get("estimator") == "HybridGibbsLDA"
 
 
 def because(release: Release) -> str:

@@ -20,10 +20,8 @@ from discreet._validate import (
     rules,
     whole,
 )
-from discreet.central.base import Data, Fitted
+from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.word_level import hybrid_gibbs
-from discreet.central.word_level.arranged_tokens import arrange
-from discreet.central.word_level.base import WordLevelModel
 from discreet.central.word_level.cost import DEFAULT_PRIOR, Run, plan
 from discreet.errors import DiscreetError, Parameter, PrivacyError
 from discreet.lda.gibbs.state import MOST_TOPICS
@@ -35,7 +33,7 @@ from discreet.release.private_estimator import Booking, Plan
 __all__ = ["HybridGibbsLDA"]
 
 
-class HybridGibbsLDA(WordLevelModel):
+class HybridGibbsLDA(PrivateTopicModel):
     r"""Topic model whose release hides the word of any single token (not documents, not people).
 
     This is HDP-LDA in a form that can be proved. **For text of people take** ``PrivateLDA``: it hides whole
@@ -109,8 +107,18 @@ class HybridGibbsLDA(WordLevelModel):
     (2, 30)
     """
 
+    #: ``persons`` have no effect: the unit is one word, replaced by another.
+    privacy_unit = "word"
+    neighboring = "replace_one"
+    _protects = ("word",)
     _algorithm = "Gibbs sampling from frozen noisy tables"
-    _published = ("n_topics", "n_sweeps", "noise", "publish_assignments", "doc_topic_prior")
+    _published = (
+        "n_topics",
+        "n_sweeps",
+        "noise",
+        "publish_assignments",
+        "doc_topic_prior",
+    )
     _constraints = rules(
         n_topics=whole(1, MOST_TOPICS),
         clip=optional(number(above=0)),
@@ -161,7 +169,11 @@ class HybridGibbsLDA(WordLevelModel):
         given = [name for name in ("epsilon", "epsilon_noise") if getattr(self, name) is not None]
         faults: list[DiscreetError] = []
         if len(given) == 2:
-            both = (Parameter("epsilon"), " (of the whole fit) or ", Parameter("epsilon_noise"))
+            both = (
+                Parameter("epsilon"),
+                " (of the whole fit) or ",
+                Parameter("epsilon_noise"),
+            )
             faults.append(PrivacyError("give either ", *both, " (of one table), not both."))
         checks = [partial(check_epsilon, getattr(self, name), name=name) for name in given]
         return [*faults, *collect(*checks, lambda: check_delta(self.delta))]
@@ -198,13 +210,18 @@ class HybridGibbsLDA(WordLevelModel):
         )
         stream = SecureStream(self.random_state).spawn("word-level topics")
         n_threads = count_threads(self.n_jobs)
-        tokens = arrange(data.counts, stream.spawn("order"))
+        tokens = hybrid_gibbs.arrange(data.counts, stream.spawn("order"))
         state = hybrid_gibbs.init(tokens, settings, stream)
         for _ in steps(self.callback, "sweeps", self.n_sweeps):
             state, _ = hybrid_gibbs.step(state, tokens, settings, stream, reservation, n_threads=n_threads)
         # Nothing is drawn from the last table: no need to cut it from above, or to smooth it as much.
         last = hybrid_gibbs.release_table(
-            state, tokens, settings._replace(clip=None), stream, reservation, n_threads=n_threads
+            state,
+            tokens,
+            settings._replace(clip=None),
+            stream,
+            reservation,
+            n_threads=n_threads,
         )
         prior = min(run.topic_word_prior, DEFAULT_PRIOR)
         smooth = last + prior

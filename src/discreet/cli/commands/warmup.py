@@ -52,7 +52,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     import scipy.sparse as sp
 
     from discreet.central import (
-        CountNoiseLDA,
         HybridGibbsLDA,
         PrivateCountVectorizer,
         PrivateLDA,
@@ -107,10 +106,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         for noise in ("laplace", "gaussian"):
             HybridGibbsLDA(4, epsilon=50.0, n_sweeps=2, noise=noise, random_state=0).fit(listed)
 
-    def noisy_counts() -> None:
-        for when in ("first", "every", "last"):
-            CountNoiseLDA(4, when=when, epsilon=50.0, n_sweeps=2, random_state=0).fit(listed)
-
     def informed() -> None:
         count_topics_of(counts, np.ones((528, 40)), 0.1, n_sweeps=1, seed=0)
 
@@ -133,7 +128,6 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
         bounds,
         bit_counts,
         hybrid,
-        noisy_counts,
     ]
 
 

@@ -1,13 +1,14 @@
-"""Figure 7 of Zhao et al.: the classifier attack on topics without privacy, by CDP-LDA, and by LP-LDA.
+"""The classifier attack of Zhao et al. on twenty classes: topics without privacy, and by LP-LDA.
 
-    python experiments/membership/figure7.py              # writes figure7.csv and figure7.png beside this file
-    python experiments/membership/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
-    python experiments/membership/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1 \\
+    python experiments/manzonelli2024/figure7.py              # writes figure7.csv and figure7.png beside this file
+    python experiments/manzonelli2024/figure7.py --documents 20000 --seeds 1    # the whole corpus, once
+    python experiments/manzonelli2024/figure7.py --topics 50 --alpha 1 --documents 5400 --seeds 1 \\
         --epsilons 8 4    # the paper's sizes
 
-The pipeline that is attacked: topics, mixtures of the training documents, a classifier of newsgroups on the mixtures.
-LP-LDA comes in two lines. In one only the topics come from reports, and the classifier was fitted on exact mixtures; in
-the other it, too, has seen nothing but reports. What stands in figure7.csv is not run again. Runs are seeded.
+Their figure 7 has two classes: experiments/zhao2020/classifier.py. The pipeline that is attacked: topics, mixtures of
+the training documents, a classifier of newsgroups on the mixtures. LP-LDA comes in two lines. In one only the topics
+come from reports, and the classifier was fitted on exact mixtures; in the other it, too, has seen nothing but reports.
+What stands in figure7.csv is not run again. Runs are seeded.
 """
 
 import argparse
@@ -22,7 +23,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from discreet.audit import classifier_attack
-from discreet.central import CountNoiseLDA
 from discreet.lda import GibbsLDA
 from discreet.local import BitChannel
 from discreet.local.lp_lda import rebuild
@@ -33,9 +33,9 @@ N_DOCUMENTS = 8000
 #: alpha of training and of folding in (unless --alpha says otherwise); beta is the estimators' default, .01.
 ALPHA = 0.1
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-NONE, CENTRAL, LOCAL, ALL_LOCAL = "no privacy", "CDP-LDA", "LP-LDA topics", "LP-LDA topics and classifier"
+NONE, LOCAL, ALL_LOCAL = "no privacy", "LP-LDA topics", "LP-LDA topics and classifier"
 CLASSIFIERS = ("linear", "forest")
-COLOURS = {NONE: "#333333", CENTRAL: "#2b6a8f", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
+COLOURS = {NONE: "#333333", LOCAL: "#c2540a", ALL_LOCAL: "#4d7a3a"}
 #: Number of newsgroups.
 N_LABELS = 20
 PANELS = {
@@ -65,17 +65,6 @@ def gibbs(n_topics, alpha):
 
     def train(counts, seed):
         return GibbsLDA(n_topics, random_state=seed, **settings).fit(counts).components_
-
-    return train
-
-
-def central(epsilon, n_topics, alpha):
-    """CDP-LDA: one draw of noise of scale 1 / epsilon on the word-topic counts, which stays for all sweeps."""
-    settings = {"when": "first", "doc_topic_prior": alpha, "n_sweeps": N_SWEEPS, "n_jobs": 1}
-
-    def train(counts, seed):
-        model = CountNoiseLDA(n_topics, epsilon=epsilon, random_state=seed, **settings)
-        return model.fit(counts).components_
 
     return train
 
@@ -112,7 +101,6 @@ def pipelines(epsilon, n_topics, alpha):
     if np.isinf(epsilon):
         yield NONE, kept(free), None
         return
-    yield CENTRAL, kept(central(epsilon, n_topics, alpha)), None
     seen = kept(reports(epsilon))
     yield LOCAL, kept(lambda counts, seed: free(seen(counts, seed), seed)), None
     yield ALL_LOCAL, kept(free), seen
@@ -171,9 +159,7 @@ def draw(table):
             if down == 0:
                 axis.set_title(f"{classifier} classifier", fontsize=11)
         axes[down, 0].set_ylabel(label)
-    figure.supxlabel(
-        "epsilon (CDP-LDA: 1 / scale of the noise; LP-LDA: one word added or removed)", fontsize=10
-    )
+    figure.supxlabel("epsilon of one word added or removed", fontsize=10)
     axes[0, 1].legend(frameon=False, fontsize=8, loc="center left")
     figure.savefig(common.HERE / "figure7.png", dpi=150)
     plt.close(figure)

@@ -1,8 +1,8 @@
 """Membership attacks on topic models: the tables and figures of Manzonelli, Zhang and Vadhan, run again.
 
-    python experiments/membership/run.py                # all; what a CSV beside this file holds is not run again
-    python experiments/membership/run.py table1 figures
-    python experiments/membership/run.py --scale .1     # fewer shadows, to try it
+    python experiments/manzonelli2024/run.py                # all; what a CSV beside this file holds is not run again
+    python experiments/manzonelli2024/run.py table1 figures
+    python experiments/manzonelli2024/run.py --scale .1     # fewer shadows, to try it
 
 Finished shadow models are kept in DISCREET_CACHE (a folder for temporary files otherwise). Runs are seeded.
 """

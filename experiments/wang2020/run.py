@@ -1,9 +1,9 @@
 """Topics of texts that stay in silos: FedLDA made right, one report of bits, and secure aggregation.
 
-    python experiments/federated/run.py --table kos       # also: poster
-    python experiments/federated/run.py --sweeps
-    python experiments/federated/run.py --beside          # the poster's table, ours beside it, from what was computed
-    python experiments/federated/run.py --all
+    python experiments/wang2020/run.py --table kos       # also: poster
+    python experiments/wang2020/run.py --sweeps
+    python experiments/wang2020/run.py --beside          # the poster's table, ours beside it, from what was computed
+    python experiments/wang2020/run.py --all
 
 Every part writes its CSV as it goes, and goes on where it stopped. All silos are simulated, from seeds. What came out
 stands in docs/research/silos.md.

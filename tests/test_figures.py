@@ -1,0 +1,277 @@
+"""docs/research/figures.md: each row's figures, theirs and ours, against what was published and what a CSV holds."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.test_tables import csv, shows
+
+PAGE = Path(__file__).parents[1] / "docs" / "research" / "figures.md"
+INF = float("inf")
+
+
+def value(name, column, times=1.0, **where):
+    """One cell of a CSV."""
+    frame = csv(name)
+    for key, wanted in where.items():
+        frame = frame[frame[key] == wanted]
+    assert len(frame) == 1, (name, where, len(frame))
+    return times * float(frame[column].iloc[0])
+
+
+def several(name, column, key, values, times=1.0, **where):
+    return [value(name, column, times, **where, **{key: one}) for one in values]
+
+
+def last(corpus, line, epsilon, n_public, batch):
+    """In-sample perplexity after the last batch of a stream."""
+    frame = csv("zhao2020/streams")
+    frame = frame[(frame.corpus == corpus) & (frame.line == line) & (frame.epsilon == epsilon)]
+    frame = frame[(frame.n_public == n_public) & (frame.batch == batch)]
+    assert len(frame), (corpus, line, epsilon, n_public, batch)
+    return float(frame.sort_values("after").in_sample.iloc[-1])
+
+
+def first_words(model):
+    """Mean probability of the first word of a model's topics."""
+    frame = csv("park2016/topics")
+    told = frame[frame.model == model].words_and_probabilities
+    assert len(told)
+    return float(pd.Series([float(re.findall(r"\d\.\d+", words)[0]) for words in told]).mean())
+
+
+def accountants(*names):
+    from discreet.privacy import epsilon_for
+
+    settings = {"sampling_rate": 0.05, "n_rounds": 20}
+    return [epsilon_for(1.24, 1e-4, accountant=name, **settings) for name in names]
+
+
+def park(column, accountant, algorithm="DP-SVI as written", name="results", **where):
+    return value(f"park2016/{name}", column, algorithm=algorithm, accountant=accountant, **where)
+
+
+def perplexity(form, beta, methods, corpora=("kos", "nips", "enron")):
+    lines = {
+        "limited": ("limited inherent, eps_I 10", INF),
+        "HDP": ("HDP-LDA, eps_I 10", 1.0),
+        "CDP+": ("CDP-LDA+", 1.0),
+    }
+    return [
+        value("zhao2020/perplexity", "perplexity", corpus=c, method=m, form=form, beta=beta, epsilon_noise=e)
+        for c in corpora
+        for m, e in (lines[one] for one in methods)
+    ]
+
+
+def attack(method, form, beta):
+    where = {"method": method, "form": form, "beta": beta, "sweeps": 100}
+    return several("zhao2020/attack", "mean_posterior", "corpus", ATTACKED, **where)
+
+
+ATTACKED = ("kos",)
+
+
+def figure_6(line):
+    return several("zhao2020/figure6", "in_sample", "epsilon", (1.0, 3.0, 5.0, 7.0), corpus="kos", line=line)
+
+
+def poster(corpus, line):
+    return several("wang2020/poster", "auc", "epsilon", (7.5, 5.0), corpus=corpus, line=line)
+
+
+def as_the_poster(corpus):
+    part = "1 / (delta delta_0 e^eps + 1)"
+    return several("wang2020/printed", "auc", "epsilon", (7.5, 5.0), corpus=corpus, part=part)
+
+
+def fraction(name, **where):
+    return value(f"manzonelli2024/{name}", "tpr", 100, **where)
+
+
+def four(corpus):
+    return [fraction("table1", corpus=corpus, attack=attack) for attack in ("LiRA", "max", "std", "entropy")]
+
+
+def by_topics(attack):
+    return [fraction("table2", corpus="nips", n_topics=k, attack=attack) for k in (5, 10, 15, 20, 25)]
+
+
+def by_shadows(attack, sizes):
+    return [fraction("spread", corpus="tweetrumors", n=n, attack=attack, spread="own") for n in sizes]
+
+
+SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
+#: Row: what the paper gives, what came out as printed, what came out as meant. None: no figure in the cell.
+ROWS = {
+    "DP-SVI, settings": (
+        [2.44],
+        lambda: accountants("moments2016"),
+        lambda: accountants("rdp", "pld"),
+    ),
+    "DP-SVI, figure 1, accountants": (
+        None,
+        lambda: [park("perplexity", one, epsilon=2.44) for one in ("strong", "moments2016")],
+        lambda: [
+            park("perplexity", "pld", epsilon=2.44),
+            park("perplexity", "closed form", "full batch", epsilon=2.44),
+        ],
+    ),
+    "DP-SVI, figure 1, batches": (
+        None,
+        lambda: [
+            *(park("perplexity", "moments2016", name="batches", sampling_rate=q) for q in (0.0125, 0.025)),
+            park("perplexity", "moments2016", epsilon=2.44),
+        ],
+        lambda: [
+            *(park("perplexity", "pld", name="batches", sampling_rate=q) for q in (0.0125, 0.025)),
+            park("perplexity", "pld", epsilon=2.44),
+        ],
+    ),
+    "DP-SVI, table 1": (
+        None,
+        lambda: [
+            first_words(one)
+            for one in ("non-private twin", "DP-SVI as written, moments2016", "DP-SVI as written, strong")
+        ],
+        lambda: [first_words("full batch, closed form")],
+    ),
+    "Zhao, table II": (
+        [209_169, 410_753, 356_363],
+        lambda: several(
+            "zhao2020/corpora",
+            "tokens",
+            "corpus",
+            ("kos", "nips", "enron"),
+            most_frequent_by="documents",
+            stop_words="kept",
+        ),
+        None,
+    ),
+    "Zhao, figure 4": (
+        None,
+        lambda: [
+            *attack("non-private", "as meant", 0.01)[:1],
+            *attack("CDP-LDA+, eps 1", "as printed", 0.01),
+            *attack("HDP-LDA, eps_I 10, eps_L 1", "as printed", 0.5),
+        ],
+        lambda: attack("HDP-LDA, eps_I 10, eps_L 1", "as meant", 0.5),
+    ),
+    "Zhao, figure 5": (
+        None,
+        lambda: perplexity("as printed", 0.5, ("limited", "HDP")) + perplexity("as printed", 0.01, ("CDP+",)),
+        lambda: perplexity("as meant", 0.5, ("limited", "HDP")),
+    ),
+    "Zhao, figure 6": (
+        None,
+        lambda: figure_6("LP-LDA, as printed") + figure_6("CDP-LDA, as printed"),
+        lambda: figure_6("moments, K 20, as meant"),
+    ),
+    "FedLDA, table, spam": (
+        [0.798, 0.771, 0.738],
+        lambda: as_the_poster("enron-spam"),
+        lambda: poster("enron-spam", "rrp") + poster("enron-spam", "bits"),
+    ),
+    "FedLDA, table, sentiment": (
+        [0.794, 0.778, 0.767],
+        lambda: as_the_poster("imdb"),
+        lambda: poster("imdb", "rrp") + poster("imdb", "bits"),
+    ),
+    "FedLDA, figure, by epsilon": (
+        None,
+        lambda: several(
+            "wang2020/printed", "perplexity", "epsilon", (4.0, 5.0, 6.0, 7.5, 9.0), part="sweep", n_topics=10
+        ),
+        lambda: several(
+            "wang2020/sweeps", "perplexity", "epsilon", (4.0, 5.0, 6.0, 7.5, 9.0), part="epsilon"
+        ),
+    ),
+    "FedLDA, figure, by topics": (
+        None,
+        lambda: several(
+            "wang2020/printed", "perplexity", "n_topics", (5, 10, 20, 50), part="sweep", epsilon=5.0
+        ),
+        lambda: several(
+            "wang2020/sweeps", "perplexity", "n_topics", (5, 10, 20, 50), part="topics", epsilon=5.0
+        ),
+    ),
+    "FedLDA, figure, by share": (
+        None,
+        None,
+        lambda: several(
+            "wang2020/sweeps", "perplexity", "reports_per_token", (4, 10, 20, 40), part="share", epsilon=7.5
+        ),
+    ),
+    "Membership, table 1, TweetRumors": ([12.8, 0.19, 0.19, 0.18], lambda: four("tweetrumors"), None),
+    "Membership, table 1, newsgroups": ([21.1, 0.57, 0.57, 0.53], lambda: four("20newsgroups-all"), None),
+    "Membership, table 1, nips": ([44.9, 1.69, 1.69, 1.31], lambda: four("nips"), None),
+    "Membership, table 2, online": (
+        [31.8, 44.9, 60.5, 67.9, 72.5],
+        lambda: by_topics("online"),
+        None,
+    ),
+    "Membership, table 2, offline": (
+        [31.8, 43.6, 56.0, 63.2, 70.2],
+        lambda: by_topics("offline"),
+        None,
+    ),
+    "Membership, appendix, shadows, online": (
+        [1.39, 4.58, 9.17, 11.7, 12.8, 13.2, 13.3, 14.8],
+        lambda: by_shadows("online", SIZES),
+        lambda: by_shadows("online", [2 * n for n in SIZES]),
+    ),
+    "Membership, appendix, shadows, offline": (
+        [1.25, 4.83, 9.67, 11.2, 11.5, 12.9, 12.8, 13.4],
+        lambda: by_shadows("offline", SIZES),
+        lambda: by_shadows("offline", [2 * n for n in SIZES]),
+    ),
+    "Pipeline, figure 6": (
+        None,
+        None,
+        lambda: [
+            value("manzonelli2024/private", "tpr", 100, eps1=one, eps2=two)
+            for one, two in ((1.0, 5.0), (5.0, 5.0), (10.0, 5.0), (5.0, 1.0), (5.0, 10.0))
+        ],
+    ),
+}
+HEAD = ["theirs", "axes", "paper", "as printed", "as meant", "verdict", "command"]
+
+
+def rows():
+    """Every row of every table of the page."""
+    found = {}
+    for line in PAGE.read_text().splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if cells != HEAD:
+                assert len(cells) == len(HEAD), line
+                assert cells[0] not in found
+                found[cells[0]] = dict(zip(HEAD, cells, strict=True))
+    return found
+
+
+def test_every_row_is_looked_at():
+    assert set(rows()) == set(ROWS)
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_each_cell_is_what_was_published_or_measured(name):
+    row = rows()[name]
+    for column, wanted in zip(("paper", "as printed", "as meant"), ROWS[name], strict=True):
+        values = [] if wanted is None else wanted() if callable(wanted) else wanted
+        assert shows(row[column], *values), f"{column}: {row[column]!r}, but {values}"
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_each_row_has_a_verdict_and_a_command(name):
+    row = rows()[name]
+    assert row["axes"]
+    assert row["verdict"]
+    told = re.sub(r"\]\([^)]*\)|epsilon \d[\d.]*", "", row["verdict"])
+    assert not re.search(r"\d", told), "figures go in cells"
+    script = re.search(r"`([\w/]+\.py)", row["command"])
+    assert script, row["command"]
+    assert (PAGE.parents[2] / "experiments" / script[1]).exists()
+    if "not" in row["verdict"].split():
+        assert re.search(r"\d", row["as printed"]), "nothing is not reproduced that was not run as printed"
