@@ -30,7 +30,7 @@ from discreet import (
 )
 from discreet.central import PrivateMomentLDA, WordCounts, inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
-from discreet.federated import make_response, public_noise
+from discreet.federated import PairResponse, public_noise
 from discreet.lda import fold_in, log_likelihood, query_statistic
 from discreet.local import BitChannel, Moments
 from discreet.privacy import Bound, SecureStream, epsilon_for, events, explain_budget, sum_rows
@@ -222,7 +222,7 @@ CALLS = {
     "FederatedLDA.fit parts": lambda X, m: federated().fit([X, X]),
     "FederatedLDA.transform": lambda X, m: m.federated.transform(X),
     "public_noise": lambda X, m: public_noise(X),
-    "make_response": lambda X, m: make_response(X, 1.0),
+    "PairResponse": lambda X, m: PairResponse(X, 1.0),
     "Corpus": lambda X, m: Corpus(X, WORDS),
     "Corpus vocabulary": lambda X, m: Corpus(COUNTS, X),
     "Corpus persons": lambda X, m: Corpus(COUNTS, WORDS, X),

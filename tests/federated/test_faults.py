@@ -22,9 +22,9 @@ from discreet.federated import (
     save_state,
     server_step,
 )
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, without_conflicts
-from discreet.federated.silo_release import make_ledger, make_release
-from discreet.federated.sum_round import contributions
+from discreet.federated.federated_lda import make_ledger, make_release
+from discreet.federated.state import MESSAGES, VECTOR
+from discreet.federated.sum_round import contributions, without_conflicts
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.privacy import Ledger, SecureStream
 

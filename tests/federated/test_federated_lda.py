@@ -167,7 +167,7 @@ def test_parts_that_do_not_go_together_are_refused():
 
 def test_budget_stops_a_server_that_asks_again():
     from discreet.federated import Account, client_update, init_server
-    from discreet.federated.silo_release import make_ledger
+    from discreet.federated.federated_lda import make_ledger
     from discreet.privacy import SecureStream
 
     state = init_server("rrp", n_clients=1, n_topics=2, n_words=60, n_rounds=3, epsilon=2.0)

@@ -25,7 +25,7 @@ def load(context):
 
 
 def ledger(context, state):
-    from discreet.federated.silo_release import make_ledger
+    from discreet.federated.federated_lda import make_ledger
 
     return make_ledger(state)
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.hellos import read_hello
-from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key, unmask
-from discreet.federated.secure_aggregation.secret_shares import join
+from discreet.federated.masks.keys import join, read_hello
+from discreet.federated.masks.masker import Masker, expand, own_key, pair_key, unmask
 from discreet.privacy import SecureStream
 
 TERMS = b"what was agreed"
@@ -245,7 +243,7 @@ def test_the_keys_of_a_drop_out_open_no_box():
     np.testing.assert_array_equal(party.total(), sum(vectors[:4]))
     together = join({giver: party.shares[giver][4] for giver in range(3)}, 3)
     assert together == party.silos[4]._mask[0]
-    from discreet.federated.secure_aggregation.channels import agreed_key, open_box, roster_digest
+    from discreet.federated.masks.masker import agreed_key, open_box, roster_digest
 
     roster = roster_digest(TERMS, party.hellos)
     two, four = (read_hello(party.hellos[c], 3) for c in (2, 4))
@@ -296,7 +294,7 @@ def test_a_server_that_tells_silos_different_lists_uncovers_no_one():
             given[c] = party.silos[c].reveal({o: told[c] for o, told in vouchers.items() if c in told})
     assert not given
     # What it would have been without that rule: enough to see silo 0's vector alone.
-    from discreet.federated.secure_aggregation.channels import roster_digest
+    from discreet.federated.masks.masker import roster_digest
 
     held = {c: party.silos[c]._held for c in range(5)}
     own = {c: held[c][0][1] for c in (1, 2, 3)}

@@ -1,6 +1,8 @@
 """What a round of pair reports promises, and to what: enumerated."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -61,3 +63,15 @@ def test_one_replaced_token_loses_far_more_than_epsilon():
     in_order = np.log(own / own_).max() + 20 * np.log(others / others_).max()
     assert in_order == pytest.approx(15.43, abs=0.01)
     assert in_order <= 21 * EPSILON
+
+
+def test_a_run_of_pairs_enters_no_other_mechanism():
+    code = (
+        "import sys, numpy as np\n"
+        "from discreet.federated import FederatedLDA\n"
+        "counts = np.random.default_rng(0).poisson(1.0, (20, 5))\n"
+        "FederatedLDA(2, mechanism='rrp', random_state=0).fit([counts])\n"
+        "print([n for n in ('question_round', 'sum_round', 'bit_round') if f'discreet.federated.{n}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -3,23 +3,24 @@
 import pytest
 from tests.naive.federated import BASE, compressed, slow_challenge, slow_is_proved, slow_times
 
-from discreet.federated.secure_aggregation import proof_of_knowledge
-from discreet.federated.secure_aggregation.hellos import (
+from discreet.federated.masks import keys
+from discreet.federated.masks.keys import (
+    ORDER,
+    PROOF_BYTES,
+    add,
+    challenge,
     fault_of,
     hello_bytes,
+    is_proved,
     is_proved_hello,
+    new_polynomial,
+    point_of,
+    prove,
     read_hello,
     twins,
     write_hello,
+    write_point,
 )
-from discreet.federated.secure_aggregation.proof_of_knowledge import (
-    PROOF_BYTES,
-    challenge,
-    is_proved,
-    prove,
-)
-from discreet.federated.secure_aggregation.public_points import ORDER, add, point_of, write_point
-from discreet.federated.secure_aggregation.secret_shares import new_polynomial
 from discreet.privacy import SecureStream
 
 #: Worked out with the twins alone: secret 0x1234567, nonce 0x89ABCDEF, statement b"what is meant".
@@ -84,7 +85,7 @@ def test_a_commitment_chosen_after_the_challenge_fits_nothing():
 
 def test_an_answer_beyond_the_order_is_refused(monkeypatch):
     """Another way to write the same number would be another proof."""
-    monkeypatch.setattr(proof_of_knowledge, "challenge", lambda *_: 7)
+    monkeypatch.setattr(keys, "challenge", lambda *_: 7)
     point = point_of(0x1234567)
     commitment = write_point(add(point_of(5), slow_times(ORDER - 7, point)))
     assert is_proved(point, b"meant", commitment + (5).to_bytes(32))

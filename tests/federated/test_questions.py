@@ -31,9 +31,9 @@ from discreet.federated import (
     vocabulary_digest,
 )
 from discreet.federated import question_round as questions
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
+from discreet.federated.federated_lda import make_ledger, make_release
 from discreet.federated.silo import Silo
-from discreet.federated.silo_release import make_ledger, make_release
+from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.wire import read_state, read_values, state_bytes, values_bytes
 from discreet.lda.questions.asked import Asked, kinds
 from discreet.privacy import Ledger, SecureStream
@@ -176,7 +176,7 @@ def test_the_same_seed_gives_the_same_bytes_and_no_seed_is_for_release():
 def totals_of(party, monkeypatch):
     """All sums of a run, as the server sees them, and the questions they answer."""
     seen = []
-    inner = questions.sum_round.next_of
+    inner = questions.sum_round.take
 
     def next_of(state, *how):
         found = inner(state, *how)
@@ -184,7 +184,7 @@ def totals_of(party, monkeypatch):
             seen.append((questions._open(state), found))
         return found
 
-    monkeypatch.setattr(questions.sum_round, "next_of", next_of)
+    monkeypatch.setattr(questions.sum_round, "take", next_of)
     party.on_to(math.inf)
     return seen
 
@@ -373,7 +373,7 @@ def test_later_sums_are_judged_by_a_number_of_documents_that_is_noisy():
         state = replace(party.state, sums=low, round=2 * MESSAGES - 1)
         with pytest.MonkeyPatch.context() as patch:
             total = np.full(1, int(documents * 2**18))
-            patch.setattr(questions.sum_round, "next_of", lambda *_, total=total: total)
+            patch.setattr(questions.sum_round, "take", lambda *_, total=total: total)
             patch.setattr(questions.sum_round, "more_noise", lambda *_: 0.01)
             found.append(questions.combine(state, {})[1])
     assert not getattr(found[0], "nonsense", False)
@@ -391,7 +391,7 @@ def test_silos_that_were_told_other_sums_do_not_go_on_together():
     assert "without a proof" in refused
     # A server that takes it all the same: the others find it out.
     shown = {c: hello.tobytes() for c, hello in {**hellos, 1: other.values}.items()}
-    masks = questions.messages.Sum(shown, {}, (), {}, {})
+    masks = questions.Sum(shown, {}, (), {}, {})
     party.state = replace(party.state, sums=party.state.sums._replace(masks=masks), round=MESSAGES + 1)
     with pytest.raises(PrivacyError, match="does not prove"):
         party.updates([0])
@@ -478,8 +478,8 @@ def test_no_keys_are_left_when_a_course_ends_early(number, tmp_path):
 
 def test_courses_that_ended_early_make_room_in_memory(monkeypatch):
     silos = [Silo(silo(c), Ledger(40.0, 1e-6), [TASK]) for c in range(N)]
-    monkeypatch.setattr("discreet.federated.sessions._MOST_IDLE", 2)
-    monkeypatch.setattr("discreet.federated.sessions._PATIENCE", 0.0)
+    monkeypatch.setattr("discreet.federated.silo._MOST_IDLE", 2)
+    monkeypatch.setattr("discreet.federated.silo._PATIENCE", 0.0)
     for run in range(3):
         state = Party(tolerated=1, allow_unlearnable=True).state
         while state.round < MESSAGES:

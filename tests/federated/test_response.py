@@ -8,7 +8,7 @@ import pytest
 from tests.naive.federated import another_cell, largest_loss, mixture, slow_debias
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.randomised_response import PairResponse, public_noise, response_probability
+from discreet.federated.pair_round import PairResponse, public_noise, response_probability
 from discreet.privacy import SecureStream
 
 NOISES = [[0.25] * 4, [0.7, 0.2, 0.09, 0.01], [1e-6, 0.5, 0.499999]]

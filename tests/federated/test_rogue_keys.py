@@ -6,22 +6,28 @@ import scipy.sparse as sp
 from tests.naive.federated import slow_agreed_key, slow_own_key
 
 from discreet.errors import PrivacyError
-from discreet.federated import Account, Update, client_update, init_server, server_step, vocabulary_digest
-from discreet.federated.secure_aggregation import masker as masker_module
-from discreet.federated.secure_aggregation import messages
-from discreet.federated.secure_aggregation.channels import agreed_key, roster_digest
-from discreet.federated.secure_aggregation.hellos import read_hello, write_hello
-from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.masks import expand, own_key, pair_key
-from discreet.federated.secure_aggregation.public_points import (
+from discreet.federated import (
+    Account,
+    Update,
+    client_update,
+    init_server,
+    server_step,
+    sum_round,
+    vocabulary_digest,
+)
+from discreet.federated.masks import masker as masker_module
+from discreet.federated.masks.keys import (
     ORDER,
     POINT_BYTES,
     add,
+    join,
     multiple,
     point_of,
+    read_hello,
+    write_hello,
     write_point,
 )
-from discreet.federated.secure_aggregation.secret_shares import join
+from discreet.federated.masks.masker import Masker, agreed_key, expand, own_key, pair_key, roster_digest
 from discreet.federated.silo import Silo
 from discreet.federated.state import agreed_terms
 from discreet.federated.wire import account_json, read_account, read_values, state_bytes
@@ -94,7 +100,7 @@ def test_a_point_made_of_others_points_is_refused_by_everyone(made):
         with pytest.raises(PrivacyError, match="silo 0 does not prove"):
             silos[i].share_out(hellos)
     values = np.frombuffer(hellos[0], np.uint8)
-    assert "without a proof" in messages.fault(0, values, None, 3, 1, (0, TERMS))
+    assert "without a proof" in sum_round.message_fault(0, values, None, 3, 1, (0, TERMS))
 
 
 def attacked(n, threshold, made_of):
@@ -134,7 +140,7 @@ def test_a_copied_point_takes_no_mask_off_even_where_nobody_asks_for_proofs(n, t
 
 def test_the_attack_is_the_one_that_worked(monkeypatch):
     """With keys that hang on points only, as they once did, the sum of fewer silos lies open."""
-    from discreet.federated.secure_aggregation.public_points import exchange
+    from discreet.federated.masks.keys import exchange
 
     monkeypatch.setattr(masker_module, "fault_of", lambda *_: None)
     monkeypatch.setattr(
@@ -185,7 +191,7 @@ def test_nobody_takes_part_in_the_name_of_anothers_ledger():
         claimed = body + proofs
         assert read_hello(claimed, 2).ledger == read_hello(honest.hello(), 2).ledger
         values = np.frombuffer(claimed, np.uint8)
-        assert "without a proof" in messages.fault(0, values, None, 2, 1, (2, TERMS))
+        assert "without a proof" in sum_round.message_fault(0, values, None, 2, 1, (2, TERMS))
 
 
 def test_whoever_knows_one_secret_takes_part_once():
@@ -240,7 +246,7 @@ def test_a_silo_cannot_be_made_several_of_one_sum(files, tmp_path):
     lying = server_step(
         begin(), [ask(Silo(counts(c), Ledger(12.0, 1e-6), [TASK]), begin(), c, "x") for c in range(5)]
     )
-    state = lying.__class__(**{**vars(lying), "sums": messages.Sum(hellos, {}, (), {}, {})})
+    state = lying.__class__(**{**vars(lying), "sums": sum_round.Sum(hellos, {}, (), {}, {})})
     for c, silo in enumerate(asked):
         with pytest.raises(PrivacyError, match="silos 0, 1, 2, 3 book on one ledger"):
             ask(silo, state, c, f"run {c}")
@@ -263,7 +269,7 @@ def test_one_roster_is_booked_once_whoever_restores_what_was_written():
     state = begin(3)
     ledgers = [Ledger(12.0, 1e-6) for _ in range(3)]
     accounts = [Account(c, ledger, expected=agreed_terms(state)) for c, ledger in enumerate(ledgers)]
-    while state.round < messages.VECTOR:
+    while state.round < sum_round.VECTOR:
         state = server_step(state, [client_update(state, counts(), SecureStream(None), a) for a in accounts])
     again = read_account(account_json(accounts[0]), None, expected=agreed_terms(state))
     client_update(state, counts(), SecureStream(None), accounts[0])

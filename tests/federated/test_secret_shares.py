@@ -6,22 +6,20 @@ import pytest
 from tests.naive.federated import slow_join, slow_multiple
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.public_points import (
+from discreet.federated.masks.keys import (
     ORDER,
-    add,
-    multiple,
-    point_of,
-    read_point,
-    write_point,
-)
-from discreet.federated.secure_aggregation.secret_shares import (
     SHARE_BYTES,
+    add,
     is_share,
     join,
+    multiple,
     new_polynomial,
+    point_of,
     read_commitments,
+    read_point,
     share,
     write_commitments,
+    write_point,
 )
 from discreet.privacy import SecureStream
 

@@ -18,8 +18,8 @@ from discreet.federated import (
     vocabulary_digest,
 )
 from discreet.federated.account import UNITS
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
-from discreet.federated.silo_release import make_ledger
+from discreet.federated.federated_lda import make_ledger
+from discreet.federated.state import MESSAGES, VECTOR
 from discreet.federated.wire import account_json, read_account
 from discreet.privacy import Ledger, SecureStream
 

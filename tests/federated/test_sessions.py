@@ -12,11 +12,10 @@ import scipy.sparse as sp
 
 from discreet.errors import CorpusError, PrivacyError
 from discreet.federated import Update, init_server, server_step, vocabulary_digest
-from discreet.federated import sessions as sessions_module
 from discreet.federated import silo as silo_module
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, Sum
 from discreet.federated.silo import Silo, _reply, serve
-from discreet.federated.sum_round import contributions
+from discreet.federated.state import MESSAGES, VECTOR
+from discreet.federated.sum_round import Sum, contributions
 from discreet.federated.wire import read_values, state_bytes
 from discreet.privacy import Ledger
 
@@ -155,7 +154,7 @@ def test_runs_of_others_do_not_push_out_one_that_has_paid():
     for run in range(100, 300):
         with pytest.raises(PrivacyError):  # its budget is spent
             ask(silos[0], begin(), 0, run)
-    assert len(silos[0]._sessions._known) <= sessions_module._MOST_IDLE + 1
+    assert len(silos[0]._sessions._known) <= silo_module._MOST_IDLE + 1
     assert on_to(MESSAGES, silos, state).finished
 
 
@@ -164,18 +163,18 @@ def test_runs_of_others_do_not_push_out_one_that_others_pay_for(monkeypatch):
     silos = in_memory()
     state = on_to(2, silos)
     fresh = begin()
-    for run in range(100, 100 + 2 * sessions_module._MOST_IDLE):
+    for run in range(100, 100 + 2 * silo_module._MOST_IDLE):
         ask(silos[2], fresh, 2, run=run)
     state = server_step(state, [ask(silo, state, client) for client, silo in enumerate(silos)])
     assert state.round == 3
-    assert len(silos[2]._sessions._known) <= sessions_module._MOST_IDLE + 1
+    assert len(silos[2]._sessions._known) <= silo_module._MOST_IDLE + 1
     # Where all went as far as this one, a new one waits, until they have been silent for long.
-    monkeypatch.setattr(sessions_module, "_MOST_IDLE", 1)
+    monkeypatch.setattr(silo_module, "_MOST_IDLE", 1)
     silos = in_memory()
     state = on_to(2, silos)
     with pytest.raises(PrivacyError, match="1 runs are under way"):
         ask(silos[2], fresh, 2, run=7)
-    monkeypatch.setattr(sessions_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(silo_module, "_PATIENCE", 0.0)
     ask(silos[2], fresh, 2, run=7)
 
 
@@ -317,7 +316,7 @@ def test_nothing_leaves_that_could_not_be_written(tmp_path, monkeypatch):
 
     for _ in range(2, 4):
         with monkeypatch.context() as patched:
-            patched.setattr(sessions_module, "write_whole", full)
+            patched.setattr(silo_module, "write_whole", full)
             for _ in range(2):
                 with pytest.raises(PrivacyError, match=r"No space left.* nothing is sent"):
                     ask(offices[0].silo, state, 0)

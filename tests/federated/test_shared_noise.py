@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet.errors import ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.shared_noise import add_share, check_tolerated, share_of_noise
+from discreet.federated.masks.shared_noise import add_share, check_tolerated, share_of_noise
 from discreet.privacy import SecureStream
 
 
@@ -154,8 +154,8 @@ def test_noise_of_two_silos_is_in_what_each_sends_and_drawn_apart():
 def test_topics_are_fitted_with_the_noise_that_is_in_the_sum(n, tolerated, missing, monkeypatch):
     """More shares than are counted on mean more noise: the fit is told how much, measured on a sum of no documents."""
     from discreet.federated import Account, agreed_terms, client_update, init_server, server_step, sum_round
-    from discreet.federated.secure_aggregation.messages import VECTOR
-    from discreet.federated.silo_release import make_ledger
+    from discreet.federated.federated_lda import make_ledger
+    from discreet.federated.state import VECTOR
 
     sizes = {"n_clients": n, "n_topics": 2, "n_words": 40, "tolerated": tolerated, "vocabulary": "0" * 64}
     state = init_server("aggregate", epsilon=1.0, delta=1e-6, allow_unlearnable=True, **sizes)

@@ -11,8 +11,7 @@ from discreet.cli.app import run
 from discreet.cli.commands.silo import _ask as ask_on_terminal
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated import Update, fit_state, init_server, server_step, vocabulary_digest
-from discreet.federated.installed import digest_of, package_digest
-from discreet.federated.silo import Silo, _reply, read_tasks, until_next_beat
+from discreet.federated.silo import Silo, _reply, digest_of, package_digest, read_tasks, until_next_beat
 from discreet.federated.wire import read_values, state_bytes
 from discreet.privacy import Ledger
 

@@ -10,20 +10,18 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.federated.account import Account, vocabulary_digest
     from discreet.federated.federated_lda import FederatedLDA
-    from discreet.federated.randomised_response import PairResponse, public_noise, response_probability
-    from discreet.federated.rare_words import RareWordResponse, make_response, zipf_edge
+    from discreet.federated.masks.masker import Masker
+    from discreet.federated.pair_round import PairResponse, public_noise, response_probability
     from discreet.federated.rounds import Update, client_update, fit_state, init_server, server_step
-    from discreet.federated.secure_aggregation.masker import Masker
     from discreet.federated.state import State, agreed_terms
     from discreet.federated.wire import load_state, save_state
 
 _HOMES = {
     "discreet.federated.account": ("Account", "vocabulary_digest"),
     "discreet.federated.federated_lda": ("FederatedLDA",),
-    "discreet.federated.randomised_response": ("PairResponse", "public_noise", "response_probability"),
-    "discreet.federated.rare_words": ("RareWordResponse", "make_response", "zipf_edge"),
+    "discreet.federated.pair_round": ("PairResponse", "public_noise", "response_probability"),
     "discreet.federated.rounds": ("Update", "client_update", "fit_state", "init_server", "server_step"),
-    "discreet.federated.secure_aggregation.masker": ("Masker",),
+    "discreet.federated.masks.masker": ("Masker",),
     "discreet.federated.state": ("State", "agreed_terms"),
     "discreet.federated.wire": ("load_state", "save_state"),
 }
@@ -33,7 +31,6 @@ __all__ = [
     "FederatedLDA",
     "Masker",
     "PairResponse",
-    "RareWordResponse",
     "State",
     "Update",
     "agreed_terms",
@@ -41,13 +38,11 @@ __all__ = [
     "fit_state",
     "init_server",
     "load_state",
-    "make_response",
     "public_noise",
     "response_probability",
     "save_state",
     "server_step",
     "vocabulary_digest",
-    "zipf_edge",
 ]
 
 __getattr__, __dir__ = lazy_names("discreet.federated", _HOMES)

@@ -22,7 +22,7 @@ from discreet._validate import refuse
 from discreet._word_order import names_of
 from discreet.corpus.words.origin import carried, faults_of_runs, refuse_chosen_columns
 from discreet.errors import CorpusError, ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.public_points import ORDER
+from discreet.federated.masks.keys import ORDER
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.noise.stream import SecureStream

@@ -20,24 +20,24 @@ from discreet._word_order import column_words
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import (
     GivenWords,
+    WordOrigin,
     faults_of_runs,
     given_words,
     refuse_chosen_columns,
 )
 from discreet.corpus.words.word_vectors import read_vectors
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
-from discreet.federated.account import OF_ONE_WORD, Account, vocabulary_digest
-from discreet.federated.question_round import planned
+from discreet.federated.account import OF_ONE_WORD, UNITS, Account, vocabulary_digest
 from discreet.federated.rounds import client_update, fit_state, init_server, server_step
-from discreet.federated.silo_release import make_ledger, make_release
 from discreet.federated.state import RULES, State, agreed_terms, faults_together, hidden_result_faults
-from discreet.federated.sum_round import sum_event
 from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 from discreet.release.private_estimator import PlannedEstimator
+from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
+from discreet.release.settings import public_settings
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
 
@@ -195,8 +195,12 @@ class FederatedLDA(PlannedEstimator, ReleasedTopics):
         """
         self._check_parameters()
         if self.word_vectors is not None:
+            from discreet.federated.question_round import planned
+
             return planned(self.epsilon, self.delta)
         if self.mechanism == "aggregate":
+            from discreet.federated.sum_round import sum_event
+
             return sum_event(self.epsilon, self.delta)
         if self.mechanism == "bits":
             return events.pure(self.epsilon)
@@ -347,3 +351,72 @@ def _words(
     if words is not None and len(words) != n_words:
         raise CorpusError(f"the vocabulary has {len(words)} words, but the parts have {n_words} columns.")
     return found[0]
+
+
+def make_ledger(state: State) -> Ledger:
+    """Return a client's ledger with the budget that the state promises."""
+    unit, neighboring = UNITS[state.mechanism]
+    delta = state.delta if state.mechanism == "aggregate" else events.PURE_DELTA
+    return Ledger(state.epsilon, delta, privacy_unit=unit, neighboring=neighboring)
+
+
+def make_release(
+    state: State,
+    ledgers: Sequence[Ledger],
+    vocabulary: Sequence[str],
+    *,
+    reproducible: bool,
+    origin: WordOrigin | None = None,
+) -> Release:
+    """Return the release: clients hold disjoint texts, so that each is promised what the worst of them booked.
+
+    Words are public, or there are none; by default it is the silos that say so, who agreed on them.
+    """
+    if not state.finished:
+        raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
+    if state.problem:
+        raise ParameterError(
+            f"{state.problem} There are no topics to release; try fit_state with other settings."
+        )
+    worst = max(ledgers, key=lambda ledger: ledger.spent().epsilon)
+    result = state.result
+    words = WordOrigin.public("the silos, which agreed on the list") if origin is None else origin
+    settings = public_settings(
+        "FederatedLDA",
+        f"federated, {state.mechanism}",
+        n_topics=state.n_topics,
+        n_clients=state.n_clients,
+        epsilon=state.epsilon,
+        delta=state.delta,
+        messages_per_client=len(state.traffic),
+        bytes_received=sum(size for size, _ in state.traffic),
+        **words.settings(),
+    )
+    if state.mechanism == "rrp":
+        settings["reports_per_token"] = state.reports_per_token
+        settings["promise_is_for"] = (
+            "one pair, given all topics; a change of one word of a document of n tokens may lose n times as much"
+        )
+    if state.mechanism == "aggregate":
+        settings["dropouts_tolerated"] = state.tolerated
+        settings["promise_holds_towards_silos"] = state.silos_see_result
+    if state.mechanism == "bits" and result:
+        settings["documents_reported"] = int(result["n"])  # everyone sees how many reports came
+    if "learnable" in result:
+        settings["learnable"] = int(result["learnable"])
+        settings["forecast"] = (
+            f"Learnability: {settings['learnable']} of {state.n_topics} topics are told apart through the noise of "
+            "what was released. How good they are is not foretold: no law was fitted to sums of pairs or to reports."
+        )
+    settings |= result.get("settings", {})
+    return Release(
+        state.topic_word,
+        tuple(vocabulary),
+        worst.snapshot(),
+        settings,
+        reproducible,
+        result.get("weight"),
+        result.get("unigram"),
+        None,
+        result.get("n") if state.mechanism == "aggregate" else None,
+    )

@@ -24,7 +24,7 @@ from typing import Any
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 from discreet.federated.account import Account
 from discreet.federated.rounds import Update, init_server, server_step
-from discreet.federated.sessions import Session
+from discreet.federated.silo import Session
 from discreet.federated.state import State
 from discreet.federated.wire import (
     RECORD,

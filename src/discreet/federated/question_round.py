@@ -42,10 +42,8 @@ from numpy.typing import NDArray
 from discreet.errors import CorpusError, ParameterError, PrivacyError, Proposal
 from discreet.federated import sum_round
 from discreet.federated.account import Account
-from discreet.federated.secure_aggregation import messages
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR
-from discreet.federated.state import SHARES_OF_SUMS, Learned, State
-from discreet.federated.sum_round import Summed
+from discreet.federated.state import MESSAGES, SHARES_OF_SUMS, VECTOR, Learned, State
+from discreet.federated.sum_round import Sum, Summed
 from discreet.lda.questions.asked import Asked, answers, dimension, kinds, square_of
 from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, forecast_of, learn
 from discreet.lda.questions.next_question import State as Known
@@ -102,7 +100,7 @@ class Course(NamedTuple):
 
     known: Known[Asked]
     said: Mapping[str, Any]
-    masks: messages.Sum | None = None
+    masks: Sum | None = None
     n: float = 0.0
     n_deviation: float = 0.0
     strength: float = 0.0
@@ -222,7 +220,7 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
     kept: Course = state.sums
     number, message = divmod(state.round, MESSAGES)
     try:
-        found = sum_round.next_of(state, message, kept.masks, taken)
+        found = sum_round.take(state, message, kept.masks, taken)
     except PrivacyError as fault:
         if not number:
             raise

@@ -27,9 +27,16 @@ from discreet.corpus.words.origin import faults_of_runs
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import DiscreetError, Parameter, ParameterError
 from discreet.federated.account import OF_ONE_WORD, Account, check_columns, vocabulary_digest
-from discreet.federated.question_round import ended
-from discreet.federated.secure_aggregation.messages import MESSAGES
-from discreet.federated.state import SHARES_OF_SUMS, TERMS, Learned, Refusal, State, agreed_terms, check_terms
+from discreet.federated.state import (
+    MESSAGES,
+    SHARES_OF_SUMS,
+    TERMS,
+    Learned,
+    Refusal,
+    State,
+    agreed_terms,
+    check_terms,
+)
 from discreet.privacy.noise.stream import SecureStream
 
 __all__ = ["Update", "client_update", "fit_state", "init_server", "server_step"]
@@ -47,7 +54,7 @@ class Update(NamedTuple):
     round : int
     values : array
         "rrp": reported cells, int64. "bits": packed reports, uint8 (n_reports, ceil(n_words / 8)). "aggregate": see
-        :mod:`~discreet.federated.secure_aggregation.messages`.
+        :mod:`~discreet.federated.sum_round`.
     """
 
     client: int
@@ -224,7 +231,7 @@ def server_step(
         traffic=(*state.traffic, (received, len(taken))),
     )
     if keep is not None and _holds_new_sums(after):
-        keep(ended(after))
+        keep(_ended(after))
     if not after.finished:
         return after
     try:
@@ -252,7 +259,7 @@ def fit_state(state: State, *, n_topics: int | None = None, allow_unlearnable: b
     CorpusError
         Where the sums cannot be those of documents.
     """
-    state = ended(state)
+    state = _ended(state)
     if not state.finished:
         raise ParameterError(f"round {state.round} of {state.n_rounds} is not done; go on with server_step.")
     n_topics = state.n_topics if n_topics is None else n_topics
@@ -286,6 +293,12 @@ def _fault(state: State, update: Any, taken: dict[int, Any]) -> str | None:
     return None
 
 
+def _ended(state: State) -> State:
+    """Return a course of sums that ends where it is; any other state as it is."""
+    return _part(state).ended(state) if state.statistic == "questions" else state
+
+
 def _part(state: State) -> Any:
+    """Return the module that knows this mechanism's messages; no other is loaded."""
     name = _PARTS[state.mechanism] if state.statistic == "pairs" else "question_round"
     return import_module(f"discreet.federated.{name}")

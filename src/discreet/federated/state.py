@@ -26,15 +26,16 @@ from discreet._validate import (
     whole,
 )
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError
-from discreet.federated.secure_aggregation.masker import MOST_SILOS
-from discreet.federated.secure_aggregation.messages import MESSAGES
-from discreet.federated.secure_aggregation.shared_noise import check_tolerated
+from discreet.federated.masks.masker import MOST_SILOS
+from discreet.federated.masks.shared_noise import check_tolerated
 
 __all__ = [
     "MECHANISMS",
+    "MESSAGES",
     "RULES",
     "SHARES_OF_SUMS",
     "TERMS",
+    "VECTOR",
     "Learned",
     "Refusal",
     "State",
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 MECHANISMS = ("aggregate", "bits", "rrp")
+#: How many messages one sum takes, and which of them is the one that costs.
+MESSAGES, VECTOR = 6, 3
 #: Of the precision of the noise, for each sum that "aggregate" makes: one of words and pairs, or one for each question.
 SHARES_OF_SUMS = {
     "pairs": (Fraction(1),),

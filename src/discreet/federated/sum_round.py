@@ -3,11 +3,24 @@ r"""Six messages for one sum: presences and pairs of all silos' documents, under
 A document with l different words adds three vectors to three sums, each of L2 norm at most 1 on a lattice of
 :math:`2^{-18}`: the number 1; :math:`\lfloor 2^{18} / \sqrt l \rfloor` for each of its words; and
 :math:`\lfloor 2^{18} / \sqrt{l (l - 1) / 2} \rfloor` for each pair of them. A silo adds these over its documents, adds
-its share of the noise (:mod:`~discreet.federated.secure_aggregation.shared_noise`) and sends the sum under masks
-(:mod:`~discreet.federated.secure_aggregation.masks`). The server learns the sum over silos and fits topics to it.
+its share of the noise (:mod:`~discreet.federated.masks.shared_noise`) and sends the sum under masks
+(:mod:`~discreet.federated.masks.masker`). The server learns the sum over silos and fits topics to it.
 
-The messages stand in :mod:`~discreet.federated.secure_aggregation.messages`. The fourth has the sum; nothing is booked
-before it, and by then keys, shares, the silos that go on and the terms are checked.
+=== ============================== ========================== ==========================================
+no. a silo sends                   as                         is shown before
+=== ============================== ========================== ==========================================
+0   its points, with proofs, and   a row of bytes             the terms
+    its ledger's point
+1   sealed shares                  a row for each silo        all keys and points
+2   whose shares are right         a row of 0 and 1           what was sealed for it
+3   its sum with noise, masked     a row of int64             who goes on
+4   that it was told the senders   a row for each sender      whose sums came
+5   shares that remove masks       a row for each that went   what the others said they were told
+                                   on
+=== ============================== ========================== ==========================================
+
+All rows are in the order of the silos' numbers. Nothing is booked before the fourth, which has the sum; by then keys,
+shares, the silos that go on and the terms are checked.
 
 Guarantee
 ---------
@@ -16,9 +29,9 @@ from them. *Sensitivity*: 1 in L2 for each, because :math:`n \lfloor 2^{18} / \s
 numbers. *Event*: one Gaussian event of noise multiplier z, of whose precision the three use shares that add up to 1.
 *Against whom*: the server, with up to ``tolerated`` silos in league (fewer by those that are missing); and, with
 ``silos_see_result``, any ``tolerated`` + 1 silos that see the result, who know their own noise (proof in
-:mod:`~discreet.federated.secure_aggregation.shared_noise`). A server that lies decides who is missing: against it,
-one silo in league, or none without ``silos_see_result`` (proof in
-:mod:`~discreet.federated.secure_aggregation.masks`). Where each silo brings all the noise: against everyone.
+:mod:`~discreet.federated.masks.shared_noise`). A server that lies decides who is missing: against it, one silo in
+league, or none without ``silos_see_result`` (proof in :mod:`~discreet.federated.masks.masker`). Where each silo brings
+all the noise: against everyone.
 
 *Once in a sum*: all this holds for n different silos. Were one silo several of them, a document in it would be in the
 sum as often, and its noise counted on as often, while each booking takes it for once. So a first message names the
@@ -38,15 +51,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, PrivacyError
 from discreet.federated.account import Account, read_corpus_now
-from discreet.federated.secure_aggregation import messages
-from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.shared_noise import (
-    KEPT_BACK,
-    add_share,
-    share_of_noise,
-    shares_counted_on,
-)
-from discreet.federated.state import State, terms_bytes
+from discreet.federated.masks.keys import SHARE_BYTES, hello_bytes, is_proved_hello, twins
+from discreet.federated.masks.masker import BOX_BYTES, VOUCHER_BYTES, Masker, unmask
+from discreet.federated.masks.shared_noise import KEPT_BACK, add_share, share_of_noise, shares_counted_on
+from discreet.federated.state import VECTOR, State, terms_bytes
 from discreet.lda.moments.estimates import SHARES, moments_of_sums
 from discreet.lda.moments.learn import learn_topics
 from discreet.privacy.accounting import events
@@ -56,8 +64,11 @@ from discreet.privacy.shared_gaussian import BITS, SharedGaussian, noise_of_shar
 
 __all__ = [
     "NONSENSE",
+    "Shown",
+    "Sum",
     "Summed",
     "Total",
+    "answer",
     "combine",
     "compute",
     "contributions",
@@ -67,19 +78,183 @@ __all__ = [
     "fault_of",
     "fit",
     "is_nonsense",
+    "message_fault",
     "more_noise",
-    "next_of",
     "noise_multiplier",
     "parts_of",
+    "shown_to",
     "sum_event",
+    "take",
     "take_part",
 ]
 
+Bytes = NDArray[np.uint8]
 _MOST_DOCUMENTS = 1e10
 NONSENSE = (
     "no set of documents adds up to this sum: a silo sent nonsense under its mask, and nobody can see which. "
     "Ask the silos which versions they run, and start over."
 )
+
+
+class Sum(NamedTuple):
+    """What the server keeps between messages."""
+
+    hellos: dict[int, bytes]
+    boxes: dict[int, dict[int, bytes]]
+    members: tuple[int, ...]
+    vectors: dict[int, NDArray[np.int64]]
+    vouchers: dict[int, dict[int, bytes]]
+
+
+class Shown(NamedTuple):
+    """What one silo is shown before a message: bytes of other silos, numbers of silos, what is asked."""
+
+    content: dict[int, bytes]
+    silos: tuple[int, ...]
+    asked: Any = None
+
+
+def shown_to(silo: int, message: int, kept: Sum | None) -> Shown:
+    """Return what the server shows a silo before it asks for a message; nothing of what the others need."""
+    if kept is None:
+        return Shown({}, ())
+    if message == 1:
+        return Shown(kept.hellos, ())
+    if message == 2:
+        return Shown({dealer: boxes[silo] for dealer, boxes in kept.boxes.items() if silo in boxes}, ())
+    if message == VECTOR:
+        return Shown({}, kept.members)
+    if message == 4:
+        return Shown({}, tuple(sorted(kept.vectors)))
+    return Shown({sender: told[silo] for sender, told in kept.vouchers.items() if silo in told}, ())
+
+
+def answer(masker: Masker, message: int, shown: Shown, *, noise_in_each: bool) -> Bytes:
+    """Return a silo's message, other than the one that holds its sum."""
+    if message == 0:
+        return np.frombuffer(masker.hello(), np.uint8)
+    if message == 1:
+        boxes = masker.share_out(shown.content, noise_in_each=noise_in_each)
+        return _rows({**boxes, masker.client: bytes(BOX_BYTES)}, BOX_BYTES)
+    if message == 2:
+        right = masker.check(shown.content)
+        return np.array([silo in right for silo in masker.silos], np.uint8)
+    if message == 4:
+        vouchers = masker.vouch(shown.silos)
+        return _rows({**vouchers, masker.client: bytes(VOUCHER_BYTES)}, VOUCHER_BYTES)
+    return _rows(masker.reveal(shown.content), SHARE_BYTES)
+
+
+def message_fault(
+    message: int,
+    values: NDArray[Any],
+    kept: Sum | None,
+    threshold: int,
+    n_integers: int,
+    sender: tuple[int, bytes],
+) -> str | None:
+    """Return what is wrong with a message, or None; whether shares are right is found later.
+
+    ``sender`` is its number and the terms, which its proofs must be about.
+    """
+    known: dict[str, Any] = kept._asdict() if kept else {"hellos": {}, "members": (), "vectors": {}}
+    shape = (
+        (hello_bytes(threshold),),
+        (len(known["hellos"]), BOX_BYTES),
+        (len(known["hellos"]),),
+        (n_integers,),
+        (len(known["vectors"]), VOUCHER_BYTES),
+        (len(known["members"]), SHARE_BYTES),
+    )[message]
+    kind = np.int64 if message == VECTOR else np.uint8
+    if values.shape != shape or values.dtype != kind:
+        return f"not {shape} of {np.dtype(kind)}"
+    if message == 0 and not is_proved_hello(values.tobytes(), threshold, sender[1], sender[0]):
+        return "keys without a proof that it knows their secrets"
+    return None
+
+
+def take(
+    state: State, message: int, kept: Sum | None, taken: Mapping[int, NDArray[Any]]
+) -> Sum | NDArray[np.int64]:
+    """Return what the server keeps of a sum after a message; after the last, the sum itself.
+
+    Raises
+    ------
+    PrivacyError
+        Where fewer silos are left than masks can be removed with.
+    """
+    threshold = state.n_clients - state.tolerated
+    if kept is None:
+        hellos = {silo: values.tobytes() for silo, values in taken.items()}
+        alike = twins(hellos, threshold)  # honest silos would not go on with any of them
+        if alike and len(hellos) - len(alike) < threshold:
+            who = ", ".join(str(silo) for silo in sorted(alike))
+            raise PrivacyError(
+                f"silos {who} book on one ledger or have one key, and {threshold} others are needed; nothing is "
+                "booked. Each silo needs a ledger of its own."
+            )
+        _enough(hellos, threshold, message)
+        return Sum({silo: hello for silo, hello in hellos.items() if silo not in alike}, {}, (), {}, {})
+    # Who was not in an earlier message has no part in a later one.
+    before = (kept.hellos, kept.hellos, kept.boxes, kept.members, kept.vectors, kept.vectors)[message]
+    taken = {silo: values for silo, values in taken.items() if silo in before}
+    _enough(taken, threshold, message)
+    if message == 1:
+        return kept._replace(boxes=_by_receiver(taken, sorted(kept.hellos)))
+    if message == 2:
+        silos = sorted(kept.hellos)
+        right = {
+            silo: {other for other, yes in zip(silos, row, strict=True) if yes} for silo, row in taken.items()
+        }
+        members = without_conflicts(right)
+        _enough(members, threshold, message)
+        return kept._replace(members=members)
+    if message == VECTOR:
+        return kept._replace(vectors=dict(taken))
+    if message == 4:
+        return kept._replace(vouchers=_by_receiver(taken, sorted(kept.vectors)))
+    shares = {
+        giver: {member: row.tobytes() for member, row in zip(kept.members, rows, strict=True)}
+        for giver, rows in taken.items()
+    }
+    return unmask(terms_bytes(state), kept.hellos, kept.members, kept.vectors, shares, threshold)
+
+
+def without_conflicts(right: Mapping[int, set[int]]) -> tuple[int, ...]:
+    """Return silos of whom each says that all the others' shares are right; who is in most conflicts goes first.
+
+    An honest silo is in conflict with liars only, so each silo that goes takes a conflict of a liar with it.
+    """
+    left = set(right)
+    while True:
+        conflicts = {
+            silo: sum(other not in right[silo] or silo not in right[other] for other in left) for silo in left
+        }
+        worst = max(left, key=lambda silo: (conflicts[silo], silo), default=None)
+        if worst is None or not conflicts[worst]:
+            return tuple(sorted(left))
+        left.discard(worst)
+
+
+def _enough(silos: Any, threshold: int, message: int) -> None:
+    if len(silos) < threshold:
+        booked = "what was booked stays booked" if message >= VECTOR else "nothing is booked"
+        raise PrivacyError(
+            f"{len(silos)} silos are left, {threshold} are needed: the sum stays hidden, and {booked}. Start a new one "
+            "with those who are there."
+        )
+
+
+def _rows(parts: Mapping[int, bytes], size: int) -> Bytes:
+    return np.frombuffer(b"".join(parts[silo] for silo in sorted(parts)), np.uint8).reshape(-1, size)
+
+
+def _by_receiver(taken: Mapping[int, NDArray[Any]], silos: list[int]) -> dict[int, dict[int, bytes]]:
+    return {
+        sender: {silo: row.tobytes() for silo, row in zip(silos, rows, strict=True)}
+        for sender, rows in taken.items()
+    }
 
 
 class Total(NamedTuple):
@@ -212,16 +387,16 @@ def take_part(
             account.client, state.n_clients - state.tolerated, stream, terms=terms, ledger=ledger
         )
     # The wire brings what this client is shown, and just that; a simulation keeps what all are shown.
-    shown = kept if isinstance(kept, messages.Shown) else messages.shown_to(account.client, message, kept)
+    shown = kept if isinstance(kept, Shown) else shown_to(account.client, message, kept)
     masker = account.masker
     if masker is None or (message == 1 and account.client not in shown.content):
         raise PrivacyError(
             "this client has no part in the sum: its key did not come in time; wait for a new sum."
         )
-    if message != messages.VECTOR or summed is None:
+    if message != VECTOR or summed is None:
         if message == 1 and not set(shown.content) <= set(range(state.n_clients)):
             raise PrivacyError("the server shows more silos than were agreed; nothing is sent.")
-        return messages.answer(masker, message, shown, noise_in_each=counted_on(state) == 1)
+        return answer(masker, message, shown, noise_in_each=counted_on(state) == 1)
     masker.go_on_with(shown.silos)
     if account.confirm is not None and not account.confirm(masker.roster, account.client, state.n_clients):
         raise PrivacyError("the roster was not confirmed; nothing is booked, and nothing is sent.")
@@ -243,10 +418,10 @@ def fault(state: State, update: Any) -> str | None:
     return fault_of(state, state.round, state.sums, sum(_sizes(state.n_words).values()), update)
 
 
-def fault_of(state: State, message: int, kept: messages.Sum | None, size: int, update: Any) -> str | None:
+def fault_of(state: State, message: int, kept: Sum | None, size: int, update: Any) -> str | None:
     """Return what is wrong with a message of a sum of ``size`` numbers, or None."""
     sender = int(update.client), terms_bytes(state)
-    return messages.fault(message, update.values, kept, state.n_clients - state.tolerated, size, sender)
+    return message_fault(message, update.values, kept, state.n_clients - state.tolerated, size, sender)
 
 
 def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.float64], Any]:
@@ -258,17 +433,10 @@ def combine(state: State, taken: dict[int, NDArray[Any]]) -> tuple[NDArray[np.fl
         Where more clients are gone than are tolerated. Nothing is uncovered; what was booked stays booked. The state
         before is as it was: ask those who are missing again.
     """
-    found = next_of(state, state.round, state.sums, taken)
+    found = take(state, state.round, state.sums, taken)
     if isinstance(found, np.ndarray):
         found = Total(found, len(state.sums.vectors))
     return state.topic_word, found
-
-
-def next_of(
-    state: State, message: int, kept: messages.Sum | None, taken: Mapping[int, NDArray[Any]]
-) -> messages.Sum | NDArray[np.int64]:
-    """Return what the server keeps of a sum after a message; after the last, the sum itself."""
-    return messages.take(message, taken, kept, terms_bytes(state), state.n_clients - state.tolerated)
 
 
 def more_noise(state: State, n_vectors: int) -> float:

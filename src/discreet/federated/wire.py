@@ -22,11 +22,9 @@ from discreet._files import write_whole
 from discreet._validate import is_whole
 from discreet.errors import CorpusError, DiscreetError, ReleaseError
 from discreet.federated.account import Account
-from discreet.federated.question_round import Course, asked_of, ended
-from discreet.federated.secure_aggregation.masker import Masker
-from discreet.federated.secure_aggregation.messages import MESSAGES, VECTOR, Shown, shown_to
-from discreet.federated.state import TERMS, Learned, Refusal, State, check_terms
-from discreet.federated.sum_round import Total
+from discreet.federated.masks.masker import Masker
+from discreet.federated.state import MESSAGES, TERMS, VECTOR, Learned, Refusal, State, check_terms
+from discreet.federated.sum_round import Shown, Total, shown_to
 from discreet.privacy.ledger.ledger import Ledger
 
 __all__ = [
@@ -117,7 +115,7 @@ def state_bytes(state: State, client: int) -> bytes:
     header, arrays = _header(state), dict[str, NDArray[Any]]()
     if state.mechanism == "aggregate":
         message, kept = state.round % MESSAGES, state.sums
-        if isinstance(kept, Course):
+        if state.statistic == "questions":
             asked, kept = kept.known.question, kept.masks
             if asked is not None and message == VECTOR:
                 arrays = {"table": np.ascontiguousarray(asked.table), "weights": asked.weights}
@@ -138,6 +136,8 @@ def read_state(content: bytes) -> State:
         parts = {int(silo): bytes.fromhex(part) for silo, part in shown["content"].items()}
         asked = None
         if state.statistic == "questions" and state.round % MESSAGES == VECTOR:
+            from discreet.federated.question_round import asked_of
+
             asked = asked_of(state, arrays["table"], arrays["weights"])
         return replace(state, sums=Shown(parts, tuple(int(silo) for silo in shown["silos"]), asked))
     except DiscreetError as fault:
@@ -158,7 +158,10 @@ def save_state(state: State, path: str | Path) -> None:
     path : path
         One npz file; replaced where it exists.
     """
-    state = ended(state)
+    if state.statistic == "questions":
+        from discreet.federated.question_round import ended
+
+        state = ended(state)
     if not state.finished:
         raise ReleaseError(
             f"round {state.round} of {state.n_rounds} is not done; there is nothing to keep yet."

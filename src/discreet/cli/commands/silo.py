@@ -31,7 +31,7 @@ def digest(
 @app.command()
 def package() -> None:
     """Print the digest of the installed package, to be compared with the other silos and pinned."""
-    from discreet.federated.installed import package_digest
+    from discreet.federated.silo import package_digest
 
     typer.echo(package_digest())
 
@@ -82,8 +82,7 @@ def serve(
     from discreet.corpus import load_vocabulary, read_corpus
     from discreet.federated import vocabulary_digest
     from discreet.federated.account import UNITS
-    from discreet.federated.installed import package_digest
-    from discreet.federated.silo import Silo, read_tasks, serve
+    from discreet.federated.silo import Silo, package_digest, read_tasks, serve
     from discreet.privacy import Ledger
 
     if root_certificates is None and not insecure:

@@ -14,7 +14,7 @@ Guarantee
 ---------
 *Unit, neighbours*: one secret cell, replaced by any other. *Released*: one report.
 
-* Two cells outside T: pure :math:`\epsilon`, as in :mod:`~discreet.federated.randomised_response`.
+* Two cells outside T: pure :math:`\epsilon`, as for :class:`~discreet.federated.PairResponse`.
 * In the worst case: :math:`(\epsilon, 1 - \eta)`, and no smaller delta. *Proof.* Delta is the largest
   :math:`\sum_y (P(y | x) - e^\epsilon P(y | x'))^+`. For x in T only y = x counts, which x' never gives:
   :math:`1 - \eta`. For x outside T and x' in T only y = x can count: :math:`1 - \eta + \eta q_x - e^\epsilon \eta
@@ -42,10 +42,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown
 from discreet.errors import ParameterError
-from discreet.federated.randomised_response import PairResponse
+from discreet.federated import PairResponse
 from discreet.privacy.noise.stream import SecureStream
 
-__all__ = ["RareWordResponse", "make_response", "tail", "zipf_edge"]
+__all__ = ["RareWordResponse", "tail", "zipf_edge"]
 
 
 def zipf_edge(delta: float, gamma: float) -> float:
@@ -158,30 +158,3 @@ class RareWordResponse:
             found[int(place)] = self.eta * Fraction(int(weight), int(self._inner.weights.sum()))
         found[cell] += 1 - self.eta
         return found
-
-
-def make_response(
-    noise: ArrayLike, epsilon: float, *, rare_words: str = "include", delta: float = 0.0
-) -> PairResponse | RareWordResponse:
-    """Return a randomiser: with noise for every cell, or as published.
-
-    Parameters
-    ----------
-    noise : array of shape (n_cells,)
-        Public.
-    epsilon : float
-        Loss of one report.
-    rare_words : {"include", "exclude"}, default "include"
-        "exclude": noise never gives the tail; read :meth:`RareWordResponse.in_words` first.
-    delta : float
-        Of "exclude": largest total probability of the tail.
-    """
-    if rare_words not in ("include", "exclude"):
-        raise ParameterError(f'rare_words must be "include" or "exclude", but is {shown(rare_words)}.')
-    if rare_words == "include":
-        if delta:
-            raise ParameterError(
-                f'delta belongs to rare_words="exclude", but is {shown(delta)}; leave it out.'
-            )
-        return PairResponse(noise, epsilon)
-    return RareWordResponse(noise, epsilon, delta)
