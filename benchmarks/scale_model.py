@@ -25,7 +25,7 @@ from scale_tools import svg
 
 from discreet.corpus import write_shards
 from discreet.engines import ProcessEngine
-from discreet.engines.tasks import add_up
+from discreet.engines.engine import add_up
 
 TOPICS, START_WORDS, ROUNDS, FAN_IN = 20, 1000, 5, 8
 RESULTS = Path(__file__).parent / "results" / "scale_model.json"

@@ -12,7 +12,7 @@ class _Sharding:
     Attributes
     ----------
     through : callable
-        ``through(shards, read, engine, n_jobs)``, as :class:`discreet.engines.through.Through`.
+        ``through(shards, read, engine, n_jobs)``, as :class:`discreet.engines.process.ShardRunner`.
     """
 
     through: Callable[..., Any]

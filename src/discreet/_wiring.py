@@ -33,7 +33,7 @@ def _page(release: "Release", audit: "AuditReport | None", fit: "FitRelease | No
 
 def connect() -> None:
     """Tell releases how they are shown, and models who goes through shards."""
-    sharding.through = _later("engines.through", "Through")
+    sharding.through = _later("engines.process", "ShardRunner")
     presenter.page, presenter.write_page = _page, _later("report.page", "write_report")
     presenter.card = _later("report.cards.card", "card")
     presenter.prevalence_card = _later("report.cards.numbers_card", "prevalence_card")

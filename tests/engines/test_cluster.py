@@ -21,7 +21,7 @@ from tests.engines.counting_tasks import (
     whoami,
 )
 
-from discreet.engines import Beside, DaskEngine, Engine, cluster, versions
+from discreet.engines import DaskEngine, Engine, StateStore, cluster
 from discreet.errors import CorpusError, EngineError
 
 SHARDS = [Numbers(f"shard {i}", i) for i in range(20)]
@@ -45,18 +45,18 @@ def test_sums_and_order(client):
 
 def test_states_stay_with_their_worker(client, tmp_path):
     shards = [Numbers(f"shard {i}", i, str(tmp_path)) for i in range(12)]
-    engine, run, adds = DaskEngine(client, memory=100, scratch=str(tmp_path)), Beside(start), [4, -1, 2]
+    engine, run, adds = DaskEngine(client, memory=100, scratch=str(tmp_path)), StateStore(start), [4, -1, 2]
     for t, add in enumerate(adds):
-        assert (engine.map_sum(step, shards, add, beside=run) == expected(range(12), adds[: t + 1])).all()
+        assert (engine.map_sum(step, shards, add, states=run) == expected(range(12), adds[: t + 1])).all()
     assert len(noted(tmp_path, "step")) == 36 or len(noted(tmp_path, "start")) > 12
     engine.forget(run)
     assert not client.submit(_n_kept, run.run, pure=False).result()
 
 
 def _n_kept(run):
-    from discreet.engines import beside
+    from discreet.engines import state_store
 
-    return sum(key[0] == run for key in beside._kept)
+    return sum(key[0] == run for key in state_store._kept)
 
 
 def test_a_fault_says_what_and_not_what_was_read(client):
@@ -76,10 +76,10 @@ def test_a_worker_that_dies_at_work_changes_nothing(client, tmp_path):
 
 def test_a_worker_that_dies_between_steps_changes_nothing(client, tmp_path):
     shards = [Numbers(f"shard {i}", i, str(tmp_path)) for i in range(12)]
-    engine, run, adds = DaskEngine(client), Beside(start), []
+    engine, run, adds = DaskEngine(client), StateStore(start), []
     for add in (3, 5, -7, 2):
         adds.append(add)
-        assert (engine.map_sum(step, shards, add, beside=run) == expected(range(12), adds)).all()
+        assert (engine.map_sum(step, shards, add, states=run) == expected(range(12), adds)).all()
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     assert len(noted(tmp_path, "start")) > 12
     engine.forget(run)
@@ -94,7 +94,7 @@ def test_a_worker_of_another_version_is_refused(client, monkeypatch):
 
 
 def test_a_worker_without_the_package_is_refused(client, monkeypatch):
-    found = client.get_versions(check=False, packages=list(versions.MUST_AGREE))
+    found = client.get_versions(check=False, packages=list(cluster.MUST_AGREE))
     worker = next(iter(found["workers"]))
     found["workers"][worker]["packages"]["discreet"] = None
     monkeypatch.setattr(client, "get_versions", lambda **_: found)
@@ -115,7 +115,7 @@ def test_without_workers_it_gives_up():
 
 
 def test_large_public_arrays_travel(client):
-    engine, run = DaskEngine(client), Beside(start)
+    engine, run = DaskEngine(client), StateStore(start)
     large = np.ones(3_000_000)
     assert engine.map_sum(first_of, SHARDS, large).tolist() == [20]
     engine.forget(run)
@@ -124,12 +124,12 @@ def test_large_public_arrays_travel(client):
 @pytest.mark.parametrize("n_killed", [0, 1])
 def test_a_worker_holds_the_arrays_of_one_step(client, n_killed):
     """And the scheduler too: what was sent for earlier steps is gone, also where they had to be taken again."""
-    engine, run, n_steps = DaskEngine(client), Beside(start), 30
+    engine, run, n_steps = DaskEngine(client), StateStore(start), 30
     before = client.run_on_scheduler(_n_tasks)  # faults of other tests hold some
     for t in range(n_steps):
         if t == n_steps - 1 and n_killed:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        tables = engine.map_sum(tables_held, SHARDS, np.full(100_000, t % 2), beside=run)
+        tables = engine.map_sum(tables_held, SHARDS, np.full(100_000, t % 2), states=run)
         # Of quick steps before some may still be on their way out; held for good they would be 30 in the end.
         assert len(SHARDS) <= tables[0] <= 12 * len(SHARDS)
         assert tables[1] == expected(range(20), [t % 2 for t in range(t + 1)])[0]
@@ -143,9 +143,9 @@ def test_a_worker_holds_the_arrays_of_one_step(client, n_killed):
 def tables_held(shard, state, table):
     from distributed import get_worker
 
-    from discreet.engines.tasks import Public
+    from discreet.engines.cluster import PublicArrays
 
-    n_held = sum(isinstance(value, Public) for value in list(get_worker().data.values()))
+    n_held = sum(isinstance(value, PublicArrays) for value in list(get_worker().data.values()))
     return np.array([n_held, step(shard, state, table[0])[0]])
 
 

@@ -22,7 +22,7 @@ from tests.engines.counting_tasks import Numbers, slow_value, start, step
 from discreet import EngineError, Ledger, PrivateLDA
 from discreet.cli.engine import engine_for
 from discreet.corpus import write_shards
-from discreet.engines import Beside, DaskEngine
+from discreet.engines import DaskEngine, StateStore
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, whose warnings are not ours
 
@@ -131,8 +131,8 @@ def test_a_slow_worker_changes_nothing(client):
     """One of two workers takes half a second a task: others help, and each shard counts once."""
     slow = min(client.run(os.getpid).values())
     shards = [Numbers(f"shard {i}", i) for i in range(12)]
-    engine, run = DaskEngine(client), Beside(start)
+    engine, run = DaskEngine(client), StateStore(start)
     assert engine.map_sum(slow_value, shards, slow).tolist() == [66, 12]
-    assert (engine.map_sum(step, shards, 5, beside=run) == 3 * 66 + 12 * 5).all()
+    assert (engine.map_sum(step, shards, 5, states=run) == 3 * 66 + 12 * 5).all()
     engine.forget(run)
     assert np.array_equal(engine.map_sum(slow_value, shards, slow), [66, 12])

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.engines.beside import Beside
     from discreet.engines.cluster import DaskEngine
     from discreet.engines.engine import Engine
     from discreet.engines.process import ProcessEngine
+    from discreet.engines.state_store import StateStore
 
 _HOMES = {
-    "discreet.engines.beside": ("Beside",),
+    "discreet.engines.state_store": ("StateStore",),
     "discreet.engines.cluster": ("DaskEngine",),
     "discreet.engines.engine": ("Engine",),
     "discreet.engines.process": ("ProcessEngine",),
 }
 
-__all__ = ["Beside", "DaskEngine", "Engine", "ProcessEngine"]
+__all__ = ["DaskEngine", "Engine", "ProcessEngine", "StateStore"]
 
 __getattr__, __dir__ = lazy_names("discreet.engines", _HOMES)

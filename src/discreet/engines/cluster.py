@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -22,23 +22,81 @@ from numpy.typing import NDArray
 from discreet._articles import kind_of
 from discreet._progress import Callback
 from discreet._version import __version__
-from discreet.engines.beside import Beside, Missing, Room, forget
-from discreet.engines.engine import Piece
-from discreet.engines.tasks import PassTold, Public, Step, add_up, find_homes, hold, is_missing, run_leaf
-from discreet.engines.versions import MUST_AGREE, refuse_other_versions
+from discreet.engines.engine import AnyShard, PassProgress, Step, add_up, run_task
+from discreet.engines.state_store import Missing, StateStore, StoreLimits, forget
 from discreet.errors import DiscreetError, EngineError
 
-__all__ = ["DaskEngine"]
+__all__ = ["MUST_AGREE", "DaskEngine", "refuse_other_versions"]
 
+#: Whose versions must agree everywhere, because the same bytes come of the same code only.
+MUST_AGREE = ("discreet", "numpy", "numba")
 _FAN_IN = 8
 _ATTEMPTS = 25
 
 
+def refuse_other_versions(found: Mapping[str, Any]) -> None:
+    """Refuse a cluster in which somebody has no discreet, or other versions than the client.
+
+    Parameters
+    ----------
+    found : mapping
+        As ``distributed.Client.get_versions(packages=[...])`` returns it.
+    """
+    here = found["client"]["packages"]
+    faults: list[str] = []
+    for where, they in (("the scheduler", found["scheduler"]), *found["workers"].items()):
+        theirs = (they or {}).get("packages", {})
+        for name in MUST_AGREE:
+            if they and theirs.get(name) != here[name]:
+                faults.append(f"{where} has {name} {theirs.get(name) or '(none)'}, not {here[name]}")
+    if faults:
+        raise EngineError(
+            f"the same bytes come of the same versions only: {'; '.join(faults[:5])}. Install discreet and what it "
+            "stands on in the same versions everywhere."
+        )
+
+
+class PublicArrays:
+    """Arrays in a box, in which a scheduler does not look for futures."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+
+def keep_public(public: PublicArrays) -> PublicArrays:
+    """Keep public arrays as the result of a task, which can be restored."""
+    return public
+
+
+def run_leaf(
+    function: Callable[..., Any], shard: Any, public: PublicArrays, step: Step | None, version: str
+) -> Any:
+    """Run a task of a cluster."""
+    return run_task(function, shard, public.values, step, version)
+
+
+def is_missing(answer: Any) -> bool:
+    """Say whether a step was not taken."""
+    return isinstance(answer, Missing)
+
+
+def assign_workers(homes: dict[str, str], names: list[str], workers: dict[str, int]) -> None:
+    """Give each shard a worker in ``homes``: the one it had, or the one with the least to do for a thread of it."""
+    load = dict.fromkeys(workers, 0)
+    for name in names:
+        if homes.get(name) in load:
+            load[homes[name]] += 1
+    for name in names:
+        if homes.get(name) not in load:
+            homes[name] = min(load, key=lambda worker: (load[worker] + 1) / workers[worker])
+            load[homes[name]] += 1
+
+
 class _Work(NamedTuple):
     function: Callable[..., Any]
-    shards: Sequence[Piece]
+    shards: Sequence[AnyShard]
     public: tuple[Any, ...]
-    beside: Beside | None = None
+    states: StateStore | None = None
 
 
 class DaskEngine:
@@ -73,7 +131,7 @@ class DaskEngine:
     ) -> None:
         if not all(hasattr(client, name) for name in ("submit", "nthreads", "get_versions")):
             raise EngineError(f"client must be a distributed.Client, but is {kind_of(client)}.")
-        self.client, self.room, self.patience = client, Room(memory, scratch), patience
+        self.client, self.room, self.patience = client, StoreLimits(memory, scratch), patience
         self.callback = callback
         self._home: dict[str, str] = {}
         self._checked: set[str] = set()
@@ -82,19 +140,19 @@ class DaskEngine:
     def map_sum(
         self,
         function: Callable[..., NDArray[np.int64]],
-        shards: Sequence[Piece],
+        shards: Sequence[AnyShard],
         *public: Any,
-        beside: Beside | None = None,
+        states: StateStore | None = None,
     ) -> NDArray[np.int64]:
         """Return the sum over shards: see :meth:`Engine.map_sum`."""
         if not shards:
             raise EngineError("there are no shards to go through.")
-        total = self._persist(lambda: self._sum(_Work(function, shards, public, beside)))
-        if beside is not None:
-            beside.history.append(public)
+        total = self._persist(lambda: self._sum(_Work(function, shards, public, states)))
+        if states is not None:
+            states.history.append(public)
         return total
 
-    def map(self, function: Callable[..., Any], shards: Sequence[Piece], *public: Any) -> Iterator[Any]:
+    def map(self, function: Callable[..., Any], shards: Sequence[AnyShard], *public: Any) -> Iterator[Any]:
         """Yield an answer for each shard, in order: see :meth:`Engine.map`."""
         group = 4 * max(1, len(self._workers()))
         for start in range(0, len(shards), group):
@@ -105,10 +163,10 @@ class DaskEngine:
                 ]
             )
 
-    def forget(self, beside: Beside) -> None:
+    def forget(self, states: StateStore) -> None:
         """Drop what lies beside the shards, on all workers."""
         with suppress(Exception):  # of workers that have just died; what is done must not fail for this
-            self.client.run(forget, beside.run, on_error="ignore")
+            self.client.run(forget, states.run, on_error="ignore")
 
     def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # scikit-learn copies parameters; a connection is not copied
@@ -119,7 +177,7 @@ class DaskEngine:
         self._find_homes(work.shards)
         # Neighbours in the tree are shards of one worker, so that their sums need not travel.
         work = work._replace(shards=sorted(work.shards, key=lambda shard: self._home[shard.name]))
-        now, told = self._send(work.public), PassTold(self.callback, work.shards)
+        now, told = self._send(work.public), PassProgress(self.callback, work.shards)
         leaves = self._leaves(work, now)
         for _ in range(_ATTEMPTS):
             total = self._add_up(work.shards, leaves, told)
@@ -133,7 +191,7 @@ class DaskEngine:
                 leaves[place] = leaf
         raise EngineError("workers lose what lies beside their shards again and again; look at their logs.")
 
-    def _add_up(self, shards: Sequence[Piece], leaves: list[Any], told: PassTold) -> Any:
+    def _add_up(self, shards: Sequence[AnyShard], leaves: list[Any], told: PassProgress) -> Any:
         sums = leaves
         while len(sums) > 1:
             groups = [sums[i : i + _FAN_IN] for i in range(0, len(sums), _FAN_IN)]
@@ -145,17 +203,17 @@ class DaskEngine:
 
     def _catch_up(self, work: _Work) -> None:
         """Take all steps so far beside some shards. Whoever asks for a state that is lost meanwhile will see."""
-        assert work.beside is not None
-        for n_before, past in enumerate(work.beside.history):
+        assert work.states is not None
+        for n_before, past in enumerate(work.states.history):
             leaves = self._leaves(work, self._send(past), n_before)
             for answer in [self.client.submit(is_missing, leaf, pure=False) for leaf in leaves]:
                 self._wait(answer)
 
     def _leaves(self, work: _Work, now: Any, n_before: int | None = None) -> list[Any]:
         step: Step | None = None
-        if work.beside is not None:
-            n_before = len(work.beside.history) if n_before is None else n_before
-            step = (work.beside.start, work.beside.run, n_before, self.room)
+        if work.states is not None:
+            n_before = len(work.states.history) if n_before is None else n_before
+            step = (work.states.start, work.states.run, n_before, self.room)
         self._find_homes(work.shards)
         return [
             self.client.submit(
@@ -175,10 +233,10 @@ class DaskEngine:
     def _send(self, public: tuple[Any, ...]) -> Any:
         with warnings.catch_warnings():  # that the arrays are large is known
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self.client.submit(hold, Public(public), pure=False)
+            return self.client.submit(keep_public, PublicArrays(public), pure=False)
 
-    def _find_homes(self, shards: Sequence[Piece]) -> None:
-        find_homes(self._home, [shard.name for shard in shards], self._workers())
+    def _find_homes(self, shards: Sequence[AnyShard]) -> None:
+        assign_workers(self._home, [shard.name for shard in shards], self._workers())
 
     # ---- what can go wrong
 

@@ -23,7 +23,7 @@ from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.corpus.words.origin import carried
 from discreet.engines import Engine
-from discreet.engines.through import Through
+from discreet.engines.process import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.privacy.bound import Bound, BoundedSum
 from discreet.release.record import Release
@@ -64,7 +64,7 @@ class LabelledDocuments(NamedTuple):
         return prevalence_sum(doc_topic, placed, self.people, n_groups, count_weight, bound, self.n_jobs)
 
 
-class LabelledShards(Through):
+class LabelledShards(ShardRunner):
     """Documents in shards that carry their labels. Private."""
 
     def __init__(
@@ -84,7 +84,7 @@ class LabelledShards(Through):
 
     def names_of_units(self, names: tuple[str, ...], order: NDArray[np.uint64]) -> ShardedWords:
         """Return something that asks the shards for the names of their units."""
-        return ShardedWords(Through(self.shards, _Named(names), self.engine), order)
+        return ShardedWords(ShardRunner(self.shards, _Named(names), self.engine), order)
 
     def shares(self, topics: Release, grouping: Grouping, count_weight: float, bound: Bound) -> BoundedSum:
         """Return the sum of :func:`prevalence_sum`."""

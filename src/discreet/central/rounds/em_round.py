@@ -44,14 +44,14 @@ from discreet.central.rounds.matched_moments import match_moments
 from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.thread_sums import sum_over_pieces
 from discreet.central.rounds.units import Units
-from discreet.engines import Beside
+from discreet.engines import StateStore
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS
 
 __all__ = ["Contribution", "fit_theta", "initial_theta", "round_sum"]
 
 #: Of documents in memory; or beside their shards.
-Theta = NDArray[np.float32] | Beside
+Theta = NDArray[np.float32] | StateStore
 _TOLERANCE = np.float32(0.01)
 
 
@@ -112,7 +112,7 @@ def round_sum(
     Parameters
     ----------
     units : Units or ShardedUnits
-    theta : array of shape (n_documents, n_topics), float32, or Beside
+    theta : array of shape (n_documents, n_topics), float32, or StateStore
         Each document's state; changed.
     word_topic : array of shape (n_words, n_topics)
         Topics as last released; columns sum to 1.
@@ -133,7 +133,7 @@ def round_sum(
     """
     topics = np.ascontiguousarray(word_topic, dtype=np.float32)
     if isinstance(units, ShardedUnits):
-        assert isinstance(theta, Beside)
+        assert isinstance(theta, StateStore)
         public = (topics, word_weights, doc_topic_prior, n_steps, contribution)
         return units.step(theta, round_sum, *public)
     weights = np.ascontiguousarray(word_weights, dtype=np.float64)

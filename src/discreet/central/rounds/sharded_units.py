@@ -18,13 +18,13 @@ from discreet.central.rounds.units import Units, group_units
 from discreet.corpus.shards.shard_file import Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.engines.through import Through
+from discreet.engines.process import ShardRunner
 from discreet.errors import DiscreetError, Parameter, ParameterError, Proposal
 
 __all__ = ["ShardedUnits", "faults_of_shards", "units_of"]
 
 
-class ShardedUnits(Through):
+class ShardedUnits(ShardRunner):
     """A private corpus in shards, grouped by unit when it is read. Nothing of it is ever released.
 
     Parameters

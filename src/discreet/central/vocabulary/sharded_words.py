@@ -20,7 +20,7 @@ from discreet.central.vocabulary.units import UnitWords, first_words, rank_words
 from discreet.corpus.shards.shard_file import Rows, Shard
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
-from discreet.engines.through import Through
+from discreet.engines.process import ShardRunner
 
 __all__ = ["ShardedWords", "drop_for_now", "sum_even_weights", "transform_for_now", "words_in_shards"]
 
@@ -40,13 +40,13 @@ class ShardedWords:
 
     Parameters
     ----------
-    shards : Through
+    shards : ShardRunner
         Each unit in one; read as :class:`Rows`.
     order : array of shape (n_words,), uint64
         Secret number of each word, as :func:`rank_words` takes it.
     """
 
-    shards: Through
+    shards: ShardRunner
     order: NDArray[np.uint64]
 
     @property
@@ -89,7 +89,7 @@ def words_in_shards(
 ) -> ShardedWords:
     """Return the words of the units of a corpus; the key is that of their secret order."""
     order = secret_order(corpus.vocabulary, key)
-    return ShardedWords(Through(corpus.shards, Shard.read, engine, n_jobs), order)
+    return ShardedWords(ShardRunner(corpus.shards, Shard.read, engine, n_jobs), order)
 
 
 def transform_for_now(vectorizer: Any, corpus: ShardedCorpus) -> ShardedCorpus:

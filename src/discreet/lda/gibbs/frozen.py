@@ -377,7 +377,7 @@ def chain_over_shards(
 
     Parameters
     ----------
-    through : Through
+    through : ShardRunner
         Whose functions get the :class:`Part` of a shard.
     n_tokens : int
         Of all shards.
