@@ -7,10 +7,9 @@ from tests.lda.processors import ONE_FAMILY, PLAIN, told_here, told_on
 from tests.naive import lda as naive
 
 from discreet.lda.documents import read_documents
-from discreet.lda.variational.digamma import exp_digamma_into
-from discreet.lda.variational.simd import aligned, pad_table
-from discreet.lda.variational.single import infer_single, narrow
-from discreet.lda.variational.svi import bound, infer, init, prepare, step, word_weights
+from discreet.lda.gather import aligned, pad_table
+from discreet.lda.theta import exp_digamma_into, infer, infer_single, narrow
+from discreet.lda.variational.svi import bound, init, prepare, step, word_weights
 
 
 def problem(n_topics, n_words=30, n_documents=25, seed=0):
@@ -141,7 +140,7 @@ def test_what_single_precision_cannot_hold_is_inferred_in_double():
     documents, alpha = read_documents(counts), np.full(90, 0.005)
     table = word_weights(init(components))
     single = narrow(table)
-    weights, quotients, n_iter = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
+    _, weights, quotients, n_iter = infer_single(table, single, documents, alpha, 100, 1e-3, 1)
     _, wide, _, n_wide = infer(table, documents, alpha, 100, 1e-3, 1, with_quotients=True)
     np.testing.assert_array_equal(n_iter, n_wide)
     rows = weights[np.repeat(np.arange(2), np.diff(documents.indptr))] * single[0][documents.words]

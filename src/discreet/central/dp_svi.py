@@ -38,7 +38,7 @@ from discreet.central.rounds.sharded_units import ShardedUnits
 from discreet.central.rounds.thread_sums import sum_over_pieces
 from discreet.central.rounds.units import Units
 from discreet.lda.denoise import posterior_mean
-from discreet.lda.variational.digamma import exp_digamma_into
+from discreet.lda.theta import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
 from discreet._sharding import is_sharded
-from discreet._threads import count_threads, pieces, share_out
+from discreet._threads import count_threads
 from discreet._validate import check, choice, number, whole
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.documents import (
@@ -45,9 +45,8 @@ from discreet.lda.documents import (
     read_documents,
     stack,
 )
-from discreet.lda.mode import find_modes
-from discreet.lda.variational.simd import FLOOR, aligned, pad_table
-from discreet.lda.variational.svi import infer
+from discreet.lda.gather import pad_table
+from discreet.lda.theta import FLOOR, find_modes, infer
 
 __all__ = [
     "completion",
@@ -171,13 +170,15 @@ def _fold(
 ) -> NDArray[np.float64]:
     n_threads = count_threads(n_jobs)
     if method == "variational":
-        gamma = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)[0]
-        doc_topic = np.ascontiguousarray(gamma[:, : len(topics)])
+        found = infer(pad_table(topics), documents, prior, max_iter, tol, n_threads, with_quotients=False)
+        doc_topic = np.ascontiguousarray(found.gamma[:, : len(topics)])
     else:
         likely = method == "maximum_likelihood"
         start = np.full(len(topics), 1 / len(topics)) if likely else prior / prior.sum()
         pseudo = np.zeros(len(topics)) if likely else prior
-        doc_topic, _ = _modes(topics, documents, pseudo, start, max_iter, tol, n_threads, with_value=False)
+        doc_topic, _ = find_modes(
+            topics, documents, pseudo, start, max_iter, tol, n_threads, with_value=False
+        )
         doc_topic[doc_topic <= FLOOR] = 0.0
         # Not one word that any topic could produce: as if there were no words.
         doc_topic[~doc_topic.any(axis=1)] = start
@@ -233,7 +234,7 @@ def query_statistic(
     for model in models if models.ndim == 3 else models[np.newaxis]:
         topics = check_topics(model)
         start = np.full(len(topics), 1 / len(topics))
-        _, value = _modes(topics, documents, 0 * start, start, max_iter, tol, n_threads, with_value=True)
+        _, value = find_modes(topics, documents, 0 * start, start, max_iter, tol, n_threads, with_value=True)
         values.append(value)
     return values[0] if models.ndim == 2 else np.array(values).reshape(len(values), documents.n_documents)
 
@@ -267,38 +268,7 @@ def log_likelihood(
             f"doc_topic must have shape {(documents.n_documents, len(topics))}, but has {shares.shape}."
         )
     n_threads = count_threads(n_jobs)
-    return _modes(topics, documents, np.zeros(len(topics)), shares, 0, 0.0, n_threads, with_value=True)[1]
-
-
-def _modes(
-    topics: NDArray[np.float64],
-    documents: Documents,
-    prior: NDArray[np.float64],
-    start: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int,
-    *,
-    with_value: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Run ``find_modes`` over all documents: proportions, without padding, and log likelihoods where asked for."""
-    table = pad_table(topics)
-    theta = aligned((documents.n_documents, table.shape[1]))
-    theta[:, : len(prior)] = start
-    value = np.empty(documents.n_documents if with_value else 0)
-    padded, uncounted = _pad(prior, table.shape[1]), np.empty(0, np.int32)
-
-    def find(piece: tuple[int, int]) -> None:
-        find_modes(table, *documents[:3], padded, max_iter, tol, *piece, theta, value, uncounted)
-
-    share_out(find, pieces(documents.indptr, n_threads), n_threads)
-    return np.ascontiguousarray(theta[:, : len(prior)]), value
-
-
-def _pad(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    padded = aligned((width,))
-    padded[: len(values)] = values
-    return padded
+    return find_modes(topics, documents, np.zeros(len(topics)), shares, 0, 0.0, n_threads, with_value=True)[1]
 
 
 def completion(

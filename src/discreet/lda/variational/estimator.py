@@ -43,16 +43,22 @@ from discreet.lda.documents import (
 )
 from discreet.lda.gibbs.draw import new_seed
 from discreet.lda.top_words import TopWords
-from discreet.lda.variational.passes import (
+from discreet.lda.variational.svi import (
+    Batch,
+    State,
     begins_fast,
+    bound,
     fast_components,
+    init,
     pick,
+    prepare,
     shares,
     shares_over_shards,
+    step,
     stepper_in_memory,
     stepper_over_shards,
+    word_weights,
 )
-from discreet.lda.variational.svi import Batch, State, bound, init, prepare, step, word_weights
 
 __all__ = ["VariationalLDA"]
 

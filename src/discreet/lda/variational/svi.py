@@ -1,7 +1,7 @@
 r"""Variational Bayes for LDA, batch and stochastic: ``init`` and ``step``.
 
 Each topic has a Dirichlet with parameters :math:`\lambda_k`, each document one with :math:`\gamma_d`. A step infers all
-:math:`\gamma_d` of some documents (``estep``), and moves
+:math:`\gamma_d` of some documents, and moves
 
 .. math:: \lambda \leftarrow (1 - \rho)\lambda + \rho\,\Big(\eta + \tfrac{D}{|S|} \sum_{d \in S} s_d\Big),
           \qquad s_{kw} = \sum_d c_{dw}\, q_d(z = k \mid w),
@@ -10,7 +10,24 @@ with :math:`\rho = 1` and all D documents in the batch algorithm, and :math:`\rh
 t-th batch of the stochastic one.
 
 Guarantee: none, this is the model without privacy. The bits of :math:`\lambda` do not depend on the number of threads:
-documents are inferred one by one, and the statistic is a sum of integers (``estep``).
+documents are inferred one by one (:mod:`discreet.lda.theta`), and the statistic is a sum of integers.
+
+The M-step's statistic :math:`s_{wk} = B_{wk} \sum_d q_{dw} e^{\psi(\gamma_{dk})}` is summed *word by word*: no two
+threads ever add to the same number, which needs no table for each thread. Each entry's part is rounded to a whole
+number of units, of which all counts together have less than :math:`2^{62}` (for a million tokens a unit is
+:math:`2^{-42}`), so that sums are of integers: the same for any order of documents, any threads and any shards.
+
+**Passes** go over all documents in memory or over shards, with the same bytes: a shard's statistic depends on its
+documents and on the topics, and the sum over shards is that over all documents.
+
+**The fast start** is that of a Gibbs chain (:mod:`discreet.lda.gibbs.start`): stepwise CVB0, and in its last pass a
+topic for each token, :math:`n_{kw}` tokens of word w in topic k. As Dirichlet parameters such counts would keep a word
+out of each topic in which it was not drawn, where it weighs :math:`e^{\psi(\eta)}`, 1e-44 for :math:`\eta` = .01. So
+the first update gets means in place of geometric means, :math:`\lambda_{kw} = M (n_{kw} + \eta) / \sum_w (n_{kw} +
+\eta)` with M so large that :math:`e^{E[\ln \beta_{kw}]}` is the mean.
+
+Guarantee: none. The same topics for any number of threads. Memory: that of the chain's start, and 6 bytes a token;
+all of it is gone before the first update.
 
 Memory beyond the documents: four tables of n_words x n_topics doubles, half a one more in single precision, and
 at most 2**23 doubles or two rows of topics for the documents in work.
@@ -22,6 +39,7 @@ Dirichlet allocation", NIPS 2010. Bound: Hoffman, Blei, Wang, Paisley, JMLR 2013
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,28 +49,39 @@ from numpy.typing import NDArray
 
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
-from discreet.lda.documents import Documents
-from discreet.lda.variational.digamma import exp_digamma
-from discreet.lda.variational.estep import add_statistic, infer_documents
-from discreet.lda.variational.simd import LANES, aligned
-from discreet.lda.variational.single import infer_single, narrow
+from discreet.lda.documents import Documents, Part, stack
+from discreet.lda.gather import LANES, aligned
+from discreet.lda.gibbs.start import starting_topics
+from discreet.lda.gibbs.state import count_topics, read_tokens
+from discreet.lda.theta import Found, exp_digamma, infer, infer_single, narrow
 
 __all__ = [
     "Batch",
     "Info",
     "State",
+    "begins_fast",
     "bound",
-    "infer",
+    "fast_components",
     "init",
     "move",
+    "pick",
     "prepare",
+    "shares",
+    "shares_over_shards",
     "statistic",
     "step",
+    "stepper_in_memory",
+    "stepper_over_shards",
     "unit_of",
+    "word_weights",
 ]
 
 #: Doubles of topic weights that are held at once. Part of the result's definition no more than threads are.
 _BLOCK = 2**22
+# Up to here "auto" begins fast: no larger corpus was measured. And up to so many topics whoever asks for it.
+_MOST_TOKENS = 4_000_000
+_MOST_TOPICS = 3000
+_WEIGHT = 1e9
 
 
 class State(NamedTuple):
@@ -106,48 +135,6 @@ def prepare(documents: Documents, n_topics: int) -> list[Batch]:
     return batches
 
 
-def infer(
-    table: NDArray[np.float64],
-    documents: Documents,
-    prior: NDArray[np.float64],
-    max_iter: int,
-    tol: float,
-    n_threads: int,
-    *,
-    with_quotients: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """E-step over documents, shared out to threads.
-
-    Returns gamma and exp(digamma(gamma)), both (n_documents, width), the quotients of each entry (none unless
-    asked for) and the number of iterations of each document. See ``estep``.
-    """
-    width = table.shape[1]
-    padded = aligned((width,))
-    padded[: len(prior)] = prior
-    gamma, weights = aligned((documents.n_documents, width)), aligned((documents.n_documents, width))
-    quotients = np.empty(len(documents.words) if with_quotients else 0)
-    n_iter = np.empty(documents.n_documents, np.int32)
-
-    def work(piece: tuple[int, int]) -> None:
-        infer_documents(
-            table,
-            documents.indptr,
-            documents.words,
-            documents.counts,
-            padded,
-            max_iter,
-            tol,
-            *piece,
-            gamma,
-            weights,
-            quotients,
-            n_iter,
-        )
-
-    share_out(work, pieces(documents.indptr, n_threads), n_threads)
-    return gamma, weights, quotients, n_iter
-
-
 def step(
     state: State,
     batches: list[Batch],
@@ -180,7 +167,7 @@ def step(
     n_threads : int
         The result does not depend on it.
     single : bool, default False
-        Infer documents in single precision (``single``).
+        Infer documents in single precision (:func:`~discreet.lda.theta.infer_single`).
     """
     table = word_weights(state, n_threads)
     unit = unit_of(sum(float(batch.documents.counts.sum()) for batch in batches))
@@ -215,19 +202,13 @@ def statistic(
     how = (doc_topic_prior, max_iter, tol, n_threads)
     for batch in batches:
         if narrowed is None:
-            _, weights, quotients, n_iter = infer(table, batch.documents, *how, with_quotients=True)
+            found = infer(table, batch.documents, *how, with_quotients=True)
         else:
-            weights, quotients, n_iter = infer_single(table, narrowed, batch.documents, *how)
-        iterations += int(n_iter.sum(dtype=np.int64))
+            found = infer_single(table, narrowed, batch.documents, *how)
+        iterations += int(found.n_iter.sum(dtype=np.int64))
 
-        def add(
-            piece: tuple[int, int],
-            batch: Batch = batch,
-            quotients: NDArray[np.float64] = quotients,
-            weights: NDArray[np.float64] = weights,
-        ) -> None:
-            by_word, who, entries = batch[1:]
-            add_statistic(by_word, who, entries, quotients, weights, rows, unit, *piece, total)
+        def add(piece: tuple[int, int], batch: Batch = batch, found: Found = found) -> None:
+            _add_statistic(batch, found, rows, unit, *piece, total)
 
         share_out(add, pieces(batch.by_word, n_threads), n_threads)
     return total, iterations
@@ -284,14 +265,12 @@ def bound(
     digamma: Any = scipy.special.digamma
     for first in range(0, documents.n_documents, height):
         block = documents.rows(first, min(first + height, documents.n_documents))
-        gamma, _, quotients, _ = infer(
-            table, block, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True
-        )
+        found = infer(table, block, doc_topic_prior, max_iter, tol, n_threads, with_quotients=True)
         # counts / quotients = sum_k exp(digamma(gamma_k)) B_wk; the documents' digamma(sum gamma) is still missing.
         used = block.counts > 0
         counts = block.counts[used]
-        value += float((counts * np.log(counts / quotients[used])).sum())
-        gamma = gamma[:, : state.n_topics]
+        value += float((counts * np.log(counts / found.quotients[used])).sum())
+        gamma = found.gamma[:, : state.n_topics]
         sums = gamma.sum(axis=1)
         tokens = np.add.reduceat(np.append(block.counts, 0.0), block.indptr[:-1])
         tokens[np.diff(block.indptr) == 0] = 0.0
@@ -322,3 +301,123 @@ def _weigh(
     for w in range(first, last):
         for k in range(len(inverse)):
             table[w, k] = exp_digamma(parameters[w, k]) * inverse[k]
+
+
+@kernel(error_model="numpy")
+def _add_statistic(
+    batch: Any, found: Any, table: Any, unit: float, first: int, last: int, total: NDArray[np.int64]
+) -> None:
+    """Add sum_d quotients * weights * table to rows first to last of ``total``, in whole units.
+
+    ``table``: B, or what was made narrow of it, padded; the width of ``total`` counts, others may have more padding.
+    """
+    indptr, documents, entries = batch.by_word, batch.who, batch.entries
+    width = total.shape[1]
+    row = np.empty(width, np.float64)
+    for w in range(first, last):
+        for k in range(width):
+            row[k] = table[w, k] * unit
+        for j in range(indptr[w], indptr[w + 1]):
+            quotient = found.quotients[entries[j]]
+            d = documents[j]
+            for k in range(width):
+                total[w, k] += np.int64(quotient * found.weights[d, k] * row[k] + 0.5)
+
+
+def begins_fast(init: object, n_topics: int, counts: NDArray[np.float64] | int) -> bool:
+    """Say whether batch updates begin fast: documents are given by their counts, or by their number of tokens."""
+    if not isinstance(init, str) or init == "random" or n_topics > _MOST_TOPICS:
+        return False
+    n_tokens = counts if isinstance(counts, int) else counts.sum()
+    if init == "fast":
+        return n_tokens > 0  # what is no count is refused where tokens are read
+    whole = isinstance(counts, int) or bool((np.floor(counts) == counts).all())
+    return 0 < n_tokens <= _MOST_TOKENS and whole
+
+
+def fast_components(
+    documents: Documents,
+    doc_topic_prior: NDArray[np.float64],
+    topic_word_prior: float,
+    seed: int,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return Dirichlet parameters to begin with, (n_topics, n_words).
+
+    Raises
+    ------
+    CorpusError
+        Where counts are not whole.
+    """
+    tokens, n_topics = read_tokens(documents), len(doc_topic_prior)
+    topics = starting_topics(tokens, doc_topic_prior, topic_word_prior, seed, n_threads=n_threads)
+    drawn = count_topics(tokens, topics, n_topics, n_threads)[:, :n_topics].T + topic_word_prior
+    return drawn * (_WEIGHT / drawn.sum(axis=1, keepdims=True))
+
+
+def stepper_in_memory(documents: Documents, n_topics: int, **settings: Any) -> Callable[[State], State]:
+    """Return what takes a batch step over documents; settings as of :func:`step`."""
+    batches = prepare(documents, n_topics)
+    return lambda state: step(state, batches, **settings)[0]
+
+
+def stepper_over_shards(
+    through: Any, n_topics: int, n_tokens: float, **settings: Any
+) -> Callable[[State], State]:
+    """Return the same for documents in shards, of so many tokens in all."""
+    unit, eta, n_threads = unit_of(n_tokens), settings["topic_word_prior"], settings["n_threads"]
+    how = (n_topics, unit, *(settings[name] for name in ("single", "doc_topic_prior", "max_iter", "tol")))
+
+    def advance(state: State) -> State:
+        total = through.sum(_statistic_of_shard, word_weights(state, n_threads), *how)
+        return move(state, total, unit, eta)
+
+    return advance
+
+
+def _statistic_of_shard(
+    part: Part, table: NDArray[np.float64], n_topics: int, unit: float, single: bool, *how: Any
+) -> NDArray[np.int64]:
+    prior, max_iter, tol = how
+    batches = prepare(part.documents, n_topics)
+    return statistic(table, batches, unit, prior, max_iter, tol, single=single)[0]
+
+
+def shares(
+    documents: Documents,
+    table: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the means of the documents' Dirichlets, (n_documents, n_topics)."""
+    found = infer(table, documents, prior, max_iter, tol, n_threads, with_quotients=False)
+    gamma = found.gamma[:, : len(prior)]
+    return np.ascontiguousarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def shares_over_shards(
+    through: Any,
+    corpus: Any,
+    table: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    max_iter: int,
+    tol: float,
+) -> NDArray[np.float64]:
+    """Return the same for documents in shards."""
+    return stack(through.map(_shares_of_shard, table, prior, max_iter, tol), corpus, len(prior))
+
+
+def _shares_of_shard(
+    part: Part, table: NDArray[np.float64], prior: NDArray[np.float64], max_iter: int, tol: float
+) -> NDArray[np.float64]:
+    return shares(part.documents, table, prior, max_iter, tol)
+
+
+def pick(documents: Documents, rows: NDArray[np.int64]) -> Documents:
+    """Take documents in the order of ``rows``."""
+    lengths = np.diff(documents.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(documents.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Documents(indptr, documents.words[places], documents.counts[places], documents.n_words)
