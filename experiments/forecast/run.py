@@ -28,12 +28,11 @@ from real_corpora import DATA, Split, load
 
 from discreet import GibbsLDA, PrivateLDA, PrivateSVILDA
 from discreet.central import PrivateMomentLDA
-from discreet.central.rounds.statistics import unigram_sum
-from discreet.central.rounds.units import group_units
+from discreet.central.forecast import LAWS, learnability
+from discreet.central.sums.statistics import unigram_sum
+from discreet.central.sums.units import group_units
 from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import completion_perplexity, public_topics
-from discreet.privacy import learnability
-from discreet.privacy.accounting.forecast import LAWS
 from discreet.privacy.accounting.gdp import gdp_mu
 from discreet.privacy.shared_gaussian import BITS
 

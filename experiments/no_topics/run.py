@@ -3,7 +3,7 @@ r"""Does a private fit know texts without topics, and never take texts with topi
 ``python experiments/no_topics/run.py --data ../shared/data`` starts PrivateLDA (20 topics, 2,000 words, at most 20,000
 documents) on real corpora, and on the same with all their tokens dealt to the documents anew: lengths and word
 frequencies stay, and there are no topics. It writes one row a start to ``structure.csv`` beside itself: both figures of
-``discreet.central.start.structure`` and the verdict; and prints how often each verdict was given. Only the start is
+``discreet.central.forecast`` and the verdict; and prints how often each verdict was given. Only the start is
 run, whose releases are those of a whole fit; epsilon is that of the fit. ``--judge`` prints the table from the file.
 """
 

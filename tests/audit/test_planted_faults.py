@@ -19,7 +19,7 @@ from discreet import Ledger, PrivateCountVectorizer, PrivateLDA
 from discreet.audit import distinguish, lira, one_run_audit
 from discreet.central import HybridGibbsLDA, full_batch
 from discreet.central.plan import plan
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.units import group_units
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
 from discreet.privacy.accounting import events

@@ -15,8 +15,8 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.embedded_moment import moment_sum
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.statistics import moment_sum
+from discreet.central.sums.units import group_units
 from discreet.lda.questions.asked import square_of
 from discreet.privacy.shared_gaussian import BITS
 

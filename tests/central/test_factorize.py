@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.central.start.factorize import factorize, varimax
+from discreet.central.start import factorize, varimax
 
 
 def planted(m=60, k=4, seed=0, noise=0.0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.central.test_full_batch import COUNTS, K, run
 
-from discreet.central.rounds.frequencies import Frequencies, read_unigram
+from discreet.central.full_batch import Frequencies, read_unigram
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.privacy.shared_gaussian import Noisy
 

@@ -10,11 +10,9 @@ from tests.naive import word_vectors as slow
 from tests.naive.central_checks import block_corpus
 
 from discreet.central import full_batch
+from discreet.central.full_batch import read_unigram
 from discreet.central.plan import COUNT_SHARE, plan
-from discreet.central.rounds.embedded_moment import moment_sum
-from discreet.central.rounds.frequencies import read_unigram
-from discreet.central.rounds.units import group_units
-from discreet.central.start.from_vectors import (
+from discreet.central.start import (
     Words,
     beyond_noise,
     expected_moment,
@@ -22,6 +20,8 @@ from discreet.central.start.from_vectors import (
     features,
     look,
 )
+from discreet.central.sums.statistics import moment_sum
+from discreet.central.sums.units import group_units
 from discreet.lda.questions.asked import square_of
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 from discreet.privacy.accounting import gdp_mu

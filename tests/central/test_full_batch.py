@@ -11,9 +11,9 @@ from tests.naive.central_checks import csr, independent, noise_has_scale, random
 
 from discreet import Ledger
 from discreet.central import full_batch
+from discreet.central.full_batch import read_unigram
 from discreet.central.plan import plan
-from discreet.central.rounds.frequencies import read_unigram
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
 from discreet.privacy.noise.stream import SecureStream

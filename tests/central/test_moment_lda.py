@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from discreet import Ledger, Release
 from discreet.central import PrivateMomentLDA
 from discreet.central.moment_release import release_moments
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.lda.moments.estimates import learnable
 from discreet.privacy import noise_multiplier_for

@@ -12,8 +12,8 @@ from tests.naive.corpus import same_person
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA
 from discreet._persons import number_persons
-from discreet.central.rounds.statistics import count_sum, unigram_sum
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.statistics import count_sum, unigram_sum
+from discreet.central.sums.units import group_units
 from discreet.central.vocabulary.documents import count_documents
 from discreet.central.vocabulary.greedy import fill_greedily
 from discreet.central.vocabulary.units import rank_words

@@ -9,7 +9,7 @@ from discreet.central import dp_svi as dpsvi
 from discreet.central import full_batch
 from discreet.central import private_lda as module
 from discreet.central.plan import plan
-from discreet.central.rounds.em_round import Contribution
+from discreet.central.sums.em_round import Contribution
 from discreet.corpus.words.origin import GivenWords, WordOrigin
 from discreet.lda.questions.asked import square_of
 from discreet.privacy import mechanism

@@ -15,8 +15,8 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.em_round import Contribution, initial_theta, round_sum
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.em_round import Contribution, initial_theta, round_sum
+from discreet.central.sums.units import group_units
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.shared_gaussian import BITS
 

@@ -26,8 +26,8 @@ from discreet import (
     fit_topics,
 )
 from discreet.central import PrivateMomentLDA
-from discreet.central.rounds import em_round, statistics
-from discreet.central.rounds.sharded_units import ShardedUnits
+from discreet.central.sums import em_round, statistics
+from discreet.central.sums.units import ShardedUnits
 from discreet.corpus import write_shards
 from discreet.corpus.words.origin import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine

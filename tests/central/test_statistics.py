@@ -12,8 +12,8 @@ from tests.naive.central_checks import (
     units_fit_the_lattice,
 )
 
-from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.sums.units import group_units
 from discreet.privacy.shared_gaussian import BITS
 
 CHOSEN = np.array([0, 1, 3, 4])

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from discreet import PrivateLDA
-from discreet.central.start.structure import Structure, structure
+from discreet.central.forecast import Structure, structure
 from discreet.errors import WeakForecastWarning
 from discreet.report.noisy_topics import forecast_told, weak_verdict
 from discreet.report.plain_words import questions

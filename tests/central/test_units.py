@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from tests.naive import central as naive
 from tests.naive.central_checks import corpora, csr
 
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.units import group_units
 
 
 def unpack(units):

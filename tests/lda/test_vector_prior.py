@@ -12,7 +12,7 @@ from tests.naive.central_checks import block_corpus
 from discreet import PrivateLDA
 from discreet.central import full_batch
 from discreet.central.plan import plan
-from discreet.central.rounds.units import group_units
+from discreet.central.sums.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.lda import vectors as vector_prior
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.central.rounds.sharded_units import ShardedUnits
+from discreet.central.sums.units import ShardedUnits
 from discreet.corpus import Corpus, write_shards
 from discreet.privacy.shared_gaussian import BITS
 

@@ -10,9 +10,9 @@ from tests.report.report_cases import release
 from tests.report.test_report import data_of, text_of
 
 from discreet import PrivateLDA
+from discreet.central.forecast import learnability
 from discreet.cli.display import print_topics, whole_words
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.forecast import learnability
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release import Release
 from discreet.report.drawings.similarity import MOST_TOPICS, similarity_svg

@@ -10,6 +10,7 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.central._fit_topics import fit_topics
     from discreet.central.choose_n_topics import choose_n_topics_privately
+    from discreet.central.forecast import learnability
     from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.periods import periods
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "discreet.central._fit_topics": ("fit_topics",),
     "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
+    "discreet.central.forecast": ("learnability",),
     "discreet.central.moment_lda": ("PrivateMomentLDA",),
     "discreet.central.prevalence.estimator": ("TopicPrevalence",),
     "discreet.central.prevalence.periods": ("periods",),
@@ -49,6 +51,7 @@ __all__ = [
     "choose_n_topics_privately",
     "fit_topics",
     "inherent_privacy",
+    "learnability",
     "periods",
 ]
 

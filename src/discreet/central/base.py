@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet._validate import refuse
 from discreet.central.check_data import check_data
-from discreet.central.rounds.sharded_units import faults_of_shards
+from discreet.central.sums.units import faults_of_shards
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.words.origin import (
     NUMBERED,

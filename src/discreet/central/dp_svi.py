@@ -34,9 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.central.rounds.sharded_units import ShardedUnits
-from discreet.central.rounds.thread_sums import sum_over_pieces
-from discreet.central.rounds.units import Units
+from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.lda.denoise import posterior_mean
 from discreet.lda.theta import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2

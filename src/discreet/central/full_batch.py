@@ -33,23 +33,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.central.forecast import Structure, structure
 from discreet.central.plan import COUNT_SHARE, Schedule
-from discreet.central.rounds.em_round import Contribution, Theta, initial_theta, round_sum
-from discreet.central.rounds.embedded_moment import moment_sum
-from discreet.central.rounds.frequencies import Frequencies, read_unigram
-from discreet.central.rounds.sharded_units import ShardedUnits
-from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, square, unigram_sum
-from discreet.central.rounds.units import Units
-from discreet.central.start.from_vectors import Seen, Words, expected_moment, factors_of, features, look
-from discreet.central.start.of_pairs import on_all_words, start_weights, starting_topics
-from discreet.central.start.structure import Structure, structure
-from discreet.lda.denoise import posterior_mean
+from discreet.central.start import (
+    Seen,
+    Words,
+    expected_moment,
+    factors_of,
+    features,
+    look,
+    on_all_words,
+    start_weights,
+    starting_topics,
+)
+from discreet.central.sums.em_round import Contribution, Theta, initial_theta, round_sum
+from discreet.central.sums.statistics import cooccurrence_sum, count_sum, moment_sum, square, unigram_sum
+from discreet.central.sums.units import ShardedUnits, Units
+from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.questions.asked import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.bound import MAX_BITS
 from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 
-__all__ = ["Info", "State", "count_units", "init", "read_out", "step", "words_a_unit"]
+__all__ = [
+    "Frequencies",
+    "Info",
+    "State",
+    "count_units",
+    "init",
+    "read_out",
+    "read_unigram",
+    "step",
+    "words_a_unit",
+]
 
 Floats = NDArray[np.float64]
 _DIRECTIONS = 40
@@ -66,6 +82,64 @@ _UNKNOWN, _SMALLEST_TOPIC = 0.002, 0.01
 _STEPS, _STEPS_MATCHED = 8, 2
 #: What the last step leaves of the unigram.
 _LEAST_LEFT = 0.01
+
+
+class Frequencies(NamedTuple):
+    """How frequent words are: noisy shares, averaged over releases by precision.
+
+    What a round says of a word over all topics is how frequent the word is. Its noise adds up over the topics, but
+    rounds have the largest shares: where the unigram's own is small, they know as much as it does. It is in short
+    texts, where words differ most in how frequent they are, that this is felt.
+
+    Attributes
+    ----------
+    shares : array of shape (n_words,)
+        They sum to 1; noisy, so some may be below 0.
+    precision : array of shape (n_words,)
+        One over the variance of their noise.
+    """
+
+    shares: Floats
+    precision: Floats
+
+    @classmethod
+    def of_unigram(cls, noisy: Noisy) -> "Frequencies":
+        """Return what the released unigram says; its noise is above 0."""
+        mass = max(float(noisy.values.sum()), 1e-9)
+        return cls(noisy.values / mass, np.full(noisy.values.shape, (mass / noisy.noise) ** 2))
+
+    def with_round(self, noisy: Noisy, weights: Floats) -> "Frequencies":
+        """Return the mean by precision with what a round says.
+
+        Parameters
+        ----------
+        noisy : Noisy
+            A round's statistic, (n_words, n_topics).
+        weights : array of shape (n_words,)
+            The public weights that words had in it.
+        """
+        rows = noisy.values.sum(1) / weights
+        mass = max(float(rows.sum()), 1e-9)
+        told = (weights * mass / noisy.noise) ** 2 / noisy.values.shape[1]
+        precision = self.precision + told
+        return Frequencies((self.precision * self.shares + told * rows / mass) / precision, precision)
+
+    def read(self) -> Floats:
+        """Return a distribution over words."""
+        return _read(self.shares, self.precision**-0.5)
+
+
+def read_unigram(noisy: Noisy) -> Floats:
+    """Read a distribution over words from the noisy unigram."""
+    return _read(noisy.values, np.full(noisy.values.shape, noisy.noise))
+
+
+def _read(level: Floats, deviation: Floats) -> Floats:
+    if deviation.any():
+        base = np.full(level.shape, max(float(level.mean()), 1e-9))
+        level = posterior_mean(level, base, deviation, UNIGRAM_LIFTS)
+    level = np.maximum(level, 1e-9)
+    return level / level.sum()
 
 
 class State(NamedTuple):

@@ -10,7 +10,7 @@ from discreet._progress import Callback, telling
 from discreet._validate import ANYTHING, CALLBACK, DOC_TOPIC_PRIOR, ENGINE, FLAG, SEED, THREADS, rules, whole
 from discreet.central.base import Data, Fitted, PrivateTopicModel
 from discreet.central.moment_release import release_moments
-from discreet.central.rounds.sharded_units import units_of
+from discreet.central.sums.units import units_of
 from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import ParameterError

@@ -15,16 +15,15 @@ Guarantee
 ---------
 *Unit, neighbours*: a document, or all documents of a person, added or removed. *Released*: the number of units, u and
 C with noise, and whatever is computed from them. *Sensitivity*: 1 in L2 for each, because a unit's vector is a
-function of that unit's documents alone, with norm at most 1 (see :mod:`discreet.central.rounds.statistics`). *Event*:
+function of that unit's documents alone, with norm at most 1 (see :mod:`discreet.central.sums.statistics`). *Event*:
 one Gaussian event of noise multiplier :math:`\sigma`, of whose precision the three releases use shares that add up
 to 1.
 """
 
 import numpy as np
 
-from discreet.central.rounds.sharded_units import ShardedUnits
-from discreet.central.rounds.statistics import cooccurrence_sum, count_sum, unigram_sum
-from discreet.central.rounds.units import Units
+from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
+from discreet.central.sums.units import ShardedUnits, Units
 from discreet.lda.moments.estimates import SHARES, NoisyMoments, moments_of_sums
 from discreet.privacy.shared_gaussian import SharedGaussian
 

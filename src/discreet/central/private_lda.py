@@ -23,15 +23,14 @@ from discreet._validate import (
 )
 from discreet.central import full_batch
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
+from discreet.central.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.central.plan import plan
-from discreet.central.rounds.sharded_units import ShardedUnits, units_of
-from discreet.central.rounds.units import Units
+from discreet.central.sums.units import ShardedUnits, Units, units_of
 from discreet.corpus.words.origin import carried
 from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.forecast import HOPELESS, WORDS_A_TOPIC, beside_public_vectors, learnability
 from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream

@@ -22,8 +22,7 @@ from discreet._validate import (
 )
 from discreet.central import dp_svi
 from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
-from discreet.central.rounds.sharded_units import ShardedUnits, units_of
-from discreet.central.rounds.units import Units
+from discreet.central.sums.units import ShardedUnits, Units, units_of
 from discreet.engines import Engine
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for

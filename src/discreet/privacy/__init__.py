@@ -10,7 +10,6 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
     from discreet.privacy.accounting.explain import explain_budget
-    from discreet.privacy.accounting.forecast import learnability
     from discreet.privacy.accounting.totals import (
         Cost,
         composed_epsilon,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "discreet.privacy.accounting.events": ("events",),
     "discreet.privacy.accounting.explain": ("explain_budget",),
-    "discreet.privacy.accounting.forecast": ("learnability",),
     "discreet.privacy.accounting.totals": (
         "Cost",
         "composed_epsilon",
@@ -96,7 +94,6 @@ __all__ = [
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
-    "learnability",
     "noise_multiplier_for",
     "rounded_gaussian",
     "sum_rows",

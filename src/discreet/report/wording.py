@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet._validate import is_whole
+from discreet.central.forecast import share_of_text
 from discreet.privacy.accounting.attack_risk import found_at_most
-from discreet.privacy.accounting.forecast import share_of_text
 from discreet.privacy.units import plural, round_up
 from discreet.release.booking.promised import Promised
 from discreet.release.files.words import clean

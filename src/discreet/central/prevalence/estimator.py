@@ -46,7 +46,7 @@ from discreet.central.prevalence.labelled import (
 from discreet.central.prevalence.periods import FREQUENCIES
 from discreet.central.prevalence.selection import choose_names, name_choice
 from discreet.central.prevalence.statistic import contribution_bound
-from discreet.central.rounds.sharded_units import faults_of_shards
+from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.weighted_gaussian import WeightedGaussian
 from discreet.corpus.check import refuse_texts
 from discreet.corpus.shards.sharded_corpus import ShardedCorpus

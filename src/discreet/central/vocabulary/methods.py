@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet._articles import kind_of
 from discreet._validate import collect
-from discreet.central.rounds.sharded_units import faults_of_shards
+from discreet.central.sums.units import faults_of_shards
 from discreet.central.vocabulary.coverage import SHARE
 from discreet.central.vocabulary.documents import is_writable
 from discreet.central.vocabulary.greedy import Greedy

@@ -54,6 +54,7 @@ def budget(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
     """Explain a budget as `discreet fit` would spend it: what an attacker could do, and what could be learned."""
+    from discreet.central.forecast import beside_public_vectors, check_sizes, learnability
     from discreet.corpus import load_vocabulary
     from discreet.privacy import explain_budget
     from discreet.privacy.units import plural
@@ -72,6 +73,14 @@ def budget(
             )
         words = len(listed)
     found = None if word_vectors is None else _found(word_vectors, listed)
+    with_vectors = with_word_vectors or found is not None
+    enough = check_sizes(
+        n_documents=documents,
+        n_topics=topics,
+        n_words=words,
+        words_a_document=words_a_document,
+        word_vectors=with_vectors,
+    )
     method, bookings = (None, {}) if vocabulary_is_public else _of_fit(epsilon, delta, unit, vocabulary_share)
     explanation = explain_budget(
         epsilon,
@@ -79,17 +88,31 @@ def budget(
         privacy_unit=unit,
         unit_name=unit_name,
         n_documents=documents,
-        n_topics=topics,
-        n_words=words,
-        words_a_document=words_a_document,
-        word_vectors=with_word_vectors or found is not None,
         **bookings,
     )
+    forecast = beside = None
+    if enough and words is not None and topics is not None and documents is not None:
+        forecast = learnability(
+            words,
+            topics,
+            documents,
+            explanation.mu,
+            delta=delta,
+            algorithm="PrivateLDA with word vectors" if with_vectors else "PrivateLDA",
+            words_a_unit=words_a_document,
+        )
+    if with_vectors and documents is not None:
+        beside = beside_public_vectors(documents, explanation.mu, forecast)
     if as_json:
         told = dataclasses.asdict(explanation) | ({} if found is None else {"word_vectors": found})
+        told["forecast"] = None if forecast is None else dataclasses.asdict(forecast)
+        told["public_vectors"] = beside
         typer.echo(json.dumps(told, indent=1))
     else:
         typer.echo(explanation.in_words())
+        learned = [said for said in (forecast and forecast.in_words(), beside) if said]
+        if learned:
+            typer.echo("\n".join(["", *learned]))
         if found is not None:
             typer.echo(_held(found))
         if method is not None:

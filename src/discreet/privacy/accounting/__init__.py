@@ -7,14 +7,12 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
     from discreet.privacy.accounting.explain import BudgetExplanation, explain_budget
-    from discreet.privacy.accounting.forecast import Learnability, learnability
     from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
     from discreet.privacy.accounting.totals import Cost, composed_epsilon, epsilon_for, noise_multiplier_for
 
 _HOMES = {
     "discreet.privacy.accounting.events": ("events",),
     "discreet.privacy.accounting.explain": ("BudgetExplanation", "explain_budget"),
-    "discreet.privacy.accounting.forecast": ("Learnability", "learnability"),
     "discreet.privacy.accounting.gdp": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
     "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon", "epsilon_for", "noise_multiplier_for"),
 }
@@ -22,7 +20,6 @@ _HOMES = {
 __all__ = [
     "BudgetExplanation",
     "Cost",
-    "Learnability",
     "composed_epsilon",
     "epsilon_for",
     "events",
@@ -30,7 +27,6 @@ __all__ = [
     "gdp_delta",
     "gdp_epsilon",
     "gdp_mu",
-    "learnability",
     "noise_multiplier_for",
 ]
 

@@ -1,4 +1,4 @@
-r"""What a budget means: what an attacker could do with the release, and what can be learned from it.
+r"""What a budget means: what an attacker could do with the release.
 
 All figures are those of Gaussian noise, which is what training uses, with the failure probability d of whatever else is
 booked (a word that only one unit has may be listed): the trade-off curve of this is exact. The best test of membership
@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet._validate import faults_of, number, refuse, whole
+from discreet._validate import faults_of, refuse, whole
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.curves import root_up, sort_events
-from discreet.privacy.accounting.forecast import Learnability, beside_public_vectors, learnability
 from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import (
     Guarantee,
@@ -50,6 +49,7 @@ __all__ = [
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
 PRIORS = (0.01, 0.1, 0.5)
 GROUP_SIZES = (2, 5, 10)
+_RULES = {"n_documents": whole()}
 
 
 class Noise(NamedTuple):
@@ -126,10 +126,6 @@ class BudgetExplanation:
         Probability of a failure for such a person: a word that nobody else has is listed.
     group_noise : dict of int to float
         Epsilon at delta for such a person of the noise alone: what holds but for those failures.
-    forecast : Learnability or None
-        Where the numbers of documents, topics and words were given.
-    public_vectors : str or None
-        What training adds to public word vectors, where that was asked.
     """
 
     guarantee: Guarantee
@@ -140,15 +136,13 @@ class BudgetExplanation:
     group_epsilons: dict[int, float]
     group_failures: dict[int, float]
     group_noise: dict[int, float]
-    forecast: Learnability | None = None
-    public_vectors: str | None = None
 
     def in_words(self) -> str:
         """Return the explanation as a few lines of text."""
         unit = self.guarantee.called
         lines = [self.guarantee.in_words()]
         if math.isinf(self.mu):
-            return "\n".join([*lines, *self._learned()])
+            return "\n".join(lines)
         lines += [
             "",
             self._spent_on(),
@@ -165,7 +159,7 @@ class BudgetExplanation:
         else:
             lines += [f"For a group of several {plural(unit)}, the same noise gives:"]
         lines += [self._group(size) for size in self.group_epsilons]
-        return "\n".join([*lines, *self._learned()])
+        return "\n".join(lines)
 
     def _spent_on(self) -> str:
         if self.failure:
@@ -188,11 +182,6 @@ class BudgetExplanation:
             f"{failure:.2g}; apart from that, epsilon = {self.group_noise[size]:.3g}"
         )
 
-    def _learned(self) -> list[str]:
-        told = [] if self.forecast is None else [self.forecast.in_words()]
-        told += [] if self.public_vectors is None else [self.public_vectors]
-        return ["", *told] if told else []
-
 
 def explain_budget(
     epsilon: float,
@@ -202,10 +191,6 @@ def explain_budget(
     unit_name: str | None = None,
     neighboring: str = "add_or_remove_one",
     n_documents: int | None = None,
-    n_topics: int | None = None,
-    n_words: int | None = None,
-    words_a_document: float | None = None,
-    word_vectors: bool = False,
     events: Sequence["Event"] | None = None,
     group_failure: Callable[[int], float] | None = None,
 ) -> BudgetExplanation:
@@ -217,13 +202,8 @@ def explain_budget(
     privacy_unit, neighboring : str
     unit_name : str, optional
         What one person is called, such as "patient".
-    n_documents, n_topics, n_words : int, optional
-        Give all three for a forecast of what can be learned. ``n_documents`` counts units; given alone, it only
-        bounds delta.
-    words_a_document : float, optional
-        How many different words of the vocabulary a document (or unit) has, about: makes the forecast more exact.
-    word_vectors : bool, default False
-        Forecast training with public word vectors, and say what it adds to them; needs ``n_documents``.
+    n_documents : int, optional
+        Number of units, which bounds delta.
     events : sequence of events, optional
         What the budget will be spent on, Gaussian noise and failures; by default one Gaussian release that takes all.
     group_failure : callable, optional
@@ -242,36 +222,9 @@ def explain_budget(
     epsilon = check_epsilon(epsilon)
     check_unit(privacy_unit, neighboring)
     unit_name = check_unit_name(unit_name, privacy_unit)
-    sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
-    given = {name: size for name, size in sizes.items() if size is not None}
-    missing = [name for name, size in sizes.items() if size is None]
-    lengths = {} if words_a_document is None else {"words_a_document": words_a_document}
-    rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
-    refuse(faults_of(given | lengths, rules))
-    if missing and (n_topics is not None or n_words is not None):
-        faults = [
-            ParameterError(Parameter(name), " is needed for a forecast, but missing.") for name in missing
-        ]
-        refuse(faults)
-    if word_vectors and n_documents is None:
-        raise ParameterError(
-            Parameter("n_documents"),
-            " is needed: what training adds to word vectors depends on how many documents there are.",
-        )
+    refuse([] if n_documents is None else faults_of({"n_documents": n_documents}, _RULES))
     delta = check_delta(delta, n_units_lower_bound=n_documents)
     mu, failure = _noise_of(epsilon, delta, events, neighboring)
-    forecast = None
-    if n_documents is not None and n_topics is not None and n_words is not None:
-        algorithm = "PrivateLDA with word vectors" if word_vectors else "PrivateLDA"
-        forecast = learnability(
-            n_words,
-            n_topics,
-            n_documents,
-            mu,
-            delta=delta,
-            algorithm=algorithm,
-            words_a_unit=words_a_document,
-        )
     if failure and group_failure is None:
         raise ParameterError(
             Parameter("group_failure"), " is needed where an event may fail: what it is for several units."
@@ -291,12 +244,6 @@ def explain_budget(
         },
         group_failures=fails,
         group_noise={size: gdp_epsilon(size * mu, delta) for size in GROUP_SIZES},
-        forecast=forecast,
-        public_vectors=(
-            beside_public_vectors(n_documents, mu, forecast)
-            if word_vectors and n_documents is not None
-            else None
-        ),
     )
 
 

@@ -9,7 +9,7 @@ so the new theta is given the mean and the mean square of the mixture of these D
 .. math:: \theta = x \, (T - U) / (T + S U), \qquad \beta_w \leftarrow \theta - \gamma .
 
 A token whose topic is open, U > 0, adds less than a token of a known topic. CVB0, the rule of rounds with noise
-(:mod:`discreet.central.rounds.em_round`), takes each for a full one; its responsibilities are further from the
+(:mod:`discreet.central.sums.em_round`), takes each for a full one; its responsibilities are further from the
 posterior's, and topics drift away from those that describe new texts as rounds are added.
 
 *Guarantee*: theta is a function of the one document, of its last theta, of public settings and of topics that are

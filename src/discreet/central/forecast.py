@@ -1,6 +1,6 @@
-r"""What can be learned under a budget, forecast from public or released numbers.
+r"""Can it be learned? A forecast from public or released numbers, and what the released pairs show of topics.
 
-With V words, K topics, n units of about L different words each and the Gaussian-DP parameter mu,
+*The forecast.* With V words, K topics, n units of about L different words each and the Gaussian-DP parameter mu,
 
 .. math:: x = \frac{V K}{n \mu}, \qquad
           \frac{\text{perplexity}}{\text{perplexity without privacy}} - 1 = a \, x^b \, (30 / L)^c .
@@ -9,14 +9,45 @@ a, b and c are fitted to measured results, for each algorithm (``experiments/for
 errors); none of this is part of a promise. For ``PrivateLDA`` c is b / 2: a unit's statistic has norm 1 in V K cells,
 so what it adds to them together grows with the root of how many words it has, and the noise does not. Training that
 does not believe word vectors goes on without them, so the forecast with vectors is never above the one without.
+
+*Whether there are topics at all.* Where every document is drawn from one and the same distribution over words, the
+expected co-occurrence off the diagonal is :math:`\lambda v v^\top`, whatever the lengths of documents: nearly so,
+because pieces are scaled to norm 1. Fit that, and look at what is left, R. Two numbers tell about it:
+
+*strength*
+    the largest eigenvalue of :math:`D^{-1/2} R D^{-1/2}`, D the sums of rows of what was fitted, each raised by their
+    mean so that rare words do not drown in noise: 0 of texts without topics. Words weigh :math:`p^{-1/4}` in it,
+    whatever they weighed in what was released: rarer ones bring more noise. Dividing by D keeps stop words
+    from hiding the topics of the others. It holds noise as well as structure: where it is small, there is little of
+    either.
+*above noise*
+    the largest eigenvalue of R, each cell divided by the standard deviation of its noise, in parts of
+    :math:`2 \sqrt M`, where that of noise alone ends (Wigner). The variance of a cell is that of the noise, and that of
+    drawing documents: these add up to the number of units, because each has norm 1, and are shared out as
+    :math:`v_i v_j` times the weights, as rare pairs are.
+
+Verdict: "none" where the strength is below .05 and does not stand above the noise (by 15 %, or the strength is below
+.025 besides); "seen" where the largest eigenvalue lies 25 % above the noise; otherwise the noise is too large to tell.
+The bounds lie between what was measured on texts and on the same with all their words dealt anew
+(``experiments/no_topics/run.py``, docs/choosing.md).
+
+*Guarantee*: post-processing of the released co-occurrence, unigram and number of units; nothing else is looked at.
+
+Reference
+---------
+Wigner, "Characteristic vectors of bordered matrices with infinite dimensions", 1955, doi:10.2307/1970079.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from discreet._validate import shown
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._threads import one_blas_thread
+from discreet._validate import faults_of, number, refuse, shown, whole
 from discreet.errors import Parameter, ParameterError
 from discreet.privacy.accounting.gdp import gdp_epsilon
 
@@ -26,9 +57,12 @@ __all__ = [
     "WORDS_A_TOPIC",
     "Law",
     "Learnability",
+    "Structure",
     "beside_public_vectors",
+    "check_sizes",
     "learnability",
     "share_of_text",
+    "structure",
 ]
 
 
@@ -76,6 +110,13 @@ _LARGEST_EPSILON, _MOST_UNITS = 20.0, 1e12
 #: Below this n mu, public word vectors alone were better than training with them on every corpus measured; above the
 #: second, on none.
 VECTORS_ALONE, TEXTS_TEACH = 400.0, 800.0
+#: Of the released pairs: the bounds of the verdict lie between texts with topics and without.
+_FEWEST_WORDS = 30
+_NONE, _NOTHING = 0.05, 0.025
+_NOISE, _SEEN = 1.15, 1.25
+_STEPS = 30
+#: Of the unigram: what words weigh in the strength.
+_POWER = -0.25
 
 
 @dataclass(frozen=True)
@@ -235,6 +276,40 @@ class Learnability:
         return f"To be {name} (x below {target:g}) it would take {' or '.join(ways) or 'much less to learn'}."
 
 
+def check_sizes(
+    *,
+    n_documents: int | None = None,
+    n_topics: int | None = None,
+    n_words: int | None = None,
+    words_a_document: float | None = None,
+    word_vectors: bool = False,
+) -> bool:
+    """Refuse sizes of which no forecast could be, all faults at once; return whether there are enough for one.
+
+    Parameters
+    ----------
+    n_documents, n_topics, n_words : int, optional
+        All three make a forecast; ``n_documents`` counts units.
+    words_a_document : float, optional
+    word_vectors : bool, default False
+        It is asked what training adds to public word vectors, which needs ``n_documents``.
+    """
+    sizes = {"n_documents": n_documents, "n_topics": n_topics, "n_words": n_words}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    missing = [name for name, size in sizes.items() if size is None]
+    lengths = {} if words_a_document is None else {"words_a_document": words_a_document}
+    rules = dict.fromkeys(given, whole()) | dict.fromkeys(lengths, number(above=0))
+    refuse(faults_of(given | lengths, rules))
+    if missing and (n_topics is not None or n_words is not None):
+        refuse(ParameterError(Parameter(name), " is needed for a forecast, but missing.") for name in missing)
+    if word_vectors and n_documents is None:
+        raise ParameterError(
+            Parameter("n_documents"),
+            " is needed: what training adds to word vectors depends on how many documents there are.",
+        )
+    return not missing
+
+
 def learnability(
     n_words: int,
     n_topics: int,
@@ -301,6 +376,76 @@ def learnability(
         words_a_unit=words_a_unit,
         covered_noise=covered_noise,
     )
+
+
+class Structure(NamedTuple):
+    """What is left of a co-occurrence without word frequencies; released values only."""
+
+    strength: float
+    above_noise: float
+
+    @property
+    def verdict(self) -> Literal["none", "seen", "cannot tell"]:
+        """Whether there are topics."""
+        if self.strength < _NONE and (self.above_noise < _NOISE or self.strength < _NOTHING):
+            return "none"
+        return "seen" if self.above_noise >= _SEEN else "cannot tell"
+
+
+def structure(
+    cooccurrence: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n_units: float,
+    noise: float,
+    unigram: NDArray[np.float64],
+) -> Structure | None:
+    """Return how much there is beyond word frequencies; None where there are too few words to say, or no pairs.
+
+    Parameters
+    ----------
+    cooccurrence : array of shape (M, M)
+        Symmetric with zero diagonal: a sum over units of triangles of norm 1, and noise. Released.
+    weights : array of shape (M,)
+        What the words weigh in it.
+    n_units : float
+        Noisy number of units.
+    noise : float
+        Standard deviation of the noise in each cell.
+    unigram : array of shape (M,)
+        How frequent the words are.
+    """
+    n_words = len(weights)
+    if n_words < _FEWEST_WORDS or n_units < 1 or not cooccurrence.any():
+        return None
+    with one_blas_thread():
+        level, shared = _rank_one(cooccurrence)
+        rest = cooccurrence - level * np.outer(shared, shared)
+        np.fill_diagonal(rest, 0.0)
+        drawn = np.maximum(shared, 1e-3 * shared.mean()) * weights  # no variance is 0
+        pairs = np.outer(drawn, drawn)
+        np.fill_diagonal(pairs, 0.0)
+        deviation = np.sqrt(noise**2 + 2 * n_units * pairs / pairs.sum())
+        np.fill_diagonal(deviation, 1.0)
+        moved = (unigram / unigram.mean()) ** _POWER / weights
+        rows = level * moved * shared * (moved * shared).sum()
+        scale = moved / np.sqrt(rows + rows.mean())
+        strength = float(np.linalg.eigvalsh(scale[:, None] * rest * scale)[-1])
+        above = float(np.linalg.eigvalsh(rest / deviation)[-1]) / (2 * math.sqrt(n_words))
+    return Structure(strength, above)
+
+
+def _rank_one(matrix: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Fit a multiple of v v' off the diagonal, v of norm 1; its diagonal is filled in on the way."""
+    filled = matrix.copy()
+    v = np.maximum(matrix.sum(1), 0.0) + 1e-12
+    v /= np.linalg.norm(v)
+    level = float(v @ matrix @ v)
+    for _ in range(_STEPS):
+        np.fill_diagonal(filled, level * v * v)
+        u = filled @ v
+        level = float(v @ u)
+        v = u / max(float(np.linalg.norm(u)), 1e-300)
+    return max(level, 1e-12), np.maximum(v, 0.0)
 
 
 def share_of_text(share: float, noise: float | None) -> str:

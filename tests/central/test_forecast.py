@@ -1,6 +1,7 @@
 """What can be learned, in words: plain numbers, how much of the text is covered, and what would change it."""
 
 import csv
+import itertools
 import math
 import pathlib
 import re
@@ -9,9 +10,8 @@ import numpy as np
 import pytest
 
 from discreet import PrivateLDA
+from discreet.central.forecast import LAWS, beside_public_vectors, check_sizes, learnability
 from discreet.errors import ParameterError
-from discreet.privacy import explain_budget, learnability
-from discreet.privacy.accounting.forecast import LAWS
 from discreet.privacy.accounting.gdp import gdp_mu
 
 MU = gdp_mu(1.0, 1e-6)
@@ -98,11 +98,9 @@ def test_short_texts_are_harder_and_the_forecast_says_which_length_it_is_of():
     assert learnability(2000, 20, 9000, MU).expected_gap == pytest.approx(gaps[1])
     assert "(for texts of 30 different words; more for shorter ones)" in words(2000, 20, 9000, MU)
     assert "for texts of" not in words(2000, 20, 9000, MU, words_a_unit=12.3)
-    asked = explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, words_a_document=8)
-    assert asked.forecast.expected_gap == pytest.approx(gaps[2])
     for wrong in (0, -3, math.nan, "many"):
         with pytest.raises(ParameterError, match="words_a_document must be"):
-            explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, words_a_document=wrong)
+            check_sizes(n_documents=9000, n_words=2000, n_topics=20, words_a_document=wrong)
 
 
 def test_each_algorithm_has_a_law_of_its_own():
@@ -112,8 +110,6 @@ def test_each_algorithm_has_a_law_of_its_own():
         < gaps["PrivateLDA"]
         < min(gaps["PrivateMomentLDA"], gaps["PrivateSVILDA"])
     )
-    told = explain_budget(1, 1e-6, n_documents=9000, n_words=2000, n_topics=20, word_vectors=True)
-    assert told.forecast.expected_gap == gaps["PrivateLDA with word vectors"]
     with pytest.raises(ParameterError, match="algorithm must be one of"):
         learnability(2000, 20, 9000, MU, algorithm="LDA")
 
@@ -128,10 +124,8 @@ def test_vectors_never_make_the_forecast_worse_and_it_is_called_a_guess_where_no
             )
             assert given.expected_gap <= plain.expected_gap
             assert given.units_for_five_percent <= plain.units_for_five_percent
-    told = explain_budget(1, 1e-6, n_documents=200, n_words=2000, n_topics=20, word_vectors=True)
-    percent, without = re.search(
-        r"lie ([\d.,]+) % above .* with vectors, and ([\d.,]+) %", told.in_words()
-    ).groups()
+    told = beside_public_vectors(200, MU, learnability(2000, 20, 200, MU, algorithm=both[1]))
+    percent, without = re.search(r"lie ([\d.,]+) % above .* with vectors, and ([\d.,]+) %", told).groups()
     assert float(percent) <= float(without)
     for x, guessed in ((0.019, True), (0.021, False), (194, False), (196, True)):
         said = learnability(2000, 20, 40000 / (x * MU), MU).in_words()
@@ -229,3 +223,93 @@ def test_short_sharp_messages_are_told_too_much_within_bounds_and_it_is_said():
             assert float(row["forecast"]) < 0.13
     assert "lose less" in words(120, 6, 5000, MU)
     assert "lose less" not in words(500, 12, 5000, MU)
+
+
+# ---- learnability: the table of what was measured
+
+
+@pytest.mark.parametrize("algorithm", LAWS)
+@pytest.mark.parametrize("words_a_unit", [None, 8, 300])
+def test_so_many_documents_bring_the_gap_to_five_per_cent(algorithm, words_a_unit):
+    how = {"algorithm": algorithm, "words_a_unit": words_a_unit}
+    few = learnability(2000, 20, 5000, gdp_mu(2, 1e-5), **how)
+    enough = learnability(2000, 20, few.units_for_five_percent, gdp_mu(2, 1e-5), **how)
+    assert few.expected_gap > 0.1
+    assert enough.expected_gap == pytest.approx(0.05)
+    assert enough.units_for_five_percent == pytest.approx(few.units_for_five_percent)
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "verdict"),
+    [
+        (0.5, "good"),
+        (1.99, "good"),
+        (2, "usable"),
+        (7.9, "usable"),
+        (8, "weak"),
+        (14.9, "weak"),
+        (15, "mostly noise"),
+    ],
+)
+def test_verdicts(difficulty, verdict):
+    told = learnability(1000, 10, 10_000 / difficulty, 1.0)
+    assert told.difficulty == pytest.approx(difficulty)
+    assert told.verdict == verdict
+    assert ("To be usable (x below 8)" in told.in_words()) == (difficulty >= 8)
+    assert ("To be good (x below 2)" in told.in_words()) == (2 <= difficulty < 8)
+
+
+def test_the_forecast_grows_with_difficulty():
+    gaps = [learnability(1000, 10, units, 1.0).expected_gap for units in np.geomspace(1e6, 10, 300)]
+    assert all(b > a for a, b in itertools.pairwise(gaps))
+    assert learnability(10, 2, -3.0, 1.0).difficulty == 20  # a noisy number of units may be negative
+    assert learnability(10, 2, 5.0, 0.0).verdict == "mostly noise"
+    assert learnability(10, 2, 5.0, math.inf).difficulty == 0
+    assert learnability(10, 2, 5.0, math.inf).expected_gap == 0
+
+
+def test_few_words_are_not_good_however_little_noise_there_is():
+    for words, topics in ((1, 5), (3, 2), (39, 20)):
+        told = learnability(words, topics, 1e6, 1.0)
+        assert told.verdict == "too few words"
+        assert "good" not in told.in_words()
+        assert f"{words} word" in told.in_words()
+    enough = learnability(40, 20, 1e6, 1.0)
+    assert enough.verdict == "good"
+    assert "on these 40 words, and on no others" in enough.in_words()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "match"),
+    [
+        ({"n_topics": 20}, r"n_documents is needed .* n_words is needed"),
+        ({"n_documents": 0}, "n_documents must be a positive whole number, but is 0"),
+        (
+            {"n_documents": -1, "n_topics": 0, "n_words": 1},
+            r"n_documents must .* but is -1\. n_topics must .* but is 0",
+        ),
+        ({"n_documents": 5, "words_a_document": -1.0}, "words_a_document must"),
+        ({"word_vectors": True}, "how many documents"),
+    ],
+)
+def test_sizes_of_nonsense_are_refused(sizes, match):
+    with pytest.raises(ParameterError, match=match):
+        check_sizes(**sizes)
+
+
+def test_a_forecast_takes_all_three_sizes():
+    assert check_sizes(n_documents=5, n_topics=2, n_words=9)
+    assert not check_sizes(n_documents=1000)
+    assert not check_sizes()
+
+
+def test_what_training_adds_to_public_vectors():
+    """n mu = 250, 600 and 25,000: the vectors alone, it depends, the texts."""
+    mu = gdp_mu(2.0, 1e-5)
+    for n_documents, expected in (
+        (500, "take them"),
+        (1200, "compare the two"),
+        (50_000, "training was better"),
+    ):
+        assert expected in beside_public_vectors(n_documents, mu)
+    assert beside_public_vectors(5, math.inf).startswith("Without noise, training")

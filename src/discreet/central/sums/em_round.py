@@ -10,7 +10,7 @@ fixed. A token is told its topic by the *other* tokens of its document: its own 
 (The first step of a round takes :math:`r = r^{\mathrm{own}}`: theta does not hold shares under these topics yet.)
 Without that a word of a short document mostly confirms the topic it already has.
 
-Without noise, r and theta are those of expectation propagation (:mod:`discreet.central.rounds.matched_moments`).
+Without noise, r and theta are those of expectation propagation (:mod:`discreet.central.sums.matched_moments`).
 
 A unit's statistic is :math:`s_{wk} = \omega_w \sum_d c_{dw}^a\, r_{dwk}` over its documents, r the responsibilities
 at the last theta and omega public weights of the words. It is divided by a public bound B and clipped, that is, scaled
@@ -40,10 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._kernels import kernel
-from discreet.central.rounds.matched_moments import match_moments
-from discreet.central.rounds.sharded_units import ShardedUnits
-from discreet.central.rounds.thread_sums import sum_over_pieces
-from discreet.central.rounds.units import Units
+from discreet.central.sums.matched_moments import match_moments
+from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.engines import StateStore
 from discreet.privacy.bound import place_l2
 from discreet.privacy.shared_gaussian import BITS

@@ -1,1 +1,0 @@
-"""Where the topics start: noisy counts and co-occurrences, read through a denoiser and factorised."""
