@@ -30,7 +30,7 @@ import sys
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from discreet.local.collector.serve import run_server
+from discreet.local.collector.app import run_server
 
 async def take(request):
     return JSONResponse({"bytes": len(await request.body())})

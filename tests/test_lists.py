@@ -6,7 +6,7 @@ from discreet import ParameterError
 from discreet._lists import list_lines, read_list
 from discreet.cli import groups as by
 from discreet.corpus import Tokenizer, load_vocabulary
-from discreet.local.collector.admission import Tokens, read_secrets
+from discreet.local.collector.access import Tokens, read_secrets
 
 MARKED = b"\xef\xbb\xbf"
 

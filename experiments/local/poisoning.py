@@ -18,8 +18,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from discreet.local import BitChannel, LocalLDA, Moments
-from discreet.local.collector.outliers import set_aside
-from discreet.local.collector.plausible import plausible_ones
+from discreet.local.collector.invented_reports import plausible_ones, set_aside
 
 N_WORDS, N_DOCUMENTS, N_TOPICS, LENGTH, N_TARGETS = 300, 20_000, 6, 40, 40
 FIELDS = (

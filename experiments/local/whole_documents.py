@@ -24,7 +24,7 @@ from lines import DATA, corpus, measures
 from discreet import FederatedLDA, PrivateLDA
 from discreet.corpus import match_vectors
 from discreet.lda import GibbsLDA
-from discreet.local.whole_document.course import Answers, begin, step
+from discreet.local.whole_document.estimator import Answers, begin, step
 from discreet.local.whole_document.questions import question_of, thresholds
 from discreet.privacy import CodebookChannel, SecureStream, noise_multiplier_for
 

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA
 from discreet.local import BitChannel
-from discreet.local.lp_lda import rebuild
+from discreet.local.reconstruct import rebuild
 
 CORPUS, N_WORDS, N_TOPICS, N_SWEEPS, N_SHADOWS = "20newsgroups", 1000, 20, 100, 5
 #: Drawn at random from the corpus; a quarter of them trains each pipeline.

@@ -28,7 +28,7 @@ from corpora import HERE, Rows, folder_of, present_words
 from discreet.audit import classifier_attack
 from discreet.lda import GibbsLDA
 from discreet.local import BitChannel
-from discreet.local.lp_lda import rebuild
+from discreet.local.reconstruct import rebuild
 
 CORPUS, N_TOPICS, ALPHA, BETA, N_SWEEPS, N_SHADOWS, N_DOCUMENTS, SEEDS = (
     "enron",

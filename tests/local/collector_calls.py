@@ -3,9 +3,12 @@
 import asyncio
 
 import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra collector")
 
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.report_form import ReportForm
+from discreet.local.collector.intake import ReportForm
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -42,7 +45,11 @@ def call_app(store, method, path, content=b"", app=None, headers=None, client="1
     """
     from discreet.local.collector.app import make_app
 
-    usual = {"content-type": "application/octet-stream", "host": "localhost"}
+    usual = {
+        "content-type": "application/octet-stream",
+        "host": "localhost",
+        "content-length": str(len(content)),
+    }
     if not isinstance(headers, list):
         headers = [(k, v) for k, v in {**usual, **(headers or {})}.items() if v is not None]
 

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.storage.kept import kept_of
-from discreet.local.collector.storage.open_tables import open_tables
+from discreet.local.collector.tables import open_tables, settings_of
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
@@ -198,7 +197,7 @@ def kill_again_and_again(folder, kills, *, store=None, seed=0, senders=4, first=
 
 def kept_in(store):
     """Read the reports of a store as it lies there, beside any collector; withdrawn ones are without bits."""
-    tables = open_tables(store, kept_of(WORDS, CHANNEL))
+    tables = open_tables(store, settings_of(WORDS, CHANNEL))
     try:
         reports = f"{tables._prefix}reports"
         return tables._reading.execute(
@@ -210,7 +209,7 @@ def kept_in(store):
 
 def saved_moments(store):
     """Return the moments as the last collector wrote them, before any row is read again."""
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(store, kept_of(WORDS, CHANNEL))
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(store, settings_of(WORDS, CHANNEL))
     try:
         tables.restore(moments)
     finally:

@@ -21,9 +21,9 @@ from tests.local.collector_calls import (
 )
 
 from discreet.errors import CorpusError, ParameterError
-from discreet.local.collector.admission import Pace, SecretsFile, Tickets, Tokens, read_secrets
-from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.storage.store import (
+from discreet.local.collector.access import RateLimit, SecretsFile, Tickets, Tokens, read_secrets
+from discreet.local.collector.intake import ReportForm
+from discreet.local.collector.store import (
     ConflictError,
     ReportStore,
     SpentError,
@@ -271,13 +271,13 @@ def test_form_refuses_what_is_no_report_of_this_collector():
 
 
 def test_pace_gives_each_sender_a_share():
-    pace = Pace(10, most_senders=2)
+    pace = RateLimit(10, most_senders=2)
     assert pace.wait(b"a", 100, now=0) == 0
     assert pace.wait(b"a", 50, now=1) == pytest.approx(4)
     assert pace.wait(b"b", 50, now=1) == 0
     assert pace.wait(b"a", 50, now=5) == 0
     assert pace.wait(b"a", 1, now=5) > 0
-    assert Pace(0).wait(b"a", 10**9) == 0
+    assert RateLimit(0).wait(b"a", 10**9) == 0
     assert pace.wait(b"c", 500, now=5) == 0  # more than ten seconds' worth: from a full share,
     assert pace.wait(b"c", 1, now=44) > 0  # which then is long in debt
     assert pace.wait(b"c", 1, now=46) == 0
@@ -323,9 +323,9 @@ def test_a_missing_file_of_secrets_is_told_by_its_option(tmp_path, kind, called)
 
 @pytest.mark.parametrize("kind", [Tokens, Tickets])
 def test_secrets_change_without_a_restart(tmp_path, monkeypatch, caplog, kind):
-    from discreet.local.collector import admission
+    from discreet.local.collector import access
 
-    monkeypatch.setattr(admission, "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(access, "_LOOK_AGAIN", 0.0)
     path, second = tmp_path / "secrets", "a-second-long-secret"
     path.write_text(f"{SECRET}\n")
     known = SecretsFile(path, kind)
@@ -374,8 +374,8 @@ def wait_for(condition, seconds=15):
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved", "log removed"])
 def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkeypatch, how):
     """An open file that was removed is still written to, by this process alone: all of it was lost at its end."""
-    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
-    monkeypatch.setattr("discreet.local.collector.storage.store._LOOK", 0.0)
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
     path = tmp_path / "reports.db"
     assert store.add(rows(make_reports(3))).result(10) == (3, 0)
     assert call("GET", "/healthz")[:2] == (200, b'{"ok":true,"trouble":null}')
@@ -400,7 +400,7 @@ def test_a_store_that_is_gone_acknowledges_nothing(store, call, tmp_path, monkey
 
 def test_a_store_named_by_a_link_is_the_file_it_leads_to(tmp_path, monkeypatch):
     """SQLite's log lies beside the file, not beside the link: whoever looks beside the link misses its end."""
-    monkeypatch.setattr("discreet.local.collector.storage.store._LOOK", 0.0)
+    monkeypatch.setattr("discreet.local.collector.store._LOOK", 0.0)
     (tmp_path / "real").mkdir()
     real, link = tmp_path / "real" / "store.db", tmp_path / "link.db"
     link.symlink_to(real)

@@ -6,7 +6,7 @@ import logging
 import pytest
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, raw
 
-from discreet.local.collector.storage.store import ReportStore
+from discreet.local.collector.store import ReportStore
 
 pytest.importorskip("starlette", reason="needs the extra collector")
 

@@ -12,15 +12,15 @@ pytest.importorskip("starlette", reason="needs the extra collector")
 
 #: Moments are written many times a second, so that kills fall between reports and moments too.
 OFTEN = """
-from discreet.local.collector.storage import store, sums
+from discreet.local.collector import store
 
-store.TOGETHER = sums.TOGETHER = 100
+store.TOGETHER = 100
 store._ROUND = 0.02
 store.ReportStore.__init__.__kwdefaults__["save_every"] = 100
 """
 EARLY = """
 import time
-from discreet.local.collector.storage import store
+from discreet.local.collector import store
 
 class Early(store.ReportStore):
     def _commit(self, batches):

@@ -9,9 +9,9 @@ from tests.local.collector_calls import WORDS, call_app, raw
 from tests.naive.ones_of_reports import worst_tails
 
 from discreet.errors import CorpusError
-from discreet.local.collector.plausible import CHANCE, plausible_ones
-from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.storage.store import ReportStore
+from discreet.local.collector.intake import ReportForm
+from discreet.local.collector.invented_reports import CHANCE, plausible_ones
+from discreet.local.collector.store import ReportStore
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy import SecureStream
 from discreet.privacy.bit_channel import BitChannel

@@ -10,8 +10,8 @@ from tests.local.collector_calls import call_app
 from tests.naive.outliers import usual_reports
 
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.outliers import set_aside
-from discreet.local.collector.storage.store import ReportsLeftError, ReportStore
+from discreet.local.collector.invented_reports import set_aside
+from discreet.local.collector.store import ReportsLeftError, ReportStore
 from discreet.privacy.bit_channel import BitChannel
 
 N_WORDS = 400
@@ -130,10 +130,9 @@ def test_the_service_says_how_many(store):
 
 def test_reports_are_those_of_the_moments(store, monkeypatch):
     """Though others come meanwhile, and are told where some go."""
-    from discreet.local.collector.storage import store as module
-    from discreet.local.collector.storage import sums
+    from discreet.local.collector import store as module
 
-    monkeypatch.setattr(sums, "TOGETHER", 500)
+    monkeypatch.setattr(module, "TOGETHER", 500)
     monkeypatch.setattr(module, "_ROUND", 0.02)
     moments, blocks = store.moments_and_reports()
     reading = blocks()
@@ -151,9 +150,9 @@ def test_reports_are_those_of_the_moments(store, monkeypatch):
 
 
 def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
-    from discreet.local.collector import answers
+    from discreet.local.collector import topics
 
-    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
     late = [(bytes([i]) * 16, packed(honest(1, i))[0].tobytes()) for i in range(3)]
     store.add(late).result(30)
     looked = threading.Event()
@@ -164,6 +163,6 @@ def test_a_fit_begins_again_where_reports_are_withdrawn(store, monkeypatch):
             store.withdraw(late[:1]).result(30)
         return set_aside(moments, blocks, channel)
 
-    monkeypatch.setattr(answers, "set_aside", slow)
+    monkeypatch.setattr(topics, "set_aside", slow)
     call = functools.partial(call_app, store)
     assert json.loads(call("GET", "/topics?k=2")[1])["reports"] == 4042

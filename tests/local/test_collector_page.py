@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.local.collector.storage.store import ReportStore
+from discreet.local.collector.store import ReportStore
 from discreet.privacy.bit_channel import BitChannel
 
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra collector")

@@ -17,7 +17,7 @@ from tests.local import collector_kills, postgres_server
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.storage.store import ConflictError, ReportStore, SpentError, StoreFailedError
+from discreet.local.collector.store import ConflictError, ReportStore, SpentError, StoreFailedError
 from discreet.privacy.bit_channel import BitChannel
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra postgres")
@@ -180,11 +180,11 @@ def stopped(server):
 
 def test_a_database_that_says_nothing_is_given_up(url, server, monkeypatch):
     """Requests, and the end of the service, waited for it without end."""
-    from discreet.local.collector.storage import postgres_tables
+    from discreet.local.collector import postgres
 
-    monkeypatch.setattr(postgres_tables, "_OUR_SECONDS", 1.5)
-    monkeypatch.setattr(postgres_tables, "_KEEPALIVES", {"connect_timeout": 2})
-    monkeypatch.setattr(postgres_tables, "_SETTINGS", {"lock_timeout": "1s"})
+    monkeypatch.setattr(postgres, "_OUR_SECONDS", 1.5)
+    monkeypatch.setattr(postgres, "_KEEPALIVES", {"connect_timeout": 2})
+    monkeypatch.setattr(postgres, "_SETTINGS", {"lock_timeout": "1s"})
     rows = make_rows(60)
     with ReportStore(url, WORDS, CHANNEL) as store:
         assert store.add(rows[:20]).result(30) == (20, 0)
@@ -237,12 +237,12 @@ def test_statements_locks_and_idle_transactions_have_a_time(url):
 
 
 def test_another_program_that_holds_the_lock_is_waited_for_a_while(url, monkeypatch):
-    from discreet.local.collector.storage import postgres_tables
+    from discreet.local.collector import postgres
 
-    monkeypatch.setattr(postgres_tables, "_SETTINGS", {"lock_timeout": "500ms"})
+    monkeypatch.setattr(postgres, "_SETTINGS", {"lock_timeout": "500ms"})
     rows = make_rows(4)
     with ReportStore(url, WORDS, CHANNEL) as store, psycopg.connect(url) as beside:
-        beside.execute(f"SELECT pg_advisory_xact_lock({postgres_tables._LOCK})")
+        beside.execute(f"SELECT pg_advisory_xact_lock({postgres._LOCK})")
         with pytest.raises(StoreFailedError):
             store.add(rows).result(20)
         beside.rollback()
@@ -274,10 +274,9 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(url, tmp_path):
 
 
 def test_a_database_that_is_only_read_is_not_written(url):
-    from discreet.local.collector.storage.kept import kept_of
-    from discreet.local.collector.storage.open_tables import open_tables
+    from discreet.local.collector.tables import open_tables, settings_of
 
-    kept = kept_of(WORDS, CHANNEL)
+    kept = settings_of(WORDS, CHANNEL)
     with pytest.raises(CorpusError, match="cannot be used as a store"):
         open_tables(url, kept, read_only=True)
     with psycopg.connect(url) as beside:

@@ -18,9 +18,8 @@ from tests.local import postgres_server
 from tests.local.collector_calls import CHANNEL, SECRET, WORDS, call_app, make_reports, moments_of, raw, rows
 
 from discreet.errors import ParameterError
-from discreet.local.collector.storage.kept import kept_of
-from discreet.local.collector.storage.open_tables import open_tables
-from discreet.local.collector.storage.store import ConflictError, ReportStore, StoreFailedError
+from discreet.local.collector.store import ConflictError, ReportStore, StoreFailedError
+from discreet.local.collector.tables import open_tables, settings_of
 
 TABLES = ("settings", "reports", "spent", "moments", "days")
 DAY = 86_400
@@ -56,14 +55,14 @@ def store(where):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.02)
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.02)
 
 
 def saved(where):
     """Return the moments as they are written, before any row is read."""
     from discreet.lda.moments.moments import Moments
 
-    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, kept_of(WORDS, CHANNEL))
+    moments, tables = Moments(len(WORDS), channel=CHANNEL), open_tables(where, settings_of(WORDS, CHANNEL))
     with contextlib.closing(tables):
         return moments, tables.restore(moments), tables.count()
 
@@ -394,9 +393,9 @@ def test_a_machine_that_does_not_know_the_time_deletes_nothing(kept):
 
 
 def test_many_reports_go_a_piece_at_a_time(kept, monkeypatch):
-    from discreet.local.collector.storage import sums
+    from discreet.local.collector import store as module
 
-    monkeypatch.setattr(sums, "TOGETHER", 7)
+    monkeypatch.setattr(module, "TOGETHER", 7)
     day, reports = [25_000], make_reports(50)
     with kept(day, keep_days=1) as store:
         store.add(rows(reports[:40])).result(30)
@@ -427,7 +426,7 @@ def test_what_was_withdrawn_never_counts_again(kept):
 def test_a_clock_put_forward_makes_no_report_old(where, monkeypatch):
     """A wrong answer of a time server, for one look: acknowledged reports were deleted."""
     ahead, passed, real = [0.0], [0.0], time.time()
-    monkeypatch.setattr("discreet.local.collector.storage.store._passed", lambda: passed[0])
+    monkeypatch.setattr("discreet.local.collector.store._passed", lambda: passed[0])
     monkeypatch.setattr(time, "time", lambda: real + ahead[0])
     reports = make_reports(10)
     with ReportStore(where, WORDS, CHANNEL, keep_days=30) as store:
@@ -444,7 +443,7 @@ def test_a_clock_put_forward_makes_no_report_old(where, monkeypatch):
 
 def test_a_clock_that_was_set_late_is_believed(monkeypatch):
     """A machine that begins in 1970 and learns the time later; else no report would ever grow old."""
-    from discreet.local.collector.storage import store
+    from discreet.local.collector import store
 
     now, passed = [100.0], [0.0]
     monkeypatch.setattr(store, "_passed", lambda: passed[0])
@@ -478,13 +477,13 @@ def test_a_row_number_is_never_given_again(tmp_path):
 
 def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
     """Each round writes all moments while nobody else can write; one request after the other must not fill the day."""
-    monkeypatch.setattr("discreet.local.collector.storage.store._ROUND", 0.01)
+    monkeypatch.setattr("discreet.local.collector.store._ROUND", 0.01)
     reports = make_reports(6)
     with ReportStore(tmp_path / "reports.db", WORDS, CHANNEL) as opened:
         opened.add(rows(reports)).result(10)
         assert opened.withdraw(rows(reports[:1])).result(10) == (1, 0, 0)
         assert opened.withdraw(rows(reports[1:2])).result(10) == (1, 0, 0)
-        monkeypatch.setattr("discreet.local.collector.storage.store._SHARE", 1e-9)
+        monkeypatch.setattr("discreet.local.collector.store._SHARE", 1e-9)
         assert opened.withdraw(rows(reports[2:3])).result(10) == (1, 0, 0)
         waiting = [opened.withdraw(rows(reports[i : i + 1])) for i in (3, 4)]
         time.sleep(0.3)
@@ -494,7 +493,7 @@ def test_withdrawals_leave_most_of_the_time_to_others(tmp_path, monkeypatch):
 
 
 def test_withdrawing_over_http(store):
-    from discreet.local.collector.admission import Tokens
+    from discreet.local.collector.access import Tokens
 
     call = functools.partial(call_app, store)
     reports = make_reports(6)
@@ -533,14 +532,14 @@ def test_a_number_alone_withdraws_nothing(store):
 
 
 def test_withdrawals_that_wait_are_bounded(store):
-    from discreet.local.collector.storage import store as module
-    from discreet.local.collector.storage.store import StoreBusyError
+    from discreet.local.collector import store as module
+    from discreet.local.collector.store import StoreBusyError
 
     with store._using:  # nothing can be written
         waiting = [store.withdraw(rows(make_reports(1)))]
         asked = rows(make_reports(1))
         with contextlib.suppress(StoreBusyError):
-            for _ in range(2 * module._MOST_FAREWELLS):
+            for _ in range(2 * module._MOST_WITHDRAWALS):
                 waiting.append(store.withdraw(asked))
         with pytest.raises(StoreBusyError):
             store.withdraw(asked)

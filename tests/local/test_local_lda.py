@@ -13,7 +13,7 @@ from tests.naive import local as naive
 from discreet import FederatedLDA, LocalLDA, Release
 from discreet.errors import CorpusError, ParameterError
 from discreet.local import BitChannel, Moments
-from discreet.local.promise import losses
+from discreet.local.local_lda import losses
 from discreet.privacy import SecureStream
 
 

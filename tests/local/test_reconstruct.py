@@ -9,7 +9,7 @@ from tests.naive import local as naive
 
 from discreet.errors import CorpusError
 from discreet.lda.moments.estimates import noise_variance
-from discreet.local.lp_lda import estimated_counts, rebuild
+from discreet.local.reconstruct import estimated_counts, rebuild
 
 
 def flip(f):

@@ -18,9 +18,9 @@ from discreet import LocalLDA, StreamingLocalLDA
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import noise_variance
 from discreet.lda.moments.moments import Moments
-from discreet.local import base, olp_lda
-from discreet.local.discounted_moments import DiscountedMoments
-from discreet.local.informed_gibbs import count_topics_of
+from discreet.local import local_lda, reconstruct
+from discreet.local.reconstruct import count_topics_of
+from discreet.local.streaming_local_lda import DiscountedMoments
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_olp_weight_is_that_of_theorem_6():
     n, f, sigma = 160, Fraction(2, 5), Fraction(7)
     of = SimpleNamespace(p=1 - f / 2, q=f / 2)
     exact = n * f * (2 - f) / (n * f * (2 - f) + 4 * sigma**2 * (1 - f) ** 2)
-    assert olp_lda.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
+    assert reconstruct.bayes_weight(n, of, float(sigma)) == pytest.approx(float(exact), rel=1e-12)
     printed = n * f * (2 - f) / (n * f * (2 - f) + 2 * sigma**2 * (1 - f) ** 2)
     assert abs(float(printed) - float(exact)) > 0.01
     assert n * noise_variance(of) == pytest.approx(float(n * f * (2 - f) / (4 * (1 - f) ** 2)), rel=1e-12)
@@ -135,9 +135,9 @@ def test_bayes_estimate_has_the_smallest_error_at_that_weight():
     n, sigma, mean = 160, 9.0, 60.0
     truth = rng.normal(mean, sigma, 200_000)
     noisy = truth + rng.normal(0, np.sqrt(n * noise_variance(of)), truth.size)
-    best = olp_lda.bayes_weight(n, of, sigma)
+    best = reconstruct.bayes_weight(n, of, sigma)
     error = {
-        weight: ((olp_lda.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
+        weight: ((reconstruct.bayes_estimate(noisy, mean, weight) - truth) ** 2).mean()
         for weight in (best * 0.8, best, min(1.0, best * 1.15))
     }
     assert min(error, key=error.get) == best
@@ -145,36 +145,36 @@ def test_bayes_estimate_has_the_smallest_error_at_that_weight():
 
 def test_olp_steps_as_printed(stream):
     present, noisy, of = stream
-    settings = olp_lda.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    state = olp_lda.init(present[:300], present.shape[1], settings, 0)
+    settings = reconstruct.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    state = reconstruct.init(present[:300], present.shape[1], settings, 0)
     assert np.allclose(state.rates, present[:300].mean(0))  # document frequencies, not token shares
     assert state.latest.sum() == present[:300].sum()
     batch = noisy[300:460]
-    after = olp_lda.step(state, batch, settings, np.random.default_rng(0))
+    after = reconstruct.step(state, batch, settings, np.random.default_rng(0))
     assert np.allclose(after.prior, state.prior + 0.5 * state.latest)
     counts = (batch.sum(0) - 160 * of.q) / (of.p - of.q)
     eta = np.clip(0.4 * 160 * state.rates + 0.6 * counts, 0, 160)
     assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))  # the batch was rebuilt to eta
     assert np.allclose(after.rates, (state.rates + eta / 160) / 2)
-    other_size = olp_lda.step(after, noisy[460:500], settings, np.random.default_rng(0))
+    other_size = reconstruct.step(after, noisy[460:500], settings, np.random.default_rng(0))
     assert other_size.rates.max() <= 1  # rates, whatever the size of the batch
 
 
 def test_olp_without_public_documents_takes_the_first_batch_as_it_is(stream):
     present, noisy, of = stream
-    settings = olp_lda.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
-    nothing = olp_lda.init(None, present.shape[1], settings, 0)
+    settings = reconstruct.Settings(of, 3, 0.1, 0.01, 0.5, 0.4, None, 20, 1)
+    nothing = reconstruct.init(None, present.shape[1], settings, 0)
     assert nothing.rates is None
     assert not nothing.latest.any()
     batch = noisy[:160].copy()
     batch[:, 0] = 0  # a word whose unbiased count lies below 0
-    after = olp_lda.step(nothing, batch, settings, np.random.default_rng(0))
+    after = reconstruct.step(nothing, batch, settings, np.random.default_rng(0))
     eta = np.clip((batch.sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
     assert np.array_equal(after.latest.sum(0), np.rint(eta).astype(int))
     assert np.allclose(after.rates, eta / 160)
     assert np.allclose(after.prior, 0.01)
     # From the second batch on as with a public set: the first batch's rates stand for mu.
-    second = olp_lda.step(after, noisy[160:320], settings, np.random.default_rng(0))
+    second = reconstruct.step(after, noisy[160:320], settings, np.random.default_rng(0))
     counts = np.clip((noisy[160:320].sum(0) - 160 * of.q) / (of.p - of.q), 0, 160)
     wanted = np.clip(0.4 * 160 * after.rates + 0.6 * counts, 0, 160)
     assert np.array_equal(second.latest.sum(0), np.rint(wanted).astype(int))
@@ -311,8 +311,8 @@ def test_looking_at_topics_trains_nothing(stream, monkeypatch, algorithm):
         raise AssertionError("trained on a look")
 
     with monkeypatch.context() as patched:
-        patched.setattr(base, "learn_topics", never)
-        patched.setattr(olp_lda, "step", never)
+        patched.setattr(local_lda, "learn_topics", never)
+        patched.setattr(reconstruct, "step", never)
         first = model.release_
         assert model.release_ is first
         assert np.array_equal(model.topic_word_, first.topic_word)
@@ -325,8 +325,8 @@ def test_looking_at_topics_trains_nothing(stream, monkeypatch, algorithm):
 def test_without_refit_topics_wait_for_update(stream, monkeypatch):
     _, noisy, of = stream
     model, fits = StreamingLocalLDA(2, channel=of, random_state=1, refit=False), []
-    learn = base.learn_topics
-    monkeypatch.setattr(base, "learn_topics", lambda *a, **k: fits.append(1) or learn(*a, **k))
+    learn = local_lda.learn_topics
+    monkeypatch.setattr(local_lda, "learn_topics", lambda *a, **k: fits.append(1) or learn(*a, **k))
     for start in range(0, len(noisy), 500):
         model.partial_fit(noisy[start : start + 500])
         with pytest.raises(NotFittedError, match=r"call update\(\)"):

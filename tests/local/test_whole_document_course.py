@@ -33,7 +33,7 @@ from discreet.local import (
     read_codebook_reports,
     write_reports,
 )
-from discreet.local.whole_document.course_folder import Course
+from discreet.local.whole_document.course import Course
 from discreet.privacy import SecureStream
 
 pytest.importorskip("uvicorn", reason="needs the extra collector")
@@ -292,7 +292,7 @@ def test_a_file_that_is_too_large_or_no_text_is_refused(tmp_path, monkeypatch):
     with pytest.raises(CorpusError, match="not a published question"):
         PublishedQuestion.read(path)
     path.write_text(published().to_json())
-    monkeypatch.setattr("discreet.local.whole_document.published._LARGEST", 100)
+    monkeypatch.setattr("discreet.local.whole_document.questions._LARGEST", 100)
     with pytest.raises(CorpusError, match="not a published question"):
         PublishedQuestion.read(path)
 
@@ -312,7 +312,7 @@ def raw(reports):
 
 
 def test_answers_that_fit_are_taken_and_others_not():
-    from discreet.local.collector.answer_form import AnswerForm
+    from discreet.local.collector.intake import AnswerForm
 
     asked = published()
     form, good = AnswerForm(asked), reports_on(asked)
@@ -339,8 +339,8 @@ def test_answers_that_fit_are_taken_and_others_not():
 
 
 def test_a_store_keeps_the_answers_to_one_question(tmp_path):
-    from discreet.local.collector.storage.collected import collected_answers
-    from discreet.local.collector.storage.store import ConflictError, ReportStore
+    from discreet.local.collector.store import ConflictError, ReportStore
+    from discreet.local.collector.tables import collected_answers
 
     asked, where = published(), tmp_path / "answers.db"
     good = reports_on(asked, 5)
@@ -470,10 +470,8 @@ def test_a_database_that_is_no_store_stays_as_it_was(here, capsys, form):
 
 
 def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
-    from discreet.local.collector.storage.collected import collected_answers
-    from discreet.local.collector.storage.kept import kept_of
-    from discreet.local.collector.storage.open_tables import open_tables
-    from discreet.local.collector.storage.store import ReportStore
+    from discreet.local.collector.store import ReportStore
+    from discreet.local.collector.tables import collected_answers, open_tables, settings_of
 
     asked, where = published(), tmp_path / "answers.db"
     good = reports_on(asked, 5)
@@ -482,7 +480,7 @@ def test_answers_are_read_from_a_store_that_refuses_to_be_written(tmp_path):
     before = where.read_bytes()
     assert collected_answers(where, asked) == good
     with (
-        contextlib.closing(open_tables(where, kept_of(WORDS, asked), read_only=True)) as tables,
+        contextlib.closing(open_tables(where, settings_of(WORDS, asked), read_only=True)) as tables,
         pytest.raises(sqlite3.OperationalError, match="readonly"),
     ):
         tables._reading.execute("DELETE FROM reports")

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from discreet.local.shuffling import amplify_by_shuffling, shuffled_course
     from discreet.local.streaming_local_lda import StreamingLocalLDA
     from discreet.local.whole_document.estimator import WholeDocumentLDA
-    from discreet.local.whole_document.published import PublishedQuestion
-    from discreet.local.whole_document.questions import Question
-    from discreet.local.whole_document.wire import CodebookReport, read_codebook_reports
+    from discreet.local.whole_document.questions import (
+        CodebookReport,
+        PublishedQuestion,
+        Question,
+        read_codebook_reports,
+    )
     from discreet.local.wire import Report, read_reports, write_reports
     from discreet.privacy.bit_channel import BitChannel
     from discreet.privacy.codebook_channel import CodebookChannel
@@ -30,9 +33,9 @@ _HOMES = {
     "discreet.local.shuffling": ("amplify_by_shuffling", "shuffled_course"),
     "discreet.local.streaming_local_lda": ("StreamingLocalLDA",),
     "discreet.local.whole_document.estimator": ("WholeDocumentLDA",),
-    "discreet.local.whole_document.published": ("PublishedQuestion",),
-    "discreet.local.whole_document.questions": ("Question",),
-    "discreet.local.whole_document.wire": ("CodebookReport", "read_codebook_reports"),
+    "discreet.local.whole_document.questions": (
+        *("CodebookReport", "PublishedQuestion", "Question", "read_codebook_reports"),
+    ),
     "discreet.local.wire": ("Report", "read_reports", "write_reports"),
     "discreet.privacy.bit_channel": ("BitChannel",),
     "discreet.privacy.codebook_channel": ("CodebookChannel",),

@@ -1,28 +1,322 @@
-"""LocalLDA: topics from reports that were randomised by their writers. A shell over lda.moments.
+r"""LocalLDA: topics from reports that were randomised by their writers; and what the local estimators share.
 
-Everything here is post-processing of the reports, so the promise is the channel's (see
-:mod:`discreet.local.promise`), whatever is computed and however often.
+Nothing on the server is private computation: it is post-processing of reports that were randomised by their writers.
+So the promise is the channel's, whatever is computed and however often: four losses, which
+:mod:`discreet.privacy.bit_guarantees` defines and proves. The ledger of a release states the loss of the *whole
+report* (unit "report", "replace_one"), the only one that speaks of a person; all four stand among the settings.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from discreet._numbers import as_array, as_texts
 from discreet._progress import Callback
-from discreet._validate import ANYTHING, FLAG, Rule, choice, formerly, rules
+from discreet._threads import count_threads
+from discreet._validate import (
+    ANYTHING,
+    CALLBACK,
+    DOC_TOPIC_PRIOR,
+    FLAG,
+    RANDOM,
+    THREADS,
+    Rule,
+    choice,
+    faults_of,
+    formerly,
+    number,
+    optional,
+    refuse,
+    rules,
+    whole,
+)
+from discreet._word_order import column_words, in_order, known_words, names_of
+from discreet.corpus.words.origin import WordOrigin
 from discreet.corpus.words.word_vectors import match_vectors
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.moments.estimates import Channel
-from discreet.lda.moments.learn import Reports
+from discreet.lda.moments.estimates import Channel, Estimates
+from discreet.lda.moments.learn import Learned, Reports, infer_topics, learn_topics
 from discreet.lda.moments.moments import Moments, read_bits
-from discreet.local.arguments import SHARED, words_of_reports
-from discreet.local.base import LocalTopics, make_release
-from discreet.local.lp_lda import rebuild
+from discreet.lda.moments.packed import packed_width
+from discreet.local.reconstruct import rebuild
+from discreet.privacy.accounting import events
+from discreet.privacy.bit_guarantees import BitGuarantees, losses_of_bits
+from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.private_estimator import PlannedEstimator
+from discreet.release.record import Release
+from discreet.release.released_topics import ReleasedTopics
+from discreet.release.settings import public_settings
 
-__all__ = ["LocalLDA"]
+__all__ = [
+    "SHARED",
+    "LocalLDA",
+    "LocalTopics",
+    "bits_in_order",
+    "closed_ledger",
+    "ledger_of_reports",
+    "losses",
+    "make_release",
+    "settings_of",
+    "words_of_reports",
+]
+
+_SEEDED = ", reproducible, not for release"
+
+
+def losses(channel: Channel, n_words: int) -> BitGuarantees:
+    """Return the losses of a report of ``n_words`` bits; of any channel with p and q, and perhaps a ``limit``."""
+    return losses_of_bits(channel.p, channel.q, getattr(channel, "limit", None), n_words)
+
+
+def settings_of(found: BitGuarantees) -> dict[str, float | int]:
+    """Return the losses as public settings of a release."""
+    named: dict[str, float | int] = {
+        "epsilon_one_word_added_or_removed": found.word_added_or_removed,
+        "epsilon_one_word_replaced": found.word_replaced,
+        "epsilon_whole_report_replaced": found.whole_report,
+    }
+    if found.document_words is not None:
+        named["words_kept_of_a_document"] = found.document_words
+    return named
+
+
+def closed_ledger(found: BitGuarantees, channel: Channel, *, simulated: bool) -> Ledger:
+    """Return a closed ledger that states the loss of a whole report of bits."""
+    what = f"bits randomised by each writer (p = {float(channel.p):.6g}, q = {float(channel.q):.6g}"
+    return ledger_of_reports(found.whole_report, f"{what}{_SEEDED if simulated else ''})", simulated=False)
+
+
+def ledger_of_reports(loss: float, what: str, *, simulated: bool) -> Ledger:
+    """Return a closed ledger that states the loss of one report."""
+    ledger = Ledger(max(loss, 1e-9), events.PURE_DELTA, privacy_unit="report", neighboring="replace_one")
+    ledger.reserve(events.pure(loss), what + (_SEEDED if simulated else ""))
+    return ledger.snapshot()
+
+
+def _is_channel(value: Any) -> bool:
+    try:
+        return 0 <= float(value.q) < float(value.p) <= 1
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+#: Rules of the parameters that all local estimators have.
+SHARED = rules(
+    n_topics=whole(),
+    algorithm=choice("moments", "reconstruct"),
+    doc_topic_prior=DOC_TOPIC_PRIOR,
+    topic_word_prior=number(above=0),
+    n_sweeps=whole(),
+    allow_unlearnable=FLAG,
+    random_state=RANDOM,
+    n_jobs=THREADS,
+    callback=CALLBACK,
+    channel=Rule(
+        "a BitChannel, or anything with numbers p and q, 0 <= q < p <= 1 (a flip f strictly between 0 and 1)",
+        _is_channel,
+    ),
+)
+
+
+def words_of_reports(X: Any, vocabulary: Any, *, packed: bool) -> tuple[Any, tuple[str, ...]]:
+    """Return reports with their bits in the order of the words, and the word of each bit.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        Where columns have names and ``vocabulary`` is given, they are put in its order.
+    vocabulary : sequence of str, optional
+        By default the names of the columns, or numbers.
+    packed : bool
+    """
+    shape = X.shape if hasattr(X, "shape") else as_array(X, "the reports").shape
+    if len(shape) != 2:
+        raise CorpusError(f"reports must be rows of bits, but have shape {tuple(shape)}.")
+    if shape[1] == 0:
+        raise CorpusError(f"0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required.")
+    if vocabulary is None:
+        if packed:
+            raise CorpusError("packed reports do not tell how many words they have; pass vocabulary=.")
+        vocabulary = names_of(X) or column_words(shape[1])
+    words = as_texts(vocabulary, "the vocabulary")
+    width = packed_width(len(words)) if packed else len(words)
+    if width != shape[1]:
+        raise CorpusError(
+            f"the vocabulary has {len(words)} words, but the reports have {shape[1]} "
+            f"{'bytes' if packed else 'bits'}; they must agree."
+        )
+    if len(set(words)) != len(words):
+        raise CorpusError("the words of the vocabulary must be distinct, but some are repeated.")
+    return X if packed else bits_in_order(X, words), words
+
+
+def bits_in_order(X: Any, words: tuple[str, ...]) -> Any:
+    """Return reports with their bits in the order of a model's words, by name where they have names."""
+    return in_order(X, known_words(words), "reports", "make reports with its words")
+
+
+_ADVICE = (
+    "Collect more reports, promise less (a larger epsilon), or let a shuffler or secure aggregation stand between "
+    "writers and server;"
+)
+
+
+class LocalTopics(PlannedEstimator, ReleasedTopics):
+    """Base of the local estimators: fitting, and what can be done once ``release_`` and ``unigram_`` are there."""
+
+    n_topics: int
+    channel: Channel
+    allow_unlearnable: bool
+    callback: Callback | None
+    unigram_: NDArray[np.float64]
+
+    def planned_event(self, n_words: int | None = None) -> events.Event:
+        """Return the event of one whole report, which the release will state.
+
+        Writers have paid it by the time they report: fitting costs nothing more, however often it is done.
+
+        Parameters
+        ----------
+        n_words : int, optional
+            Words of the vocabulary; can be left out where the channel keeps so many words of a document, its ``limit``.
+
+        Returns
+        -------
+        event
+            As made by :mod:`discreet.privacy.events`; unit "report", "replace_one".
+
+        Raises
+        ------
+        ParameterError
+            Naming all parameters that are out of range.
+        """
+        refuse([*self._faults(), *faults_of({"n_words": n_words}, rules(n_words=optional(whole())))])
+        limit = getattr(self.channel, "limit", None)
+        if n_words is None and limit is not None:
+            n_words = 2 * int(limit)  # from here on, what a document may keep is what counts
+        if n_words is None:
+            raise ParameterError(
+                "this channel sends a bit for each word, so that a report costs more the more words there are; pass ",
+                Parameter("n_words"),
+                ".",
+            )
+        return events.pure(losses(self.channel, n_words).whole_report)
+
+    def transform_reports(self, X: Any, *, packed: bool = False) -> NDArray[np.float64]:
+        """Return the topic shares that randomised reports suggest, the channel taken into account.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            Reports, as for :meth:`fit`; where columns have names, in any order.
+        packed : bool, default False
+
+        Returns
+        -------
+        array of shape (n_reports, n_topics), rows sum to 1
+            Where noise is high, close to the topics' overall weights. Post-processing of the reports.
+        """
+        check_is_fitted(self, "n_features_in_")
+        rows = X if packed else bits_in_order(X, self.release_.vocabulary)
+        blocks = read_bits(rows, self.n_features_in_, packed=packed, block=2048)
+        weight = self.release_.topic_weight
+        assert weight is not None
+        return infer_topics(
+            blocks,
+            self.components_,
+            weight,
+            self.unigram_,
+            self.channel,
+            n_threads=count_threads(self.n_jobs),
+        )
+
+    @abstractmethod
+    def fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> Self:
+        """Fit topics to reports."""
+
+    def fit_transform(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, packed: bool = False, simulated: bool = False
+    ) -> NDArray[np.float64]:
+        """Fit to reports, and return the topic shares that the same reports suggest (not ``transform``)."""
+        given = {"vocabulary": vocabulary, "packed": packed, "simulated": simulated}
+        self.fit(
+            X, y, **{name: value for name, value in given.items() if value is not None and value is not False}
+        )
+        return self.transform_reports(X, packed=packed)
+
+    def _learn(
+        self,
+        found: Estimates,
+        n_reports: int,
+        seed: int,
+        *,
+        beside: Sequence[Estimates] = (),
+        vectors: NDArray[np.float64] | None = None,
+        reports: Reports | None = None,
+        warn: bool = True,
+    ) -> Learned:
+        """Return topics; with public estimates ``beside`` those of the reports, these need let none through."""
+        return learn_topics(
+            found,
+            self.n_topics,
+            seed,
+            what=f"{n_reports:,} reports through this channel",
+            advice=_ADVICE,
+            allow_unlearnable=self.allow_unlearnable,
+            warn=warn,
+            beside=beside,
+            vectors=vectors,
+            reports=reports,
+            n_threads=count_threads(self.n_jobs),
+            callback=self.callback,
+        )
+
+
+def make_release(
+    model: Any,
+    topic_word: NDArray[np.float64],
+    topic_weight: NDArray[np.float64],
+    words: tuple[str, ...],
+    n_reports: int,
+    settings: dict[str, Any],
+    *,
+    simulated: bool,
+) -> Release:
+    """Put topics and the promise of the channel into a release.
+
+    The number of reports stands among the settings: it is exact, whoever collected them knows it, and the promise,
+    which is about what a report says, leaves it as it is. So it is no ``n_units_noisy``.
+    """
+    found = losses(model.channel, len(words))
+    simulated = simulated or bool(getattr(model.channel, "reproducible", False))
+    public = public_settings(
+        type(model).__name__,
+        f"local, {model.algorithm}",
+        n_topics=model.n_topics,
+        p=float(model.channel.p),
+        q=float(model.channel.q),
+        n_reports=n_reports,
+        **WordOrigin.public("the channel, whose writers all have the list").settings(),
+        **settings_of(found),
+        **settings,
+    )
+    return Release(
+        topic_word / topic_word.sum(1, keepdims=True),
+        words,
+        closed_ledger(found, model.channel, simulated=simulated),
+        public,
+        simulated,
+        topic_weight / topic_weight.sum(),
+    )
 
 
 class LocalLDA(LocalTopics):

@@ -39,16 +39,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._files import lock_beside, write_file
 from discreet._validate import shown
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError, Proposal
-from discreet.local.report_kind import ReportKind
-from discreet.local.whole_document.questions import Question, question_of, thresholds
-from discreet.local.whole_document.wire import MAGIC, CodebookReport
+from discreet.local.whole_document.questions import MAGIC, CodebookReport, Question, question_of, thresholds
 from discreet.local.wire import Report, vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 from discreet.privacy.codebook import NONCE_BYTES
@@ -57,6 +55,40 @@ from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
 
 __all__ = ["ReportMemo"]
+
+
+class ReportKind(NamedTuple):
+    """What a report is about, but for its document."""
+
+    channel: BitChannel | CodebookChannel
+    vocabulary: bytes
+    #: Words of the vocabulary; of whole documents, the digest of the question.
+    about: int | bytes
+
+    @classmethod
+    def of(cls, report: Report | CodebookReport) -> "ReportKind":
+        """Return the form of a report."""
+        about = report.question if isinstance(report, CodebookReport) else len(report.bits)
+        return cls(report.channel, report.vocabulary, about)
+
+    @property
+    def loss(self) -> float:
+        """What a document loses by one such report, as a whole."""
+        if isinstance(self.channel, CodebookChannel):
+            return self.channel.epsilon
+        assert isinstance(self.about, int)
+        return self.channel.guarantees(self.about).whole_report
+
+    @property
+    def tag(self) -> list[Any]:
+        """The form, as it goes into digests."""
+        channel = self.channel
+        if isinstance(channel, BitChannel):
+            return [channel.p_threshold, channel.q_threshold, channel.limit, self.vocabulary.hex()]
+        assert isinstance(self.about, bytes)
+        return [channel.n_codewords, channel.n_chosen, channel.member_weight, channel.other_weight,
+                channel.two_sided, self.about.hex(), self.vocabulary.hex()]  # fmt: skip
+
 
 _SCHEMA = "discreet.reports/1"
 

@@ -1,29 +1,236 @@
 """StreamingLocalLDA: topics of a stream of reports, exact (moments) or as OLP-LDA was published. A shell.
 
 Everything is post-processing of the reports, so the promise is the channel's; a public set of documents that comes
-first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`discreet.local.olp_lda`.
+first is read as it is. Formulas: :mod:`discreet.lda.moments.moments`, :mod:`discreet.local.reconstruct`.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._numbers import as_array
 from discreet._progress import Callback
-from discreet._validate import FLAG, formerly, number, optional, rules
-from discreet.errors import CorpusError, ParameterError
-from discreet.lda.moments.estimates import Channel
-from discreet.lda.moments.moments import Moments
-from discreet.local import report_stream
-from discreet.local.arguments import SHARED, bits_in_order, words_of_reports
-from discreet.local.base import LocalTopics, make_release
-from discreet.local.discounted_moments import DiscountedMoments
-from discreet.local.report_stream import ReportStream
+from discreet._threads import count_threads
+from discreet._validate import FLAG, formerly, number, optional, rules, shown, whole
+from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.lda.gibbs.draw import new_seed
+from discreet.lda.moments.estimates import Channel, Estimates, estimates
+from discreet.lda.moments.moments import Moments, read_bits
+from discreet.local import reconstruct
+from discreet.local.local_lda import SHARED, LocalTopics, bits_in_order, make_release, words_of_reports
 from discreet.release.record import Release
 
-__all__ = ["StreamingLocalLDA"]
+__all__ = ["DiscountedMoments", "StreamingLocalLDA"]
+
+
+class DiscountedMoments:
+    r"""Moments of a stream that forget: each batch weighs less than the next by a factor.
+
+    Kept are the weighted sums of reports, of their bits and of their pairs, with weights :math:`\gamma^a` for a batch
+    of which a batches came after, and :math:`\sum w` and :math:`\sum w^2` over reports. The estimates are those of
+    :mod:`discreet.lda.moments.moments` (weights cancel); their variances are those of
+    :math:`(\sum w)^2 / \sum w^2` reports. With :math:`\gamma = 1` use plain moments, which are exact.
+
+    Parameters
+    ----------
+    like : Moments
+        Whose channel, number of words and limit of memory to take over.
+    forgetting : float
+        gamma, above 0 and at most 1.
+    """
+
+    def __init__(self, like: Moments, forgetting: float) -> None:
+        self.forgetting = float(forgetting)
+        self.p, self.q = like.p, like.q
+        self.n = 0
+        self.weight = self.square = 0.0
+        self.first = np.zeros(like.n_words)
+        self.second = np.zeros((like.n_words, like.n_words))
+
+    def merge(self, batch: Moments) -> "DiscountedMoments":
+        """Let what came before fade by one batch, then add the new one."""
+        self.first *= self.forgetting
+        self.second *= self.forgetting
+        self.weight *= self.forgetting
+        self.square *= self.forgetting**2
+        self._add(batch, 1.0)
+        self.n += batch.n
+        return self
+
+    def subtract(self, batch: Moments, age: int) -> "DiscountedMoments":
+        """Take away a batch after which ``age`` batches came; exact up to rounding."""
+        if not whole(0).holds(age):
+            raise ParameterError(
+                f"age must say how many batches came after the one to delete (0, 1, ...), but is {shown(age)}."
+            )
+        weight = self.forgetting ** int(age)
+        left = self.second - weight * batch.second
+        if batch.n > self.n or left.min() < -1e-6 * max(1.0, self.weight):
+            raise CorpusError("these reports were not part of the moments at that age.")
+        self._add(batch, -weight)
+        self.second = np.maximum(self.second, 0.0)
+        self.first = np.maximum(self.first, 0.0)
+        self.n -= batch.n
+        return self
+
+    def _add(self, batch: Moments, weight: float) -> None:
+        self.first += weight * batch.first
+        self.second += weight * batch.second
+        self.weight += weight * batch.n
+        self.square += weight * abs(weight) * batch.n
+
+    def estimates(self) -> Estimates:
+        """Return unbiased rates, with the effective number of reports."""
+        if self.n == 0:
+            raise CorpusError("there is no report to estimate anything from; add a batch first.")
+        found = estimates(self.weight, self.first, self.second, self)
+        effective = self.weight**2 / self.square
+        return Estimates(found.rates, found.pairs, found.noise, effective, found.slope, found.contrast)
+
+
+@dataclass
+class ReportStream:
+    """Everything so far.
+
+    Attributes
+    ----------
+    words : tuple of str
+    channel : Channel
+        Of all reports: the promise of a release is about the first batch as much as about the last.
+    seed : int
+        Of the topics' starting point.
+    rng : numpy Generator
+        Rebuilds batches (OLP-LDA).
+    public : Moments, optional
+        Of the public documents.
+    moments : Moments or DiscountedMoments, optional
+        Of the reports.
+    state : reconstruct.State, optional
+        Instead of moments.
+    n_reports : int
+    simulated : bool
+        Whether a batch was said to be drawn from a seed.
+    """
+
+    words: tuple[str, ...]
+    channel: Channel
+    seed: int
+    rng: np.random.Generator
+    public: Moments | None = None
+    moments: Moments | DiscountedMoments | None = None
+    state: reconstruct.State | None = None
+    n_reports: int = 0
+    simulated: bool = False
+
+
+def begin_stream(model: Any, words: tuple[str, ...]) -> ReportStream:
+    """Return a stream without reports, with the parameters of an estimator."""
+    public = _public_bits(model.public, len(words))
+    seed = new_seed(model.random_state)
+    stream = ReportStream(words, model.channel, seed, np.random.default_rng(seed))
+    if model.algorithm == "moments":
+        plain = Moments(len(words), channel=model.channel)
+        stream.moments = plain if model.forgetting == 1 else DiscountedMoments(plain, model.forgetting)
+        if public is not None:
+            stream.public = Moments(len(words)).add_batch(public, n_jobs=model.n_jobs)
+    else:
+        stream.state = reconstruct.init(public, len(words), _settings(model), seed)
+    return stream
+
+
+def add_batch(
+    stream: ReportStream | None, model: Any, X: Any, words: tuple[str, ...], packed: bool
+) -> ReportStream:
+    """Take in a batch, and return the stream; None begins one."""
+    marked = bool(getattr(model.channel, "reproducible", False))
+    if stream is not None:
+        _check_same(stream, model, words)
+    if model.algorithm == "moments":
+        batch = _moments_of(X, model, len(words), packed)
+        stream = stream or begin_stream(model, words)
+        assert stream.moments is not None
+        stream.moments.merge(batch)
+        stream.n_reports += batch.n
+        stream.simulated |= marked
+        return stream
+    rows = np.concatenate([*read_bits(X, len(words), packed=packed), np.zeros((0, len(words)), np.uint8)])
+    if not len(rows):
+        raise CorpusError("a batch must hold at least one report.")
+    stream = stream or begin_stream(model, words)
+    assert stream.state is not None
+    stream.state = reconstruct.step(stream.state, rows, _settings(model), stream.rng)
+    stream.n_reports += len(rows)
+    stream.simulated |= marked
+    return stream
+
+
+def remove_batch(stream: ReportStream, model: Any, X: Any, packed: bool, age: int) -> None:
+    """Take a batch away again (moments only); ``age``: how many batches came after it."""
+    if stream.moments is None:
+        raise ParameterError('only algorithm="moments" can take a batch away again: start the stream over.')
+    check_channel(stream, model)
+    batch = _moments_of(X, model, len(stream.words), packed)
+    if isinstance(stream.moments, DiscountedMoments):
+        stream.moments.subtract(batch, age)
+    else:
+        stream.moments.subtract(batch)
+    stream.n_reports -= batch.n
+
+
+def check_channel(stream: ReportStream, model: Any) -> None:
+    """Refuse another channel than that of the reports so far: their writers were told what it promises."""
+    then, now = ((c.p, c.q, getattr(c, "limit", None)) for c in (stream.channel, model.channel))
+    if then != now:
+        raise ParameterError(
+            *(
+                Parameter("channel"),
+                " changed within the stream, but its reports keep the promise of theirs: set it back, ",
+            ),
+            "or call fit to start over.",
+        )
+
+
+def _check_same(stream: ReportStream, model: Any, words: tuple[str, ...]) -> None:
+    if words != stream.words:
+        raise CorpusError("this batch has other words than the ones before, or another order of them.")
+    check_channel(stream, model)
+    if (stream.moments is not None) != (model.algorithm == "moments"):
+        raise ParameterError(Parameter("algorithm"), " changed within the stream; call fit to start over.")
+    if stream.state is not None and len(stream.state.prior) != model.n_topics:
+        raise ParameterError(Parameter("n_topics"), " changed within the stream; call fit to start over.")
+
+
+def _moments_of(X: Any, model: Any, n_words: int, packed: bool) -> Moments:
+    return Moments(n_words, channel=model.channel).add_batch(X, packed=packed, n_jobs=model.n_jobs)
+
+
+def _public_bits(public: Any, n_words: int) -> NDArray[np.uint8] | None:
+    if public is None:
+        return None
+    from discreet.corpus import check_counts
+
+    bits = (check_counts(public, n_words=n_words) > 0).toarray().astype(np.uint8)
+    if not len(bits):
+        raise CorpusError("the public set must hold at least one document.")
+    return bits
+
+
+def _settings(model: Any) -> reconstruct.Settings:
+    return reconstruct.Settings(
+        model.channel,
+        model.n_topics,
+        model.doc_topic_prior,
+        model.topic_word_prior,
+        model.learning_rate,
+        model.prior_weight,
+        model.count_deviation,
+        model.n_sweeps,
+        count_threads(model.n_jobs),
+    )
 
 
 class StreamingLocalLDA(LocalTopics):
@@ -184,7 +391,7 @@ class StreamingLocalLDA(LocalTopics):
         """
         check_is_fitted(self, "n_features_in_")
         rows = X if packed else bits_in_order(X, self._stream.words)
-        report_stream.remove(self._stream, self, rows, packed, age)
+        remove_batch(self._stream, self, rows, packed, age)
         return self._refitted()
 
     def update(self) -> "StreamingLocalLDA":
@@ -238,7 +445,7 @@ class StreamingLocalLDA(LocalTopics):
                     "input: they must agree within a stream."
                 )
         rows, words = words_of_reports(X, vocabulary, packed=packed)
-        taken = report_stream.add(stream, self, rows, words, packed)
+        taken = add_batch(stream, self, rows, words, packed)
         taken.simulated |= bool(simulated)
         if taken is not stream:
             self._stream, self.n_features_in_, self._made = taken, len(words), None
@@ -255,7 +462,7 @@ class StreamingLocalLDA(LocalTopics):
 
     def _update(self, *, warn: bool) -> None:
         stream, settings = self._stream, dict[str, Any]()
-        report_stream.check_channel(stream, self)
+        check_channel(stream, self)
         if stream.state is not None:
             names = ("learning_rate", "prior_weight", "doc_topic_prior", "topic_word_prior", "n_sweeps")
             topic_word, weight = stream.state.topic_word, stream.state.topic_weight

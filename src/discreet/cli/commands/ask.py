@@ -52,7 +52,7 @@ def ask(
     from discreet.cli.display import console, print_guarantee, print_topics
     from discreet.corpus import load_vocabulary
     from discreet.local.shuffling import told_course
-    from discreet.local.whole_document.course_folder import Course
+    from discreet.local.whole_document.course import Course
 
     say, had_ended = console(quiet=quiet), False
     if vocabulary is not None:
@@ -125,6 +125,6 @@ def _read(where: str, asked: "PublishedQuestion") -> "list[CodebookReport]":
             is_store = file.read(15) == b"SQLite format 3"
         if not is_store:
             return read_codebook_reports(where)
-    from discreet.local.collector.storage.collected import collected_answers
+    from discreet.local.collector.tables import collected_answers
 
     return collected_answers(where, asked)

@@ -85,7 +85,7 @@ def collect(
     Both files may be edited while the service runs.
     """
     from discreet.corpus import load_vocabulary
-    from discreet.local.whole_document.published import PublishedQuestion
+    from discreet.local.whole_document.questions import PublishedQuestion
 
     if tokens is not None and tickets is not None:
         raise ParameterError("give --tokens or --tickets, not both.")
@@ -117,14 +117,13 @@ def collect(
         chosen = _channel(channel, epsilon, per, words, len(known))
         promise = chosen.guarantees(len(known)).in_words()
     try:
-        from discreet.local.collector.app import make_app
-        from discreet.local.collector.serve import run_server
+        from discreet.local.collector.app import make_app, run_server
     except ImportError as error:
         raise DiscreetError(
             f"`discreet collect` needs {error.name}: pip install 'discreet[collector]'."
         ) from None
-    from discreet.local.collector.admission import SecretsFile, Tickets, Tokens
-    from discreet.local.collector.storage.store import ReportStore
+    from discreet.local.collector.access import SecretsFile, Tickets, Tokens
+    from discreet.local.collector.store import ReportStore
 
     admission = None
     if tokens is not None:

@@ -61,7 +61,7 @@ def tasks(n_topics: list[int]) -> list[Callable[[], Any]]:
     from discreet.lda import GibbsLDA, VariationalLDA, fold_in, query_statistic
     from discreet.lda.gibbs.estimator import MOST_TABLE_TOPICS
     from discreet.lda.moments.moments import add_pair_counts
-    from discreet.local.informed_gibbs import count_topics_of
+    from discreet.local.reconstruct import count_topics_of
     from discreet.privacy import Bound
 
     rng = np.random.default_rng(0)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.local.collector.app import make_app
-    from discreet.local.collector.serve import run_server
-    from discreet.local.collector.storage.store import ReportStore
+    from discreet.local.collector.app import make_app, run_server
+    from discreet.local.collector.store import ReportStore
 
 _HOMES = {
-    "discreet.local.collector.app": ("make_app",),
-    "discreet.local.collector.serve": ("run_server",),
-    "discreet.local.collector.storage.store": ("ReportStore",),
+    "discreet.local.collector.app": ("make_app", "run_server"),
+    "discreet.local.collector.store": ("ReportStore",),
 }
 
 __all__ = ["ReportStore", "make_app", "run_server"]

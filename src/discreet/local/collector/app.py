@@ -8,34 +8,81 @@ question, in the place of topics and page. ``/healthz`` says whether reports can
 token or a sender.
 """
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import re
+import signal
+import socket
+import threading
 from collections.abc import AsyncGenerator, Callable
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from discreet.local.collector.admission import Admission
-from discreet.local.collector.answers import MOST_TOPICS, Answers, NotYetError
-from discreet.local.collector.asking import Asking
-from discreet.local.collector.border import PLAIN, Border
+from discreet.errors import DiscreetError
+from discreet.local.collector.access import PLAIN, Admission, HostCheck
 from discreet.local.collector.intake import Intake, later
-from discreet.local.collector.storage.store import ReportStore, StoreFailedError
-from discreet.local.whole_document.published import PublishedQuestion
+from discreet.local.collector.store import ReportStore, StoreFailedError
+from discreet.local.collector.topics import MOST_TOPICS, NotYetError, TopicFits
+from discreet.local.whole_document.questions import PublishedQuestion
 
-__all__ = ["make_app"]
+__all__ = ["QuestionRoutes", "make_app", "run_server"]
+
+#: A question may have megabytes. All who take it take the same pieces of one copy, the next when they took the last.
+_PIECE = 1 << 14
 
 
-class _Telling:
+class QuestionRoutes:
+    """Answers of ``GET /question`` and ``GET /status``.
+
+    Parameters
+    ----------
+    store : ReportStore
+    asked : PublishedQuestion
+        That the store keeps the answers to.
+    """
+
+    def __init__(self, store: ReportStore, asked: PublishedQuestion) -> None:
+        self._store, text = store, asked.to_json().encode()
+        self._pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+        self._headers = {**PLAIN, "Content-Length": str(len(text))}
+        question = asked.question
+        self._fixed = {
+            "question": question.digest.hex(),
+            "kind": question.kind,
+            "place": question.place,
+            "questions": len(asked.ends),
+            "n_words": len(question.vocabulary),
+            "epsilon": asked.channel.epsilon,
+            "guarantee": asked.guarantee,
+        }
+
+    async def question(self, request: Request) -> Response:
+        """Tell the question as clients take it."""
+        return StreamingResponse(self._told(), media_type="application/json", headers=self._headers)
+
+    async def _told(self) -> AsyncGenerator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+    async def status(self, request: Request) -> Response:
+        """Tell how many answered, and what each answer promises."""
+        told = {"reports": self._store.n_reports, "waiting": self._store.waiting, **self._fixed}
+        return JSONResponse(told, headers=PLAIN)
+
+
+class _Metrics:
     """What is told of the service: health, and figures for Prometheus."""
 
     def __init__(self, store: ReportStore, intake: Intake) -> None:
@@ -66,7 +113,7 @@ class _Topics:
     """What reports of bits tell: how many topics can be learned, and the topics."""
 
     def __init__(self, store: ReportStore) -> None:
-        self.store, self.answers = store, Answers(store)
+        self.store, self.answers = store, TopicFits(store)
 
     async def status(self, request: Request) -> Response:
         return JSONResponse(await self.answers.status(), headers=PLAIN)
@@ -127,7 +174,7 @@ def _topic_routes(store: ReportStore) -> tuple[list[Route], Callable[[], None]]:
 
 def _question_routes(store: ReportStore, asked: PublishedQuestion) -> list[Route]:
     """Return what is told where whole documents are asked about."""
-    asking = Asking(store, asked)
+    asking = QuestionRoutes(store, asked)
     return [Route("/question", asking.question), Route("/status", asking.status)]
 
 
@@ -161,7 +208,7 @@ def make_app(
         By which the service may be reached, beside addresses in figures and ``localhost``.
     """
     intake = Intake(store, admission, rate, most_reports, most_words)
-    telling = _Telling(store, intake)
+    telling = _Metrics(store, intake)
     if isinstance(store.channel, PublishedQuestion):
         told, stop = _question_routes(store, store.channel), None
     else:
@@ -173,7 +220,7 @@ def make_app(
         if stop is not None:
             stop()
 
-    middleware: list[Any] = [Middleware(Border, names=names, origins=origins)]
+    middleware: list[Any] = [Middleware(HostCheck, names=names, origins=origins)]
     if origins:
         middleware.append(
             Middleware(
@@ -201,3 +248,86 @@ def make_app(
     )
     app.router.redirect_slashes = False  # a redirect would repeat the Host that was sent
     return app
+
+
+#: Connections at once; beyond, requests are answered by 503.
+_MOST_CONNECTIONS = 1_000
+#: Bytes of a request's head.
+_MOST_HEAD = 16_384
+#: What the system keeps of an answer that is not taken, which it would else let grow to megabytes a connection.
+_SENT_AHEAD = 1 << 17
+#: Files that are not connections: the store, its log, the standard streams, libraries.
+_OTHER_FILES = 100
+
+
+def _stay(signum: int, frame: object) -> None:
+    """Do nothing, so that the store is closed before the process ends."""
+
+
+def run_server(app: Starlette, host: str, port: int) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are finished first.
+
+    Parameters
+    ----------
+    app : Starlette
+    host, port : str and int
+        Port 0 takes a free one. The address is printed once the socket listens, and no request is ever logged.
+
+    Raises
+    ------
+    DiscreetError
+        Where nothing can listen there.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
+        try:
+            listening.bind((host, port))
+            listening.listen(1024)
+        except OSError as error:
+            raise DiscreetError(
+                f"cannot listen on {host} port {port}: {error.strerror or error}; --host must be an address of this "
+                "machine, and --port a free one (0 takes any)."
+            ) from None
+        shown = f"[{host}]" if ":" in host else host
+        print(f"collecting on http://{shown}:{listening.getsockname()[1]}/", flush=True)
+        if threading.current_thread() is threading.main_thread():
+            # uvicorn finishes its requests and then raises the signal again; by default that ends the process before
+            # the store is closed.
+            signal.signal(signal.SIGTERM, _stay)
+        uvicorn.Server(server_config(app)).run(sockets=[listening])
+
+
+def server_config(app: Any) -> uvicorn.Config:
+    """Return how the application is served: no log of requests, and heads, connections and time bounded.
+
+    What takes more than one machine's bounds, such as deadlines for slow clients and a limit for each address, is the
+    proxy's work: ``deploy/nginx.conf``.
+    """
+    return uvicorn.Config(
+        app,
+        http="h11",
+        h11_max_incomplete_event_size=_MOST_HEAD,
+        limit_concurrency=_most_connections(),
+        access_log=False,
+        log_level="critical",  # the rest is of single requests: whoever sends nonsense would fill the log
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=30,
+        proxy_headers=False,
+        lifespan="on",
+        ws="none",
+    )
+
+
+def _most_connections() -> int:
+    """Return how many connections leave enough of the files that this process may have open."""
+    with contextlib.suppress(ImportError):  # there is none on Windows
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if most > 0:
+            return max(min(_MOST_CONNECTIONS, most - _OTHER_FILES), 10)
+    return _MOST_CONNECTIONS

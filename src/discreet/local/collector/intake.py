@@ -1,5 +1,7 @@
 """Requests that bring reports or take them back: read within bounds, checked, and handed to the store."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import math
@@ -8,25 +10,170 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import CorpusError
-from discreet.local.collector.admission import Admission, Pace
-from discreet.local.collector.answer_form import AnswerForm
-from discreet.local.collector.border import PLAIN
-from discreet.local.collector.report_form import ReportForm
-from discreet.local.collector.storage.store import (
+from discreet.local.collector.access import PLAIN, Admission, RateLimit
+from discreet.local.collector.invented_reports import plausible_ones
+from discreet.local.collector.store import (
     ConflictError,
     ReportStore,
     SpentError,
     StoreBusyError,
     StoreFailedError,
 )
-from discreet.local.whole_document.published import PublishedQuestion
+from discreet.local.whole_document.questions import ANSWER, CLIENT_NUMBER, CodebookReport, PublishedQuestion
+from discreet.local.wire import HEADER_BYTES, NUMBER, Report, vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
+from discreet.privacy.codebook_channel import CodebookChannel
 
-__all__ = ["Endpoint", "Intake", "later"]
+__all__ = ["AnswerForm", "Endpoint", "Intake", "ReportForm", "check_each", "later", "refuse_seeded"]
+
+
+class ReportForm:
+    """What every report of this collector looks like: all but its number and its bits is known beforehand.
+
+    Parameters
+    ----------
+    words : tuple of str
+    channel : BitChannel
+        A report whose number of ones no document would give is refused: see
+        :mod:`discreet.local.collector.invented_reports`.
+    most_words : int, optional
+        Words of the vocabulary that any document has.
+    """
+
+    def __init__(self, words: tuple[str, ...], channel: BitChannel, *, most_words: int | None = None) -> None:
+        blank = Report(channel, vocabulary_digest(words), bytes(16), np.zeros(len(words), np.uint8))
+        self.size = len(blank.to_bytes())
+        self._head = np.frombuffer(blank.to_bytes(), np.uint8)[: NUMBER.start]
+        self.fewest, self.most = plausible_ones(channel, len(words), most_words=most_words)
+        self._n_words = len(words)
+        unused = -len(words) % 8
+        self._unused = np.uint8((0xFF << (8 - unused)) & 0xFF if unused else 0)
+
+    def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
+        """Return number and packed bits of each report; ``CorpusError`` says what is off, never the bits.
+
+        ``count=False`` lets any number of ones pass: what was taken once may be taken back.
+        """
+        check_each(raw, self.size, self._good, self._explain)
+        if count:
+            self._count(raw)
+        return [
+            (raw[i + NUMBER.start : i + HEADER_BYTES], raw[i + HEADER_BYTES : i + self.size])
+            for i in range(0, len(raw), self.size)
+        ]
+
+    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return (rows[:, : len(self._head)] == self._head).all(axis=1) & ((rows[:, -1] & self._unused) == 0)
+
+    def _count(self, raw: bytes) -> None:
+        packed = np.frombuffer(raw, np.uint8).reshape(-1, self.size)[:, HEADER_BYTES:]
+        ones = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+        odd = (ones < self.fewest) | (ones > self.most)
+        if odd.any():
+            i = int(np.argmax(odd))
+            raise CorpusError(
+                f"report {i + 1} has {'more' if ones[i] > self.most else 'fewer'} ones than this channel gives: from "
+                f"{self.fewest} to {self.most} of {self._n_words} bits, whatever the document is. Send what "
+                "the client made, as it made it."
+            )
+
+    def _explain(self, raw: bytes, i: int) -> None:
+        try:
+            found = Report.from_bytes(raw)
+        except CorpusError as error:
+            raise CorpusError(f"report {i + 1}: {error}") from None
+        refuse_seeded(found.channel, i)
+        raise CorpusError(
+            f"report {i + 1} is of another channel or vocabulary; use the ones that GET /status tells."
+        )
+
+
+def check_each(
+    raw: bytes,
+    size: int,
+    good: Callable[[NDArray[np.uint8]], NDArray[np.bool_]],
+    explain: Callable[[bytes, int], None],
+) -> None:
+    """Look at what came as reports of ``size`` bytes, and let the first one that is off be explained.
+
+    Parameters
+    ----------
+    good : callable
+        ``good(rows)``: which rows of bytes, a report each, may come.
+    explain : callable
+        ``explain(report, number)`` raises ``CorpusError``.
+    """
+    if not raw:
+        raise CorpusError("expected one or more reports, but nothing came.")
+    whole = len(raw) // size * size
+    may_come = good(np.frombuffer(raw[:whole], np.uint8).reshape(-1, size))
+    if not may_come.all():
+        i = int(np.argmin(may_come))
+        explain(raw[i * size : (i + 1) * size], i)
+    if whole < len(raw):
+        explain(raw[whole:], whole // size)
+
+
+def refuse_seeded(channel: BitChannel | CodebookChannel, i: int) -> None:
+    """Refuse a report whose channel says that it was made with a seed."""
+    if channel.reproducible:
+        raise CorpusError(
+            f"report {i + 1} was made with a seed, for a simulation: whoever has the seed can take its noise off. "
+            "Make reports without a seed."
+        )
+
+
+class AnswerForm:
+    """As :class:`ReportForm`, for reports of whole documents.
+
+    Parameters
+    ----------
+    asked : PublishedQuestion
+    """
+
+    def __init__(self, asked: PublishedQuestion) -> None:
+        blank = asked.blank().to_bytes()
+        self.size, self._asked = len(blank), asked
+        self._blank = np.frombuffer(blank, np.uint8)
+        self._own = np.zeros(len(blank), bool)
+        self._own[ANSWER] = self._own[CLIENT_NUMBER] = True
+
+    def split(self, raw: bytes, *, count: bool = True) -> list[tuple[bytes, bytes]]:
+        """Return number and answer of each report; ``CorpusError`` says what is off, never the answer.
+
+        ``count`` is that of :class:`ReportForm`; there is nothing to count here.
+        """
+        check_each(raw, self.size, self._good, self._explain)
+        found = [raw[start : start + self.size] for start in range(0, len(raw), self.size)]
+        for i, one in enumerate(found):
+            if not self._asked.asks(one[CLIENT_NUMBER]):
+                raise CorpusError(
+                    f"report {i + 1} is of a client that another question is for, by its number; keep it for that one."
+                )
+        return [(one[CLIENT_NUMBER], one[ANSWER]) for one in found]
+
+    def _good(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        below = rows[:, ANSWER].copy().view("<u4")[:, 0] < self._asked.channel.n_codewords
+        return ((rows == self._blank) | self._own).all(axis=1) & below
+
+    def _explain(self, one: bytes, i: int) -> None:
+        try:
+            report = CodebookReport.from_bytes(one)
+        except CorpusError as error:
+            raise CorpusError(f"report {i + 1}: {error}") from None
+        refuse_seeded(report.channel, i)
+        raise CorpusError(
+            f"report {i + 1} answers another question, or this one through another channel; answer the one that "
+            "GET /question tells."
+        )
+
 
 #: Seconds for a body to arrive, and for the store to keep what came.
 _SLOWEST, _SLOWEST_STORE = 30.0, 45.0
@@ -61,7 +208,7 @@ class Intake:
         most_reports: int,
         most_words: int | None,
     ) -> None:
-        self.store, self.admission, self.pace = store, admission, Pace(rate)
+        self.store, self.admission, self.rate_limit = store, admission, RateLimit(rate)
         if isinstance(store.channel, PublishedQuestion):
             self.form = AnswerForm(store.channel)
         else:
@@ -105,7 +252,7 @@ class Intake:
             body = await self._body(request, held)
             try:
                 rows = self.form.split(body, count=count)
-                seconds = self.pace.wait(sender, len(rows))
+                seconds = self.rate_limit.wait(sender, len(rows))
                 if seconds:
                     raise later(429, "too many reports at once; wait.", seconds)
                 yield rows
@@ -147,12 +294,16 @@ class Intake:
             )
         return (known, _address(request)) if self.admission.once else (None, known)
 
-    async def _body(self, request: Request, held: "_Held") -> bytes:
+    async def _body(self, request: Request, held: _Held) -> bytes:
         too_large = HTTPException(
             413, f"at most {self.most_bytes // self.form.size} reports in one request; send several."
         )
         declared = request.headers.get("content-length", "")
-        if declared.isascii() and declared.isdigit() and int(declared[:16]) > self.most_bytes:
+        if "transfer-encoding" in request.headers or not (declared.isascii() and declared.isdigit()):
+            # Chunks of one byte cost a hundred times what whole bodies do; the connection ends with this answer.
+            told = "send a body with its Content-Length, not in chunks."
+            raise HTTPException(411, told, {"Connection": "close"})
+        if int(declared[:16]) > self.most_bytes:
             raise too_large
         parts: list[bytes] = []
         try:
@@ -181,7 +332,7 @@ def later(code: int, told: str, seconds: float) -> HTTPException:
     return HTTPException(code, told, {"Retry-After": str(max(1, math.ceil(seconds)))})
 
 
-async def _kept(answer: "Future[_Told]") -> _Told:
+async def _kept(answer: Future[_Told]) -> _Told:
     """Wait for the store, but not for ever: a database may hang."""
     try:
         async with asyncio.timeout(_SLOWEST_STORE):

@@ -1,66 +1,231 @@
-"""From one question to the next by reports: the means of answers, for :mod:`discreet.lda.questions.next_question`.
+"""A course of questions in a folder: what was asked, what was answered, and what is asked next.
 
-All of it is post-processing of reports, public word vectors and a public vocabulary.
+``course.json`` holds the public words and the parameters; ``question-1.json`` is published first; the answers to it
+are kept in ``answers-1.bin`` as they were when the second question was made of them, and so on, until there are topics
+in ``topics``. Nothing else is kept: whatever was learned is computed anew from the answers each time, the same way. So
+a crash loses nothing, and answers that arrive after their question was closed change no later one.
+
+Only reports, public words and public vectors are in it: all of it is post-processing of reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import json
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.lda.questions import next_question
-from discreet.lda.questions.next_question import learn
-from discreet.local.whole_document.questions import Question
-from discreet.privacy.codebook_channel import CodebookChannel
+from discreet._files import lock_beside, write_whole
+from discreet.corpus.words.word_vectors import file_digest
+from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.local.whole_document.estimator import WholeDocumentLDA
+from discreet.local.whole_document.questions import (
+    CodebookReport,
+    PublishedQuestion,
+    Question,
+    read_codebook_reports,
+)
+from discreet.local.wire import write_reports
+from discreet.release.record import Release
 
-__all__ = ["Answers", "State", "begin", "learn", "step"]
+__all__ = ["Course"]
 
-State = next_question.State[Question]
-
-
-class Answers(NamedTuple):
-    """Reports on one question.
-
-    Attributes
-    ----------
-    numbers : sequence of bytes
-        Of the clients: their nonces.
-    indices : array of shape (n,)
-        The codewords that they sent.
-    """
-
-    numbers: Sequence[bytes]
-    indices: NDArray[np.int64]
+_SCHEMA = "discreet.course/1"
+_PARAMETERS = ("n_topics", "epsilon", "shares", "allow_unlearnable")
 
 
-def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int) -> State:
-    """Return the state before any answer, as :func:`discreet.lda.questions.next_question.begin`."""
-    return next_question.begin(vocabulary, vectors, n_topics, Question)
-
-
-def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:
-    """Return what is known with the answers to ``state.question``.
+class Course:
+    """A course that was begun.
 
     Parameters
     ----------
-    state : State
-    answers : Answers
-        At least one.
-    channel : CodebookChannel
-        That the clients answered through.
-    n_questions : int
-        How many there are in all.
-    seed : int
-        Of starting points; public.
+    folder : path
+
+    Attributes
+    ----------
+    model : WholeDocumentLDA
+        With all that the answers so far have told.
+    asked : PublishedQuestion or None
+        What is asked now; None where there are topics.
+
+    Raises
+    ------
+    CorpusError
+        Where the folder holds none, or its answers lead to another question than the one that was published.
     """
-    question = state.question
-    assert question is not None
-    codebook, n = channel.codebook(question.dimension, question.digest), len(answers.numbers)
-    if question.two_sided:
-        mean = channel.mean_square(codebook.codewords(answers.numbers, answers.indices))
-    else:
-        mean = channel.mean(codebook.total(answers.numbers, answers.indices), n)
-    return learn(state, mean, channel.deviation / np.sqrt(n), n_questions, seed)
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        fault = CorpusError(
+            f"{self.folder} holds no course of questions; `discreet ask` with --vocabulary begins one."
+        )
+        try:
+            found = json.loads((self.folder / "course.json").read_bytes())
+            schema, words, vectors, digest = (
+                found[name] for name in ("schema", "vocabulary", "word_vectors", "word_vectors_digest")
+            )
+            settings = {name: found[name] for name in _PARAMETERS}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            raise fault from None
+        if schema != _SCHEMA or not isinstance(words, list) or not isinstance(vectors, str):
+            raise fault
+        if not Path(vectors).is_file() or file_digest(vectors) != digest:
+            raise CorpusError(
+                f"the word vectors {vectors} are not those that the course was begun with; put them back."
+            )
+        self._words: list[Any] = words
+        self.model = WholeDocumentLDA(**settings, word_vectors=vectors)
+        self.asked: PublishedQuestion | None = None
+        self._replay()
+        self._known = self._state()
+
+    @classmethod
+    def begin(
+        cls,
+        folder: str | os.PathLike[str],
+        vocabulary: Sequence[str],
+        *,
+        epsilon: float,
+        word_vectors: str | os.PathLike[str],
+        n_topics: int = 20,
+        shares: Sequence[float] = (0.4, 0.1, 0.2, 0.3),
+        allow_unlearnable: bool = False,
+    ) -> Course:
+        """Make the folder, with the first question in it.
+
+        Parameters
+        ----------
+        folder : path
+            A new or empty one.
+        vocabulary : sequence of str
+            Public.
+        epsilon, word_vectors, n_topics, shares, allow_unlearnable
+            As for :class:`discreet.WholeDocumentLDA`; the vectors are a file, which stays where it is.
+        """
+        settings = (n_topics, epsilon, tuple(shares), allow_unlearnable)
+        named: dict[str, Any] = dict(zip(_PARAMETERS, settings, strict=True))
+        # Whatever is wrong is refused before there is a folder.
+        WholeDocumentLDA(**named, word_vectors=word_vectors).begin(vocabulary)
+        path, vectors = Path(folder), Path(word_vectors).absolute()
+        if path.is_file() or (path.is_dir() and any(path.iterdir())):
+            raise ParameterError(f"{path} holds something already; name a new folder for the course.")
+        path.mkdir(mode=0o700, exist_ok=True)
+        content = {
+            "schema": _SCHEMA,
+            **named,
+            "word_vectors": str(vectors),
+            "word_vectors_digest": file_digest(vectors),
+            "vocabulary": list(vocabulary),
+        }
+        write_whole(json.dumps(content, ensure_ascii=False).encode(), path / "course.json", "the course")
+        return cls(path)
+
+    def learn(self, reports: Iterable[CodebookReport]) -> PublishedQuestion | None:
+        """Learn from the answers to ``asked``, and keep them; return the next question, or None at the end.
+
+        Raises
+        ------
+        CorpusError, ParameterError
+            As ``WholeDocumentLDA.learn``; then nothing is kept.
+        """
+        if self.asked is None:
+            raise CorpusError(f"this course has ended: its topics are in {self.topics}.")
+        with lock_beside(self.folder / "course.json"):  # never two answers to one question
+            kept = self._file("answers", self.asked, "bin")
+            self._refuse_changes(kept)
+            listed = list(reports)
+            following = self.model.learn(listed)
+            write_reports(kept, listed)
+            opened = self._open(following)
+            self._known = self._state()
+            return opened
+
+    def allow_unlearnable(self) -> None:
+        """Go on however few clients there are, from now on; the folder keeps that."""
+        if self.model.allow_unlearnable:
+            return
+        path = self.folder / "course.json"
+        with lock_beside(path):
+            self._refuse_changes()
+            content = {**json.loads(path.read_bytes()), "allow_unlearnable": True}
+            write_whole(json.dumps(content, ensure_ascii=False).encode(), path, "the course")
+            self.model.allow_unlearnable = True
+            self._known = self._state()
+
+    def _refuse_changes(self, kept: Path | None = None) -> None:
+        if (kept is not None and kept.exists()) or self._state() != self._known:
+            raise CorpusError(
+                f"{self.folder} has changed since it was opened: answers to this question may have been learned "
+                "meanwhile. Nothing was written; look what is asked now: `discreet ask` without --answers."
+            )
+
+    def _state(self) -> dict[str, str]:
+        """Return the digests of what the course rests on."""
+        files = [
+            self.folder / "course.json",
+            *self.folder.glob("question-*.json"),
+            *self.folder.glob("answers-*.bin"),
+        ]
+        return {file.name: file_digest(file) for file in files}
+
+    def _replay(self) -> None:
+        asked = self._open(self.model.begin(self._words))
+        while asked is not None and self._file("answers", asked, "bin").is_file():
+            asked = self._open(self.model.learn(read_codebook_reports(self._file("answers", asked, "bin"))))
+
+    def _open(self, question: Question | None) -> PublishedQuestion | None:
+        """Write what follows from the answers so far, unless it is there: a question, or topics."""
+        if question is None:
+            self.asked = None
+            if self.topics.exists():
+                self._refuse_damage()
+            else:
+                release = self.model.release_
+                if not release.reproducible:  # seeded reports give the same bytes on any day
+                    release = release.with_details(date=datetime.now(UTC).date().isoformat())
+                release.save(self.topics)
+        else:
+            self.asked = PublishedQuestion.of(question, self.model.channel(question), self.model.shares)
+            self._publish(self.asked)
+        return self.asked
+
+    def _refuse_damage(self) -> None:
+        told = self.model.release_
+        try:
+            kept = Release.load(self.topics)
+            good = kept.vocabulary == told.vocabulary and np.allclose(
+                kept.topic_word, told.topic_word, atol=1e-9
+            )
+        except (DiscreetError, OSError):
+            good = False
+        if not good:
+            raise CorpusError(
+                f"{self.topics} is damaged, or holds other topics than the answers lead to; put back what was there, "
+                "or move it away, and the topics are made again from the answers."
+            )
+
+    @property
+    def topics(self) -> Path:
+        """Where the release is at the end."""
+        return self.folder / "topics"
+
+    def file_of(self, asked: PublishedQuestion) -> Path:
+        """Return the file to publish."""
+        return self._file("question", asked, "json")
+
+    def _file(self, what: str, asked: PublishedQuestion, suffix: str) -> Path:
+        return self.folder / f"{what}-{asked.question.place + 1}.{suffix}"
+
+    def _publish(self, asked: PublishedQuestion) -> None:
+        path, text = self.file_of(asked), asked.to_json().encode()
+        if not path.exists():
+            write_whole(text, path, "the question")
+        elif path.read_bytes() != text:
+            raise CorpusError(
+                f"{path} is not the question that the answers before it lead to: they, the file or the version of "
+                "discreet have changed since it was published. Put back what was there."
+            )

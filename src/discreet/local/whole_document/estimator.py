@@ -1,6 +1,8 @@
 """WholeDocumentLDA: topics from one report of each writer, purely private for the whole document.
 
-A shell over :mod:`discreet.local.whole_document.course`; the promise is the channel's
+From one question to the next by reports: :func:`begin` and :func:`step` take the means of answers to
+:mod:`discreet.lda.questions.next_question`, and the estimator is a shell over them. All of it is post-processing of
+reports, public word vectors and a public vocabulary: the promise is the channel's
 (:mod:`discreet.privacy.codebook_channel`), whatever is computed and however often.
 """
 
@@ -9,12 +11,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet._numbers import as_texts
-from discreet._progress import Callback
+from discreet._progress import Callback, tell
 from discreet._validate import (
     ANYTHING,
     CALLBACK,
@@ -34,14 +37,17 @@ from discreet.corpus.words.vocabulary import check_words
 from discreet.corpus.words.word_vectors import WordVectors, match_vectors
 from discreet.errors import CorpusError, ParameterError, Proposal, WeakForecastWarning
 from discreet.lda.gibbs.draw import new_seed
+from discreet.lda.questions import next_question
 from discreet.lda.questions.asked import kinds
-from discreet.lda.questions.next_question import LEAST_STRENGTH, forecast_of
-from discreet.local.promise import ledger_of_reports
-from discreet.local.whole_document.course import Answers, State, begin, step
-from discreet.local.whole_document.published import PublishedQuestion
-from discreet.local.whole_document.questions import Question, question_of, thresholds
-from discreet.local.whole_document.simulated_clients import simulated_answers
-from discreet.local.whole_document.wire import CodebookReport
+from discreet.lda.questions.next_question import LEAST_STRENGTH, forecast_of, learn
+from discreet.local.local_lda import ledger_of_reports
+from discreet.local.whole_document.questions import (
+    CodebookReport,
+    PublishedQuestion,
+    Question,
+    question_of,
+    thresholds,
+)
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.accounting import events
 from discreet.privacy.codebook import NONCE_BYTES
@@ -52,7 +58,92 @@ from discreet.release.record import Release
 from discreet.release.released_topics import ReleasedTopics
 from discreet.release.settings import public_settings
 
-__all__ = ["LEAST_STRENGTH", "WholeDocumentLDA"]
+__all__ = ["LEAST_STRENGTH", "Answers", "State", "WholeDocumentLDA", "begin", "step"]
+
+State = next_question.State[Question]
+
+
+class Answers(NamedTuple):
+    """Reports on one question.
+
+    Attributes
+    ----------
+    numbers : sequence of bytes
+        Of the clients: their nonces.
+    indices : array of shape (n,)
+        The codewords that they sent.
+    """
+
+    numbers: Sequence[bytes]
+    indices: NDArray[np.int64]
+
+
+def begin(vocabulary: Sequence[str], vectors: NDArray[np.float64], n_topics: int) -> State:
+    """Return the state before any answer, as :func:`discreet.lda.questions.next_question.begin`."""
+    return next_question.begin(vocabulary, vectors, n_topics, Question)
+
+
+def step(state: State, answers: Answers, channel: CodebookChannel, n_questions: int, seed: int) -> State:
+    """Return what is known with the answers to ``state.question``.
+
+    Parameters
+    ----------
+    state : State
+    answers : Answers
+        At least one.
+    channel : CodebookChannel
+        That the clients answered through.
+    n_questions : int
+        How many there are in all.
+    seed : int
+        Of starting points; public.
+    """
+    question = state.question
+    assert question is not None
+    codebook, n = channel.codebook(question.dimension, question.digest), len(answers.numbers)
+    if question.two_sided:
+        mean = channel.mean_square(codebook.codewords(answers.numbers, answers.indices))
+    else:
+        mean = channel.mean(codebook.total(answers.numbers, answers.indices), n)
+    return learn(state, mean, channel.deviation / np.sqrt(n), n_questions, seed)
+
+
+#: Clients at once.
+_TOGETHER = 256
+
+
+def simulated_answers(
+    question: Question,
+    channel: CodebookChannel,
+    counts: Any,
+    rows: Any,
+    numbers: Sequence[bytes],
+    stream: SecureStream,
+    callback: Callback | None = None,
+) -> Answers:
+    """Answer for documents, each as a client of its own.
+
+    Parameters
+    ----------
+    question : Question
+    channel : CodebookChannel
+    counts : CSR matrix of shape (n_documents, n_words)
+    rows : array of int
+        Documents that are asked.
+    numbers : sequence of bytes
+        Public number of each document's client.
+    stream : SecureStream
+    callback : callable, optional
+    """
+    codebook = channel.codebook(question.dimension, question.digest)
+    own = [numbers[row] for row in rows]
+    found = np.empty(len(own), np.int64)
+    for start in range(0, len(own), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        found[part] = channel.reports(question.answers(counts[rows[part]]), own[part], codebook, stream)
+        tell(callback, f"asking about {question.kind}", min(start + _TOGETHER, len(own)), len(own))
+    return Answers(own, found)
+
 
 _MOST_QUESTIONS = 8
 _NOTHING_OPEN = "no question is open; begin with begin(vocabulary)."

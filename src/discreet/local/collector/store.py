@@ -5,9 +5,15 @@ ends, and only then answers each: the cost of a commit is shared, and no answer 
 A number that is there already is acknowledged and not counted; other bits under the same number are refused, with all
 of their batch.
 
-A second thread keeps house twice a second: it brings the moments up to date
-(see :mod:`discreet.local.collector.storage.sums`), takes withdrawn and old reports away,
-and looks whether the store is still there.
+A second thread keeps house twice a second: it brings the moments up to date, takes withdrawn and old reports away, and
+looks whether the store is still there.
+
+Committed reports are added to the moments in the order of their row numbers, and now and then the moments are written
+in one transaction with the last row number they contain. A crash between two such writes means adding the rows since
+then again, to the moments of before: no report counts twice. Reports that are withdrawn or have grown old are
+subtracted. Moments are sums of integers, so what is left is exactly the moments of the others, as if those had never
+come. Deleting the bits and writing the smaller moments is one transaction, made while nobody else can write and after
+every committed row was added: a crash leaves both or neither.
 """
 
 import logging
@@ -15,28 +21,34 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet._validate import shown
 from discreet.errors import CorpusError, DiscreetError, ParameterError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.storage.kept import kept_of
-from discreet.local.collector.storage.open_tables import open_tables
-from discreet.local.collector.storage.sums import TOGETHER, Blocks, ReportsLeftError, Sums
-from discreet.local.collector.storage.tables import (
+from discreet.local.collector.tables import (
+    TOGETHER,
     ConflictError,
     Receipt,
     SpentError,
     StoreFailedError,
+    Tables,
+    Tally,
     Withdrawal,
+    open_tables,
+    settings_of,
 )
-from discreet.local.whole_document.published import PublishedQuestion
+from discreet.local.whole_document.questions import PublishedQuestion
 from discreet.privacy.bit_channel import BitChannel
 
 __all__ = [
+    "Blocks",
     "ConflictError",
     "Receipt",
     "ReportStore",
@@ -44,8 +56,166 @@ __all__ = [
     "SpentError",
     "StoreBusyError",
     "StoreFailedError",
+    "Sums",
     "Withdrawal",
 ]
+
+Packed = NDArray[np.uint8]
+#: Gives packed reports, a block at a time.
+Blocks = Callable[[], Iterator[Packed]]
+
+
+class ReportsLeftError(Exception):
+    """Reports were taken away while they were read."""
+
+
+class Sums:
+    """Moments in memory, beside the reports they are of.
+
+    Parameters
+    ----------
+    tables : Tables
+    moments : Moments or Tally
+        Empty ones, of the store's channel; what was written is taken over.
+    using : threading.Lock
+        Held while the connection that writes is used.
+    """
+
+    def __init__(self, tables: Tables, moments: Moments | Tally, using: threading.Lock) -> None:
+        self._tables, self._using, self._empty = tables, using, moments
+        #: Held while the moments, or the connection that reads, are used. Taken before ``using``, never after it.
+        self.lock = threading.Lock()
+        #: Whether no copy of what was taken away is left. Of what was before this process began nobody knows.
+        self.scrubbed = False
+        self._load()
+
+    def _load(self) -> None:
+        moments = self._empty.copy()
+        self.saved = self.last = self._tables.restore(moments)
+        self.generation = self._tables.generation()
+        self.moments = moments
+
+    def fold(self, *, once: bool = False) -> None:
+        """Add committed reports to the moments; with ``once``, a limited number. The lock is the caller's."""
+        if self._tables.generation() != self.generation:  # another collector took reports away
+            self._load()
+        while True:
+            rows = self._tables.after(self.last, TOGETHER)
+            if not rows:
+                return
+            self.moments.add_batch(self._packed([bits for _, bits in rows]), packed=True, n_jobs=1)
+            self.last = rows[-1][0]
+            if once or len(rows) < TOGETHER:
+                return
+
+    def snapshot(self) -> tuple[Moments | Tally, Blocks]:
+        """Return a copy of the moments of all committed reports, and what gives exactly these reports."""
+        with self.lock:
+            self.fold()
+            moments, last, generation = self.moments.copy(), self.last, self.generation
+
+        def blocks() -> Iterator[Packed]:
+            after = 0
+            while True:
+                with self.lock:  # a block at a time: others wait for a block at most
+                    if self._tables.generation() != generation:
+                        raise ReportsLeftError
+                    rows = [row for row in self._tables.after(after, TOGETHER) if row[0] <= last]
+                if not rows:
+                    return
+                after = rows[-1][0]
+                yield self._packed([bits for _, bits in rows])
+
+        return moments, blocks
+
+    def save(self) -> None:
+        """Write the moments, unless they are written or of the past. The lock is the caller's."""
+        if self.last == self.saved:
+            return
+        with self._using:
+            try:
+                self._tables.begin()
+                if self._tables.generation() == self.generation:
+                    self._tables.save(self.moments, self.last, self.generation)
+                    self.saved = self.last
+                self._tables.commit()
+            except BaseException:
+                self._tables.rollback()
+                raise
+
+    def withdraw(self, requests: Sequence[Sequence[tuple[bytes, bytes]]]) -> list[Withdrawal]:
+        """Take reports away, by their numbers and bits; return what became of each request."""
+        told: list[Withdrawal] = []
+
+        def take() -> list[bytes]:
+            bits: list[bytes] = []
+            for rows in requests:
+                taken, found = self._tables.withdraw(rows)
+                bits += taken
+                told.append(found)
+            return bits
+
+        self._take(take)
+        return told
+
+    def expire(self, last_id: int) -> tuple[int, bool]:
+        """Take some of the first reports up to a row away; return how many, and whether there are more."""
+        more: list[bool] = []
+
+        def take() -> list[bytes]:
+            bits, left = self._tables.expire(last_id, TOGETHER)
+            more.append(left)
+            return bits
+
+        return self._take(take), more[0]
+
+    def last_by(self, day: int, today: int) -> int:
+        """Note what came by today, and return the last row that came by a day."""
+        with self._using:
+            try:
+                self._tables.begin()
+                self._tables.mark_day(today)
+                found = self._tables.last_by(day)
+                self._tables.commit()
+            except BaseException:
+                self._tables.rollback()
+                raise
+        return found
+
+    def scrub(self) -> bool:
+        """Leave no copy of what was taken away, and return True; False where another program still reads it."""
+        with self.lock, self._using:
+            self.scrubbed = self._tables.scrub()
+        return self.scrubbed
+
+    def _take(self, take: Callable[[], list[bytes]]) -> int:
+        with self.lock:
+            self.fold()  # nearly all, before anybody has to wait
+            with self._using:
+                try:
+                    self._tables.begin()
+                    self.fold()  # nobody can write now: these are all
+                    bits = take()
+                    left = self.moments
+                    if bits:
+                        left = self.moments.copy().subtract_batch(self._packed(bits), packed=True, n_jobs=1)
+                        self._tables.save(left, self.last, self.generation + 1)
+                    self._tables.commit()
+                except BaseException:
+                    self._tables.rollback()
+                    raise
+                if bits:
+                    self.moments, self.saved, self.generation = left, self.last, self.generation + 1
+                    self.scrubbed = self._tables.scrub()
+            return len(bits)
+
+    def _packed(self, rows: list[bytes]) -> Packed:
+        width = self._tables.width
+        packed = np.frombuffer(b"".join(rows), np.uint8)
+        if len(packed) != width * len(rows):
+            raise CorpusError(f"a report in the store has not its {width} bytes of bits; it was damaged.")
+        return packed.reshape(-1, width)
+
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +224,7 @@ _DAY = 86_400
 #: 2025-01-01, in days since 1970: no clock that is right says less.
 _FIRST_DAY = 20_089
 #: Requests to withdraw that may wait.
-_MOST_FAREWELLS = 1_000
+_MOST_WITHDRAWALS = 1_000
 #: Seconds between two rounds of keeping house: a withdrawal writes all moments, so many share one round. With many
 #: words that takes long, and nobody can write meanwhile: withdrawals get that share of the time at most.
 _ROUND, _SHARE = 0.5, 0.1
@@ -78,7 +248,7 @@ class _Batch:
 
 
 @dataclass
-class _Farewell:
+class _Asked:
     rows: list[tuple[bytes, bytes]]
     answer: "Future[Withdrawal]" = field(default_factory=Future)
 
@@ -139,7 +309,7 @@ class ReportStore:
         self.words, self.channel = tuple(words), channel
         self._most_waiting, self._save_every = most_waiting, save_every
         self._keep_days, self._expired, self._calendar = keep_days, 0, _Calendar()
-        kept = kept_of(self.words, channel)
+        kept = settings_of(self.words, channel)
         self._width = kept.width
         self._tables = open_tables(where, kept)
         # One at a time on the connection that writes: batches, or the moments.
@@ -155,9 +325,9 @@ class ReportStore:
         self._trouble: str | None = None
         self._failed = -math.inf
         self._looked = time.monotonic()
-        self._look_due = self._calendar_due = self._farewell_due = 0.0
+        self._look_due = self._calendar_due = self._withdraw_due = 0.0
         self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._farewells: queue.SimpleQueue[_Farewell] = queue.SimpleQueue()
+        self._withdrawals: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
         self._waiting, self._closed = 0, False
         self._counting = threading.Lock()
         self._stop = threading.Event()
@@ -223,12 +393,12 @@ class ReportStore:
             Now, where too many wait. The future raises ``StoreFailedError`` where the database fails: then ask again.
         """
         self._check(rows)
-        farewell = _Farewell(rows)
+        asked = _Asked(rows)
         with self._counting:
-            if self._closed or self._farewells.qsize() >= _MOST_FAREWELLS:
+            if self._closed or self._withdrawals.qsize() >= _MOST_WITHDRAWALS:
                 raise StoreBusyError("too many withdrawals wait; try again later.")
-            self._farewells.put(farewell)
-        return farewell.answer
+            self._withdrawals.put(asked)
+        return asked.answer
 
     def _check(self, rows: list[tuple[bytes, bytes]]) -> None:
         if not rows or any(len(number) != _NUMBER or len(bits) != self._width for number, bits in rows):
@@ -268,8 +438,8 @@ class ReportStore:
         self._stop.set()
         self._keeper.join()
         try:
-            while self._farewells.qsize():
-                self._see_off()
+            while self._withdrawals.qsize():
+                self._withdraw_waiting()
             with self._sums.lock:
                 self._sums.fold()
                 self._sums.save()
@@ -333,11 +503,11 @@ class ReportStore:
     def _keep_house(self) -> None:
         while not self._stop.wait(_ROUND):
             try:
-                self._see_off()
+                self._withdraw_waiting()
                 self._bring_up_to_date()
                 self._scrub()
                 self._look()
-                self._let_go()
+                self._expire_old()
                 self._trouble, self._looked = None, time.monotonic()
             except (*self._tables.failures, CorpusError) as error:  # nothing is lost: it is tried again
                 if self._trouble is None:
@@ -359,34 +529,34 @@ class ReportStore:
                 self._tables.check()
             self._look_due = time.monotonic() + _LOOK
 
-    def _see_off(self) -> None:
+    def _withdraw_waiting(self) -> None:
         """Take away what was withdrawn, all that waits in one transaction; not sooner than its share of time allows."""
-        if time.monotonic() < self._farewell_due and not self._closed:
+        if time.monotonic() < self._withdraw_due and not self._closed:
             return
-        leaving: list[_Farewell] = []
-        while sum(len(farewell.rows) for farewell in leaving) < TOGETHER:
+        waiting: list[_Asked] = []
+        while sum(len(asked.rows) for asked in waiting) < TOGETHER:
             try:
-                leaving.append(self._farewells.get_nowait())
+                waiting.append(self._withdrawals.get_nowait())
             except queue.Empty:
                 break
-        if not leaving:
+        if not waiting:
             return
         began = time.monotonic()
         try:
-            told = self._sums.withdraw([farewell.rows for farewell in leaving])
+            told = self._sums.withdraw([asked.rows for asked in waiting])
         except BaseException as error:
-            for farewell in leaving:
-                if farewell.answer.set_running_or_notify_cancel():
-                    farewell.answer.set_exception(
+            for asked in waiting:
+                if asked.answer.set_running_or_notify_cancel():
+                    asked.answer.set_exception(
                         StoreFailedError(f"nothing was withdrawn ({type(error).__name__}); ask again.")
                     )
             raise
         finally:
-            self._farewell_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
-        self._fewer(sum(found.withdrawn for found in told))
-        for farewell, found in zip(leaving, told, strict=True):
-            if farewell.answer.set_running_or_notify_cancel():
-                farewell.answer.set_result(found)
+            self._withdraw_due = time.monotonic() + (time.monotonic() - began) * (1 / _SHARE - 1)
+        self._count_less(sum(found.withdrawn for found in told))
+        for asked, found in zip(waiting, told, strict=True):
+            if asked.answer.set_running_or_notify_cancel():
+                asked.answer.set_result(found)
 
     def _scrub(self) -> None:
         """Leave no copy of what was taken away; again and again, while another program reads what was before."""
@@ -400,7 +570,7 @@ class ReportStore:
                 "another program reads the store: until it ends, the log still holds what was taken away"
             )
 
-    def _let_go(self) -> None:
+    def _expire_old(self) -> None:
         """Delete what is older than reports are kept."""
         if self._keep_days is None or time.monotonic() < self._calendar_due:
             return
@@ -411,7 +581,7 @@ class ReportStore:
         more = last > self._expired
         while more and not self._stop.is_set():
             gone, more = self._sums.expire(last)
-            self._fewer(gone)
+            self._count_less(gone)
         if not more:
             self._expired = max(last, self._expired)
             self._calendar_due = time.monotonic() + _CALENDAR
@@ -419,6 +589,6 @@ class ReportStore:
     def _today(self) -> int:
         return self._calendar.today()
 
-    def _fewer(self, n: int) -> None:
+    def _count_less(self, n: int) -> None:
         with self._counting:
             self.n_reports -= n

@@ -9,13 +9,12 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.outliers import Kept, set_aside
-from discreet.local.collector.storage.store import ReportsLeftError, ReportStore
-from discreet.local.collector.storage.sums import Blocks, Packed
+from discreet.local.collector.invented_reports import Kept, set_aside
+from discreet.local.collector.store import Blocks, Packed, ReportsLeftError, ReportStore
 from discreet.local.wire import vocabulary_digest
 from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["MOST_TOPICS", "Answers", "NotYetError"]
+__all__ = ["MOST_TOPICS", "NotYetError", "TopicFits"]
 
 #: Topics in one fit at most: memory and time of a fit grow with them.
 MOST_TOPICS = 50
@@ -42,7 +41,7 @@ class _StoppedError(BaseException):
     """Ends a fit. Progress reports drop every ``Exception``, so that no display can end a fit."""
 
 
-class Answers:
+class TopicFits:
     """Status and topics from the store's moments.
 
     One look at the spectrum and one fit at a time, each in a thread of its own beside the service's; neither waits for
@@ -104,7 +103,7 @@ class Answers:
     async def topics(self, k: int | None, *, keep_all: bool = False) -> dict[str, Any]:
         """Return k topics, by default as many as can be learned; ``topics`` is empty where none can.
 
-        Reports that are unlike all others (see :mod:`discreet.local.collector.outliers`) are set aside, unless
+        Reports that are unlike all others (see :mod:`discreet.local.collector.invented_reports`) are set aside, unless
         ``keep_all``.
 
         Raises

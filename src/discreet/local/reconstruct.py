@@ -1,10 +1,24 @@
-r"""OLP-LDA as printed: batches of reports, each rebuilt with the help of the earlier ones, then sampled.
+r"""LP-LDA and OLP-LDA as printed: bits are turned until column sums are right, and then taken for true.
 
+LP-LDA
+------
+With n_t ones in column t of M reports, an unbiased number of documents that have word t is
+
+.. math:: \hat N_t = \frac{n_t - M q}{p - q} \qquad \Big(= \frac{2 n_t - f M}{2 (1 - f)}
+          \text{ for } q = 1 - p = f / 2\Big),
+
+whose variance over the noise is :math:`M q (1 - q) / (p - q)^2 = M f (2 - f) / (4 (1 - f)^2)` for the symmetric
+channel. It is clipped to [0, M]; the difference to n_t is made up by turning that many random zeros of the column
+into ones, or ones into zeros. This repairs how often words occur; that words occur *together* stays diluted by the
+channel, and by the random repair. Post-processing of the reports.
+
+OLP-LDA
+-------
 A public set of documents may come first: :math:`\mu` starts as the *document frequency* of each word there (as a rate),
 :math:`\beta` as the symmetric prior plus :math:`\lambda` times the topic-word counts of a Gibbs run on it. Batch l of
 M reports then goes like this:
 
-1. unbiased counts :math:`\hat N_t` (see :mod:`discreet.local.lp_lda`);
+1. unbiased counts :math:`\hat N_t` (as above);
 2. their Bayes estimate :math:`\eta_t = \omega M \mu_t + (1 - \omega) \hat N_t`, and the batch is rebuilt so that its
    column sums are :math:`\eta`;
 3. Gibbs sampling of the batch under the prior :math:`\beta` gives counts N;
@@ -32,13 +46,110 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import CorpusError
+from discreet.lda.documents import read_documents
+from discreet.lda.gibbs import frozen as frozen_sweep
+from discreet.lda.gibbs.draw import sweep_key
+from discreet.lda.gibbs.state import begin, count_topics, read_tokens, word_order
 from discreet.lda.moments.estimates import Channel, noise_variance
-from discreet.local.informed_gibbs import count_topics_of
-from discreet.local.lp_lda import estimated_counts, rebuild
 
-__all__ = ["Settings", "State", "bayes_estimate", "bayes_weight", "init", "step"]
+__all__ = [
+    "Settings",
+    "State",
+    "bayes_estimate",
+    "bayes_weight",
+    "count_topics_of",
+    "estimated_counts",
+    "init",
+    "rebuild",
+    "step",
+]
+
+
+def estimated_counts(ones: NDArray[np.int64], n_reports: int, channel: Channel) -> NDArray[np.float64]:
+    """Return unbiased numbers of documents that have each word, not clipped; shape (n_words,)."""
+    p, q = float(channel.p), float(channel.q)
+    return np.asarray((ones - n_reports * q) / (p - q), dtype=np.float64)
+
+
+def rebuild(
+    rows: NDArray[np.uint8], channel: Channel, rng: Any, *, wanted: NDArray[np.float64] | None = None
+) -> NDArray[np.uint8]:
+    """Return bits with repaired column sums.
+
+    Parameters
+    ----------
+    rows : array of shape (n_reports, n_words), uint8
+        Reports; not changed.
+    channel : Channel
+    rng : numpy Generator
+        Chooses which bits to turn. No privacy depends on it.
+    wanted : array of shape (n_words,), optional
+        Column sums to reach, instead of the unbiased ones.
+
+    Returns
+    -------
+    array of shape (n_reports, n_words), uint8
+    """
+    if not len(rows):
+        raise CorpusError("there is no report to rebuild documents from; add some first.")
+    n_reports = len(rows)
+    ones = rows.sum(0, dtype=np.int64)
+    if wanted is None:
+        wanted = estimated_counts(ones, n_reports, channel)
+    target = np.clip(np.rint(wanted), 0, n_reports).astype(np.int64)
+    columns = np.array(rows, order="F")  # always a copy
+    for word in np.flatnonzero(target != ones):
+        column, more = columns[:, word], int(target[word] - ones[word])
+        turned = np.flatnonzero(column == (0 if more > 0 else 1))
+        column[rng.choice(turned, size=abs(more), replace=False, shuffle=False)] = 1 if more > 0 else 0
+    return np.ascontiguousarray(columns)
+
 
 Floats = NDArray[np.float64]
+
+
+def count_topics_of(
+    bits: Any, prior: Floats, doc_topic_prior: float, *, n_sweeps: int, seed: int, n_threads: int = 1
+) -> NDArray[np.int64]:
+    """Return how many tokens of each word have each topic after the last sweep.
+
+    Gibbs sampling with a prior that differs from word to word and topic to topic.
+    The draws are those of :mod:`discreet.lda.gibbs.frozen`; only the table is another: counts plus a matrix of
+    prior counts. The chain starts from a sweep under the prior alone, so that topics keep their numbers from batch to
+    batch.
+
+    Parameters
+    ----------
+    bits : array of shape (n_documents, n_words)
+        Counts, or zeros and ones.
+    prior : array of shape (n_topics, n_words)
+        Positive prior counts.
+    doc_topic_prior : float
+    n_sweeps, seed, n_threads : int
+        The result does not depend on ``n_threads``.
+
+    Returns
+    -------
+    array of shape (n_topics, n_words), int64
+        Zeros where there is no token.
+    """
+    tokens = read_tokens(read_documents(bits))
+    n_topics, n_words = prior.shape
+    if not len(tokens.words):
+        return np.zeros(prior.shape, np.int64)
+    table = frozen_sweep.empty_table(n_words, n_topics)
+    state = begin(tokens, n_topics, seed, None, n_threads)
+    topics, counts = state.topics, np.zeros((n_words, n_topics), np.int64)
+    alpha = np.full(n_topics, doc_topic_prior)
+    matrix = prior.T
+    order = word_order(tokens)
+    for number in range(n_sweeps + 1):
+        informed = matrix + counts
+        table[:, :n_topics] = n_words * informed / informed.sum(0)
+        frozen_sweep.sweep(tokens, topics, table, alpha, sweep_key(seed, number), n_threads=n_threads)
+        counts = count_topics(tokens, topics, n_topics, n_threads, order=order)[:, :n_topics].astype(np.int64)
+    return np.ascontiguousarray(counts.T)
 
 
 class Settings(NamedTuple):

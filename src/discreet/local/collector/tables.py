@@ -9,28 +9,133 @@ of a day, where reports are kept for a number of days only; no report has a time
 ``generation`` among the settings grows whenever reports are taken away, so that a second collector notices that the
 moments it has in memory are of the past.
 
-What the databases have in common is here; :mod:`discreet.local.collector.storage.sqlite_tables` and
-:mod:`discreet.local.collector.storage.postgres_tables` add their connections and their dialect.
+:class:`Tables` knows no dialect; :class:`SqliteTables` and :mod:`discreet.local.collector.postgres` add connections and
+words. SQLite: a write-ahead log, and a commit that returns when it is on the disk. A file that is removed while it is
+open goes on to exist for this process alone, and so does its log: what is written then is lost when the process ends.
+So file and log are looked for, by their numbers in the file system, before each transaction and after it, and nothing
+is acknowledged where they are gone.
 """
 
+from __future__ import annotations
+
+import json
+import sqlite3
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from hmac import compare_digest
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import CorpusError, DiscreetError
 from discreet.lda.moments.moments import Moments
-from discreet.local.collector.storage.kept import Kept, Tally
+from discreet.lda.moments.packed import packed_width
+from discreet.local.whole_document.questions import CodebookReport, PublishedQuestion
+from discreet.local.wire import vocabulary_digest
+from discreet.privacy.bit_channel import BitChannel
 
-__all__ = ["ConflictError", "Receipt", "SpentError", "StoreFailedError", "Tables", "Withdrawal"]
+__all__ = [
+    "ANSWER_BYTES",
+    "TOGETHER",
+    "ConflictError",
+    "Receipt",
+    "SpentError",
+    "SqliteTables",
+    "StoreFailedError",
+    "StoreSettings",
+    "Tables",
+    "Tally",
+    "Withdrawal",
+    "collected_answers",
+    "is_url",
+    "open_tables",
+    "settings_of",
+]
 
-_VERSION = "2"
-#: Stores of these versions become of the present one when they are opened: they lack tables that are made then.
-_OLDER = ("1",)
+#: Reports that are read, written or added to the moments in one go.
+TOGETHER = 16_384
+#: An answer about a whole document: the number of a codeword, little-endian.
+ANSWER_BYTES = 4
+
+
+class StoreSettings(NamedTuple):
+    """What all reports of a store have in common.
+
+    Attributes
+    ----------
+    named : dict
+        By name, as the store holds them; a store that holds others is refused.
+    width : int
+        Bytes of a report, beside its number.
+    sums : Moments or Tally
+        Of no reports.
+    """
+
+    named: dict[str, str]
+    width: int
+    sums: Moments | Tally
+
+
+class Tally:
+    """How many answers there are, in the place of moments."""
+
+    n_words = 0
+
+    def __init__(self, n: int = 0) -> None:
+        self.n, self.second = n, np.zeros((0, 0), np.int64)
+
+    def copy(self) -> Tally:
+        """Return another one."""
+        return Tally(self.n)
+
+    def add_batch(self, reports: Any, **how: Any) -> Tally:
+        """Count rows."""
+        self.n += len(reports)
+        return self
+
+    def subtract_batch(self, reports: Any, **how: Any) -> Tally:
+        """Count rows no more."""
+        self.n -= len(reports)
+        return self
+
+    def restore(self, n: int, second: NDArray[np.int64]) -> Tally:
+        """Take over a count that was kept elsewhere."""
+        self.n = n
+        return self
+
+
+def settings_of(words: Sequence[str], channel: BitChannel | PublishedQuestion) -> StoreSettings:
+    """Return what a store of reports through this channel, or on this question, keeps."""
+    named = {
+        "vocabulary": vocabulary_digest(words).hex(),
+        "words": json.dumps(list(words), ensure_ascii=False),
+    }
+    if isinstance(channel, BitChannel):
+        named["channel"] = f"{channel.p_threshold},{channel.q_threshold},{channel.limit or 0}"
+        return StoreSettings(named, packed_width(len(words)), Moments(len(words), channel=channel))
+    codes = channel.channel
+    numbers = codes.n_codewords, codes.n_chosen, codes.member_weight, codes.other_weight, int(codes.two_sided)
+    asked = ",".join(map(str, (*numbers, *channel.ends)))
+    named["channel"] = f"whole documents,{channel.question.digest.hex()},{asked}"
+    return StoreSettings(named, ANSWER_BYTES, Tally())
+
+
+_VERSION = "1"
+#: BYTES, ROW and UNORDERED stand for what the dialect says instead.
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS {}settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {}reports (id ROW, number BYTES NOT NULL UNIQUE, bits BYTES NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {}spent (ticket BYTES PRIMARY KEY) UNORDERED",
+    "CREATE TABLE IF NOT EXISTS {}moments (one INTEGER PRIMARY KEY CHECK (one = 1), last_id BIGINT NOT NULL, "
+    "n BIGINT NOT NULL, counts BYTES NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {}days (day INTEGER PRIMARY KEY, last_id BIGINT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS {}withdrawn ON {}reports (id) WHERE length(bits) = 0",
+)
 
 
 class ConflictError(CorpusError):
@@ -67,26 +172,27 @@ class Tables(ABC):
     ----------
     where : str
         As messages name the store; no password.
-    kept : Kept
+    settings : StoreSettings
     read_only : bool, default False
         Only read a store that is there; nothing is made, and the database refuses to write.
     """
 
     #: What the driver raises.
     failures: tuple[type[Exception], ...] = ()
-    #: How the dialect marks a parameter, begins to write, and takes apart reports that come as one value.
+    #: How the dialect marks a parameter, begins to write, and takes apart reports that come as one value; and what the
+    #: names of its tables begin with.
     _mark, _begin, _insert_all, _prefix = "%s", "", "", ""
+    #: Its types of bytes and of row numbers that are never given again; and a table that keeps no order of its rows.
+    _bytes, _row, _unordered = "", "", ""
     _writing: Any
     _reading: Any
 
-    def __init__(self, where: str, kept: Kept, *, read_only: bool = False) -> None:
-        self.where, self.width, self._read_only = where, kept.width, read_only
-        wanted = {"version": _VERSION, **kept.settings}
+    def __init__(self, where: str, settings: StoreSettings, *, read_only: bool = False) -> None:
+        self.where, self.width, self._read_only = where, settings.width, read_only
+        wanted = {"version": _VERSION, **settings.named}
         try:
             self._writing = self._reading = None
             found = self._settings() if read_only else self._set_up(wanted)
-            if found.get("version") in _OLDER:  # only to be read, or of other reports
-                found["version"] = _VERSION
             self._reading = self._reading or self._connect()
         except self.failures as error:
             self.close()
@@ -111,25 +217,21 @@ class Tables(ABC):
         """Make what is missing, and return what the store says of itself."""
         self._writing = self._connect()
         self.begin()
-        self._make()
+        for statement in _SCHEMA:
+            for word, own in (("BYTES", self._bytes), ("ROW", self._row), ("UNORDERED", self._unordered)):
+                statement = statement.replace(word, own)  # noqa: PLW2901
+            self._run(self._writing, statement)
         found = dict(self._run(self._writing, "SELECT name, value FROM {}settings").fetchall())
         if not found:
             for pair in wanted.items():
                 self._run(self._writing, "INSERT INTO {}settings VALUES (?, ?)", pair)
             found = dict(wanted)
-        same = all(found.get(name) == wanted[name] for name in ("channel", "vocabulary"))
-        if same and found.get("version") in _OLDER:
-            self._run(self._writing, "UPDATE {}settings SET value = ? WHERE name = 'version'", (_VERSION,))
         self.commit()
         return found
 
     @abstractmethod
     def _connect(self) -> Any:
         """Open a connection."""
-
-    @abstractmethod
-    def _make(self) -> None:
-        """Make the tables where they are missing."""
 
     @abstractmethod
     def _in_transaction(self) -> bool:
@@ -188,11 +290,11 @@ class Tables(ABC):
     def count(self, *, writing: bool = False) -> int:
         """Return how many reports there are; with ``writing``, those written since :meth:`begin` among them."""
         connection = self._writing if writing else self._reading
-        kept, withdrawn = (
-            "SELECT count(*) FROM {}reports",
-            "SELECT count(*) FROM {}reports WHERE length(bits) = 0",
+        there = "SELECT count(*) FROM {}reports"
+        withdrawn = f"{there} WHERE length(bits) = 0"
+        return int(
+            self._run(connection, there).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0]
         )
-        return int(self._run(connection, kept).fetchone()[0] - self._run(connection, withdrawn).fetchone()[0])
 
     def after(self, last_id: int, most: int) -> list[tuple[int, bytes]]:
         """Return row number and bits of the next committed reports, in order."""
@@ -313,3 +415,163 @@ def _unlike(kept: str, wanted: str) -> str:
     if then[:1] != now[:1]:
         return "on another question"
     return "on this question through another channel, or for other shares of the clients"
+
+
+#: Takes reports apart that come as one blob, number and bits after number and bits.
+_INSERT = """
+INSERT OR IGNORE INTO reports (number, bits)
+WITH RECURSIVE place (i) AS (
+    SELECT 1 UNION ALL SELECT i + {stride} FROM place WHERE i + {stride} <= length(?1)
+)
+SELECT substr(?1, i, 16), substr(?1, i + 16, {bits}) FROM place
+"""
+#: Seconds to wait for others that write.
+_BUSY_SECONDS = 30
+#: In place of the numbers of a file that is not there.
+_GONE = (0, 0)
+
+
+class SqliteTables(Tables):
+    """Tables in a file, which is made where there is none, for its owner alone."""
+
+    failures = (sqlite3.Error,)
+    _mark, _begin = "?", "BEGIN IMMEDIATE"
+    _bytes, _row, _unordered = "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT", "WITHOUT ROWID"
+
+    def __init__(self, path: Path, settings: StoreSettings, *, read_only: bool = False) -> None:
+        # SQLite keeps its log beside the file that a link leads to.
+        self._path = path.resolve()
+        if self._path.exists() and self._path.stat().st_nlink > 1:
+            raise CorpusError(
+                f"{path} has another name (a hard link), by which it could be opened beside this store's log; copy it "
+                "to a file of its own, and give that."
+            )
+        self._insert_all = _INSERT.format(stride=16 + settings.width, bits=settings.width)
+        self._identity: list[tuple[int, int]] = []
+        super().__init__(str(path), settings, read_only=read_only)
+        if read_only:
+            return
+        self._identity = self._look()
+        if _GONE in self._identity:
+            self.close()
+            raise CorpusError(
+                f"the store {path} has no file or no log of its name; it was moved or removed meanwhile."
+            )
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._read_only:
+            return sqlite3.connect(
+                f"{self._path.as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=_BUSY_SECONDS
+            )
+        if not self._path.exists():
+            self._path.touch(mode=0o600)  # SQLite gives the files beside it the same mode
+        connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        return connection
+
+    def begin(self) -> None:
+        """Begin to write, into the file that has the store's name."""
+        self.check()
+        super().begin()
+
+    def commit(self) -> None:
+        """Return when what was written is on the disk, in the file that has the store's name."""
+        super().commit()
+        self.check()
+
+    def check(self) -> None:
+        """Raise where file or log were removed or replaced."""
+        if self._identity and self._look() != self._identity:
+            raise sqlite3.OperationalError("the store's file was removed or replaced")
+
+    def scrub(self) -> bool:
+        """Empty the write-ahead log, which may hold what was deleted, if nobody reads what was before; never wait."""
+        self._writing.execute("PRAGMA busy_timeout = 0")
+        try:
+            ((held_up, _, _),) = self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            self._writing.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
+        return not held_up
+
+    def _look(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for path in (self._path, Path(f"{self._path}-wal")):
+            try:
+                there = path.stat()
+            except OSError:
+                found.append(_GONE)
+            else:
+                found.append((there.st_dev, there.st_ino))
+        return found
+
+    def _in_transaction(self) -> bool:
+        return bool(self._writing.in_transaction)
+
+    def _parts(self, joined: bytes) -> Any:
+        return (joined,)
+
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_url(where: str | Path) -> bool:
+    """Whether it names a database rather than a file."""
+    return isinstance(where, str) and where.startswith(_POSTGRES)
+
+
+def open_tables(where: str | Path, settings: StoreSettings, *, read_only: bool = False) -> Tables:
+    """Open or make the tables in a SQLite file or, by URL, in a PostgreSQL database; or only read them.
+
+    Raises
+    ------
+    CorpusError
+        Where they hold reports of another channel or vocabulary, or cannot be used.
+    """
+    if is_url(where):
+        try:
+            from discreet.local.collector.postgres import PostgresTables
+        except ImportError as error:
+            raise DiscreetError(
+                f"a PostgreSQL store needs {error.name}: pip install 'discreet[postgres]'."
+            ) from None
+        return PostgresTables(str(where), settings, read_only=read_only)
+    return SqliteTables(Path(where), settings, read_only=read_only)
+
+
+def collected_answers(where: str | Path, asked: PublishedQuestion) -> list[CodebookReport]:
+    """Return the answers to a question that a collector keeps, each once; nothing is written there.
+
+    Parameters
+    ----------
+    where : path or str
+        A SQLite file, or the URL of a PostgreSQL database; a collector may be using it.
+    asked : PublishedQuestion
+
+    Raises
+    ------
+    CorpusError
+        Where there is no such store, or one of other reports.
+    """
+    if not is_url(where) and not Path(where).is_file():
+        raise CorpusError(f"there is no store of reports at {where}.")
+    blank, found = asked.blank(), list[CodebookReport]()
+    tables = open_tables(where, settings_of(asked.question.vocabulary, asked), read_only=True)
+    try:
+        last, more = 0, True
+        while more:
+            rows = tables.numbered(last, TOGETHER)
+            found += [
+                replace(blank, number=bytes(number), answer=int.from_bytes(bytes(answer), "little"))
+                for _, number, answer in rows
+            ]
+            last, more = (rows[-1][0] if rows else last), len(rows) == TOGETHER
+    except tables.failures as error:
+        raise CorpusError(f"the store cannot be read ({type(error).__name__}).") from None
+    finally:
+        tables.close()
+    return found

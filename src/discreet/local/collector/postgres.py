@@ -23,8 +23,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.pq import TransactionStatus
 
-from discreet.local.collector.storage.kept import Kept
-from discreet.local.collector.storage.tables import Tables
+from discreet.local.collector.tables import StoreSettings, Tables
 
 __all__ = ["PostgresTables"]
 
@@ -45,16 +44,6 @@ _KEEPALIVES = {
     "tcp_user_timeout": 30_000,
     "connect_timeout": 10,
 }
-_SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS discreet_settings (name text PRIMARY KEY, value text NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS discreet_reports (id bigserial PRIMARY KEY, number bytea NOT NULL UNIQUE, "
-    "bits bytea NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS discreet_spent (ticket bytea PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS discreet_moments (one integer PRIMARY KEY CHECK (one = 1), last_id bigint NOT NULL, "
-    "n bigint NOT NULL, counts bytea NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS discreet_days (day integer PRIMARY KEY, last_id bigint NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS discreet_withdrawn ON discreet_reports (id) WHERE length(bits) = 0",
-)
 _INSERT = """
 INSERT INTO discreet_reports (number, bits)
 SELECT substr(sent.all_of_it, 1 + i * {stride}, 16), substr(sent.all_of_it, 17 + i * {stride}, {bits})
@@ -135,10 +124,11 @@ class PostgresTables(Tables):
     """Tables in a database, which are made where there are none."""
 
     failures = (psycopg.Error,)
+    _bytes, _row = "bytea", "bigserial PRIMARY KEY"
     _begin = f"BEGIN; SELECT pg_advisory_xact_lock({_LOCK})"
     _prefix = "discreet_"
 
-    def __init__(self, url: str, kept: Kept, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, kept: StoreSettings, *, read_only: bool = False) -> None:
         self._url = url
         self._watch = _Watch(_OUR_SECONDS)
         self._stride = 16 + kept.width
@@ -160,10 +150,6 @@ class PostgresTables(Tables):
         """Close both connections, and stop watching them."""
         super().close()
         self._watch.stop()
-
-    def _make(self) -> None:
-        for statement in _SCHEMA:
-            self._writing.execute(statement)
 
     def begin(self) -> None:
         """Begin to write, over a new connection where the last one broke."""
