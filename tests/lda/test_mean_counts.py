@@ -24,6 +24,23 @@ def test_samples_are_every_fourth_of_the_last_quarter(n_sweeps):
     assert taken[-1] == n_sweeps
 
 
+@pytest.mark.parametrize(
+    ("n_sweeps", "few", "many"), [(1, 1, 1), (20, 2, 4), (60, 2, 4), (100, 4, 4), (240, 10, 10)]
+)
+def test_near_its_end_a_chain_is_sampled_in_its_last_half_and_with_many_topics_less_often(
+    n_sweeps, few, many
+):
+    for n_topics, every in ((200, few), (201, many)):
+        taken = [
+            s
+            for s in range(1, n_sweeps + 1)
+            if mean_counts.is_sampled(s, n_sweeps, near=True, n_topics=n_topics)
+        ]
+        assert taken == [
+            s for s in range(1, n_sweeps + 1) if 2 * s > n_sweeps and (n_sweeps - s) % every == 0
+        ]
+
+
 @pytest.mark.parametrize("drift", [3, 60, 400])
 def test_as_in_exact_fractions(drift):
     """Tables that drift little, so that all count, and much, so that topics begin anew."""

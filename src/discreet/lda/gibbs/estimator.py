@@ -414,7 +414,7 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         means = mean_counts.init(n_words, padded(n_topics), n_tokens, n_sweeps, expected=sample is expect)
         for done in range(1, n_sweeps + 1):
             state = step(state)
-            if mean_counts.is_sampled(done, n_sweeps, near=fast):
+            if mean_counts.is_sampled(done, n_sweeps, near=fast, n_topics=n_topics):
                 means = mean_counts.step(means, sample(state))
             tell(self.callback, "sweep", done, n_sweeps)
         self.topic_word_counts_ = np.ascontiguousarray(table(state)[:, :n_topics].T)

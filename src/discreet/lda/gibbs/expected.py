@@ -3,10 +3,10 @@ r"""What a chain gives: the mean of its counts over several sweeps, and expected
 .. math:: \bar c_{kw} = \frac{1}{|S_k|} \sum_{s \in S_k} c^{(s)}_{kw}
 
 S: every fourth sweep of the last quarter, counted from the last one; of a chain that began near its end, every second
-sweep of the last half, or at longer distances so that about a dozen are taken. Topics have no fixed number, and a chain
-on few documents may let two of them change places; a mean over such a change would be a mixture of both. So a topic
-whose tokens in a sample are, for more than half, other ones than those of its mean so far begins its mean anew
-(:math:`S_k` are the samples since).
+sweep of the last half (every fourth with more than 200 topics), or at longer distances so that about a dozen are
+taken. Topics have no fixed number, and a chain on few documents may let two of them change places; a mean over such a
+change would be a mixture of both. So a topic whose tokens in a sample are, for more than half, other ones than those
+of its mean so far begins its mean anew (:math:`S_k` are the samples since).
 
 A chain that began near its end, and may be short, gives **expected counts** in place of drawn ones: each token counts
 in all topics, by the probability that a draw would give them. With the topics of all *other* tokens as they are, token
@@ -52,6 +52,8 @@ _EVERY = 4
 _PART = 4
 #: The same for a chain that began near its end: at least so many sweeps between two, about so many samples.
 _EVERY_NEAR, _PART_NEAR, _MOST_NEAR = 2, 2, 12
+#: With more topics expected counts take as long as two sweeps, and are taken half as often: docs/speed.md.
+_OFTEN_UP_TO = 200
 
 
 class MeanCounts(NamedTuple):
@@ -63,12 +65,15 @@ class MeanCounts(NamedTuple):
     n_samples: NDArray[np.int64]
 
 
-def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False) -> bool:
+def is_sampled(sweep: int, n_sweeps: int, *, near: bool = False, n_topics: int = 1) -> bool:
     """Whether the counts after sweep 1, 2, ..., ``n_sweeps`` are a sample. The last ones always are.
 
     ``near``: the chain began near its end.
     """
-    every = max(_EVERY_NEAR, n_sweeps // (_PART_NEAR * _MOST_NEAR)) if near else _EVERY
+    every = _EVERY
+    if near:
+        least = _EVERY_NEAR if n_topics <= _OFTEN_UP_TO else _EVERY
+        every = max(least, n_sweeps // (_PART_NEAR * _MOST_NEAR))
     part = _PART_NEAR if near else _PART
     return part * (n_sweeps - sweep) < n_sweeps and (n_sweeps - sweep) % every == 0
 
