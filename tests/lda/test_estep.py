@@ -7,7 +7,7 @@ from tests.lda.processors import ONE_FAMILY, PLAIN, told_here, told_on
 from tests.naive import lda as naive
 
 from discreet.lda.documents import read_documents
-from discreet.lda.gather import aligned, pad_table
+from discreet.lda.emitted import aligned, pad_table
 from discreet.lda.theta import exp_digamma_into, infer, infer_single, narrow
 from discreet.lda.variational.svi import bound, init, prepare, step, word_weights
 

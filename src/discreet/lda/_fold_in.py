@@ -45,7 +45,7 @@ from discreet.lda.documents import (
     read_documents,
     stack,
 )
-from discreet.lda.gather import pad_table
+from discreet.lda.emitted import pad_table
 from discreet.lda.theta import FLOOR, find_modes, infer
 
 __all__ = [

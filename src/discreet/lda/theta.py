@@ -63,7 +63,7 @@ from numpy.typing import NDArray
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
 from discreet.lda.documents import Documents
-from discreet.lda.gather import (
+from discreet.lda.emitted import (
     FEW,
     LANES,
     LANES_SINGLE,

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._progress import Callback, tell
@@ -21,17 +20,16 @@ from discreet._validate import (
     ENGINE,
     RANDOM,
     THREADS,
-    Checked,
     choice,
     number,
     optional,
     rules,
     whole,
 )
-from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
+from discreet.errors import CorpusError, Parameter, ParameterError
+from discreet.lda.base import TopicEstimator
 from discreet.lda.documents import (
     check_prior,
-    faults_of_prior,
     read_for,
     read_shards_for,
     refuse_engine,
@@ -52,7 +50,6 @@ from discreet.lda.gibbs.state import (
     read_tokens,
     word_order,
 )
-from discreet.lda.top_words import TopWords
 
 __all__ = ["MOST_FAST_TOKENS", "MOST_FAST_TOPICS", "MOST_TABLE_TOPICS", "Chain", "GibbsLDA", "chain"]
 
@@ -144,7 +141,7 @@ def _word_topic(state: Any) -> NDArray[np.int32]:
     return state.word_topic
 
 
-class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GibbsLDA(TopicEstimator):
     r"""Topic model by Gibbs sampling. **Not private**: for a model that may leave, take ``PrivateLDA``.
 
     Draws are exact, from counts that are renewed each sweep; above 200 topics from lists of the topics that a word has.
@@ -371,14 +368,8 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         components /= components.sum(axis=1, keepdims=True)
         return components
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.topic_word_counts_)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         tags.input_tags.categorical = True  # scikit-learn's checks then send whole numbers
         return tags
 
@@ -445,6 +436,3 @@ class GibbsLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if not len(tokens.words):
             raise CorpusError("X holds no tokens: a topic model needs at least one document with a word.")
         return tokens
-
-    def _faults(self) -> list[DiscreetError]:
-        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]

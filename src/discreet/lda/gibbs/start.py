@@ -51,9 +51,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._threads import balanced_cuts, share_out
+from discreet.lda.emitted import FEW
 from discreet.lda.gibbs.draw import random_halves, sweep_key
 from discreet.lda.gibbs.start_kernels import (
-    FEW,
     WORKSPACE,
     Earlier,
     Entries,

@@ -27,11 +27,10 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from discreet._kernels import emitted, kernel
-from discreet.lda.emitted import F32, I64, Vectors, add_lanes, address_of, entry_at
+from discreet.lda.emitted import F32, FEW, I64, Vectors, add_lanes, address_of, blocks_of, entry_at, rows_of
 from discreet.lda.gibbs.draw import JIT, LANES, draw, mix, stream_at
 
 __all__ = [
-    "FEW",
     "WORKSPACE",
     "Earlier",
     "Entries",
@@ -45,8 +44,6 @@ __all__ = [
     "take_batches",
 ]
 
-#: Words at a time: documents are filled up to a multiple.
-FEW = 4
 #: Rows of the scratch space that inferring documents takes.
 WORKSPACE = 8 + FEW
 #: Fewer expected tokens of a topic are not kept from one pass to the next, but begin at 0.
@@ -132,26 +129,6 @@ def _sums(builder: Any) -> list[Any]:
     return places
 
 
-def _rows(
-    context: Any, builder: Any, signature: Any, args: Any, table: int, words: int, at: Any
-) -> list[Any]:
-    """Return the addresses of the rows of four words, which are numbered from ``at`` on."""
-    numbers = address_of(context, builder, signature, args, words)
-    numbers = builder.add(numbers, builder.shl(at, ir.Constant(I64, 3)))
-    return [
-        address_of(
-            context, builder, signature, args, table, row=builder.load(entry_at(builder, numbers, i, I64))
-        )
-        for i in range(FEW)
-    ]
-
-
-def _blocks_of(context: Any, builder: Any, signature: Any, args: Any, vector: int) -> Any:
-    """Return how many vectors an array of shape (width,) is."""
-    view = context.make_array(signature.args[vector])(context, builder, args[vector])
-    return builder.lshr(builder.extract_value(view.shape, 0), ir.Constant(I64, 4))
-
-
 def _likelihoods(builder: Any, weights: Any, rows: list[Any], shifts: Any, n_blocks: Any) -> list[Any]:
     """Sum weights times row over topics, for each row."""
     sums = _sums(builder)
@@ -179,8 +156,8 @@ def _emitted_plain(
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         weights, gathered, counts = (address_of(context, builder, signature, args, i) for i in (0, 1, 4))
         at, shift = args[5:]
-        rows = _rows(context, builder, signature, args, 2, 3, at)
-        n_blocks = _blocks_of(context, builder, signature, args, 0)
+        rows = rows_of(context, builder, signature, args, 2, at, FEW)
+        n_blocks = blocks_of(context, builder, signature, args)
         shifts = _VECTORS.splat(builder, shift)
         likelihoods = _likelihoods(builder, weights, rows, shifts, n_blocks)
         quotients = _quotients(builder, counts, at, likelihoods)
@@ -220,8 +197,8 @@ def _emitted_leave_out(
             address_of(context, builder, signature, args, i) for i in (0, 1, 2, 3, 6)
         )
         at, shift, first = args[7], args[8], args[10]
-        rows = _rows(context, builder, signature, args, 4, 5, at)
-        n_blocks = _blocks_of(context, builder, signature, args, 0)
+        rows = rows_of(context, builder, signature, args, 4, at, FEW)
+        n_blocks = blocks_of(context, builder, signature, args)
         shifts, length = _VECTORS.splat(builder, shift), builder.shl(n_blocks, ir.Constant(I64, 6))
         written = [address_of(context, builder, signature, args, 9, row=first)]
         for _ in range(FEW - 1):

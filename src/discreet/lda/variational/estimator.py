@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._numbers import as_numbers
@@ -25,24 +24,22 @@ from discreet._validate import (
     ENGINE,
     RANDOM,
     THREADS,
-    Checked,
     Rule,
     number,
     optional,
     rules,
     whole,
 )
-from discreet.errors import CorpusError, DiscreetError, ParameterError
+from discreet.errors import CorpusError, ParameterError
+from discreet.lda.base import TopicEstimator
 from discreet.lda.documents import (
     Documents,
     check_prior,
-    faults_of_prior,
     read_for,
     read_shards_for,
     refuse_engine,
 )
 from discreet.lda.gibbs.draw import new_seed
-from discreet.lda.top_words import TopWords
 from discreet.lda.variational.svi import (
     Batch,
     State,
@@ -67,7 +64,7 @@ _LEAST_SINGLE_TOL = 1e-4
 _INITS = ("auto", "fast", "random")
 
 
-class VariationalLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class VariationalLDA(TopicEstimator):
     r"""Latent Dirichlet allocation by variational Bayes.
 
     Parameters
@@ -342,19 +339,6 @@ class VariationalLDA(Checked, TopWords, ClassNamePrefixFeaturesOutMixin, Transfo
         if n_tokens <= 0:
             raise CorpusError("the documents hold no token: there is nothing to score.")
         return float(np.exp(-bound(self._state, documents, **self._settings()) / n_tokens))
-
-    def _faults(self) -> list[DiscreetError]:
-        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
     def _move(self, state: State, batches: list[Batch], total: int, settings: dict[str, Any]) -> State:
         size = sum(batch.documents.n_documents for batch in batches)

@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from discreet._kernels import kernel
 from discreet._threads import pieces, share_out
 from discreet.lda.documents import Documents, Part, stack
-from discreet.lda.gather import LANES, aligned
+from discreet.lda.emitted import LANES, aligned
 from discreet.lda.gibbs.start import starting_topics
 from discreet.lda.gibbs.state import count_topics, read_tokens
 from discreet.lda.theta import Found, exp_digamma, infer, infer_single, narrow

@@ -1,21 +1,26 @@
-"""Lists of words for models that hold no vocabulary of their own: names of columns, as scikit-learn has them."""
+"""The base of the estimators of this room: their words are names of columns, as scikit-learn has them."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from discreet._articles import kind_of
 from discreet._first_words import first_words
+from discreet._validate import Checked
 from discreet._word_order import column_words, listed_texts
-from discreet.errors import Parameter, ParameterError
+from discreet.errors import DiscreetError, Parameter, ParameterError
+from discreet.lda.documents import faults_of_prior
 
-__all__ = ["TopWords"]
+__all__ = ["TopicEstimator"]
 
 
-class TopWords:
-    """Give an estimator with ``topic_word_``, ``components_`` and columns with or without names ``top_words``."""
+class TopicEstimator(Checked, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """An estimator with ``topic_word_``, ``components_``, and columns with or without names."""
 
+    n_topics: int
+    doc_topic_prior: Any
     topic_word_: Any
     components_: Any
     _words: tuple[str, ...] | None
@@ -67,3 +72,16 @@ class TopWords:
                 said = f" must be different words, but {len(words) - len(set(words))} of them are repeated."
                 raise ParameterError(Parameter("input_features"), said)
         return first_words(topics, words, weights, n, by, ParameterError)
+
+    def _faults(self) -> list[DiscreetError]:
+        return [*super()._faults(), *faults_of_prior("doc_topic_prior", self.doc_topic_prior, self.n_topics)]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
