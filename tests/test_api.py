@@ -196,25 +196,12 @@ SAME_NAME = {
     # Rows, as dicts.
     "table": {"TopicNumbers.table"},
 }
-#: As they were called before, and what they are called now.
-FORMER = {
-    "AuditReport.to_json": "to_dict",
-    "AuditReport.table": "in_words",
-    "DistinguishingReport.to_json": "to_dict",
-    "OneRunReport.to_json": "to_dict",
-}
 
 
 @pytest.mark.parametrize("name", SAME_NAME)
 def test_methods_of_one_name_do_one_thing(name):
     found = {path for path, thing in public() if path.endswith(f".{name}") and inspect.isfunction(thing)}
-    assert found - set(FORMER) == SAME_NAME[name]
-
-
-@pytest.mark.parametrize("path", FORMER)
-def test_what_was_called_otherwise_is_the_same_function(path):
-    things = dict(public())
-    assert things[path] is things[f"{path.partition('.')[0]}.{FORMER[path]}"]
+    assert found == SAME_NAME[name]
 
 
 def test_a_ledger_has_its_promise_by_the_name_that_releases_have():

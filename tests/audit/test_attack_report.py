@@ -112,20 +112,20 @@ def test_indifference_proves_nothing():
 
 def test_json_is_strict_without_a_promise_or_known_coins():
     endless = drawn(coins="independent", epsilon=math.inf, delta=0.0)
-    values = json.loads(json.dumps(endless.to_json(), allow_nan=False))
+    values = json.loads(json.dumps(endless.to_dict(), allow_nan=False))
     assert values["epsilon"] == "inf"
     assert AuditReport.from_json(values).epsilon == math.inf
-    found = json.loads(json.dumps(drawn().to_json(), allow_nan=False))["found"]
+    found = json.loads(json.dumps(drawn().to_dict(), allow_nan=False))["found"]
     assert found["epsilon_lower_bound"] is found["exceeds_promise"] is None
     assert 0 < found["tpr"]["0.1"] <= 1
 
 
 def test_json_and_table_and_exposed():
     report = drawn(coins="independent", epsilon=1.0, delta=1e-6, attack="online", meta={"n_shadows": 8})
-    again = AuditReport.from_json(json.loads(json.dumps(report.to_json())))
+    again = AuditReport.from_json(json.loads(json.dumps(report.to_dict())))
     np.testing.assert_array_equal(again.scores, report.scores)
     np.testing.assert_array_equal(again.members, report.members)
-    found = report.to_json()["found"]
+    found = report.to_dict()["found"]
     assert found["tpr"] == {
         "0.001": report.tpr_at(0.001),
         "0.01": report.tpr_at(0.01),
@@ -133,8 +133,8 @@ def test_json_and_table_and_exposed():
     }
     assert (found["auc"], found["epsilon_lower_bound"]) == (report.auc, report.epsilon_lower_bound())
     assert found["exceeds_promise"] == report.exceeds_promise()
-    assert (again.meta, again.coins, again.table()) == (report.meta, "independent", report.table())
-    assert "epsilon     at least" in report.table()
+    assert (again.meta, again.coins, again.in_words()) == (report.meta, "independent", report.in_words())
+    assert "epsilon     at least" in report.in_words()
     exposed = report.most_exposed(5)
     best = np.where(report.members, report.scores, -np.inf).max(axis=0)
     assert best[exposed].tolist() == sorted(best, reverse=True)[:5]
@@ -142,7 +142,7 @@ def test_json_and_table_and_exposed():
     with pytest.raises(ParameterError, match="format"):
         AuditReport.from_json({})
     with pytest.raises(ParameterError, match="cannot be read"):
-        AuditReport.from_json({**report.to_json(), "scores": None})
+        AuditReport.from_json({**report.to_dict(), "scores": None})
     with pytest.raises(ValueError, match="read-only"):
         report.scores[0, 0] = 1.0
 

@@ -123,7 +123,7 @@ def test_training_sees_the_corpus_and_the_members_only(counts):
     assert report.epsilon_lower_bound == 0.0  # all scores that matter say nothing
     again = one_run_audit(train, counts, n_canaries=40, n_guesses=40, random_state=5)
     assert (seen[0] != seen[1]).nnz == 0
-    assert again.to_json() == report.to_json()
+    assert again.to_dict() == report.to_dict()
 
 
 def test_members_are_fair_coins(counts):
@@ -140,7 +140,7 @@ def test_json_has_the_figures(counts):
     report = one_run_audit(
         lambda x, s: np.ones((1, 600)), counts, n_canaries=40, n_guesses=(10, 20), epsilon=1.0
     )
-    values = report.to_json()
+    values = report.to_dict()
     assert values["tried"] == [list(pair) for pair in report.tried]
     assert values["exceeds_promise"] is False
     assert "scores" not in values

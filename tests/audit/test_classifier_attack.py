@@ -89,7 +89,7 @@ def test_members_are_coins_and_the_seed_decides(corpus):
         return classifier_attack(fixed, *corpus, n_shadows=2, random_state=seed, n_jobs=n_jobs)
 
     one, same, other = run(1), run(1, n_jobs=2), run(2)
-    assert one.attack.to_json() == same.attack.to_json()
+    assert one.attack.to_dict() == same.attack.to_dict()
     assert (one.attack.members != other.attack.members).any()
     assert one.attack.coins == "independent"
     sizes = [run(seed).attack.members.sum() for seed in range(12)]
@@ -166,7 +166,7 @@ def test_to_see_the_documents_themselves_changes_nothing(corpus):
         return TOPICS
 
     report = given_mixtures_of(corpus, seen, train)
-    assert report.attack.to_json() == given_mixtures_of(corpus, None).attack.to_json()
+    assert report.attack.to_dict() == given_mixtures_of(corpus, None).attack.to_dict()
     assert len(calls) == 2 * 4
     assert sorted(c[1:] for c in calls if c[0] == "seen") == sorted(c[1:] for c in calls if c[0] == "train")
 

@@ -9,10 +9,10 @@ from tests.naive import audit as naive
 
 from discreet.audit import (
     AuditReport,
+    one_run,
     one_run_audit,
     one_run_bound,
     one_run_curve_p_value,
-    one_run_gaussian,
     one_run_mu_bound,
 )
 from discreet.errors import ParameterError
@@ -66,16 +66,14 @@ def test_planted_mistakes_in_the_recursion_are_seen(monkeypatch):
             total = np.maximum(total, (n_canaries * least_false(true) + beyond) / (n_guesses - i + 2))
         return total
 
-    def of_guesses(
-        n_correct, n_guesses, n_canaries, chance, least_false, right=one_run_gaussian._least_total
-    ):
+    def of_guesses(n_correct, n_guesses, n_canaries, chance, least_false, right=one_run._least_total):
         return right(n_correct, n_guesses, n_guesses, chance, least_false)  # wrong where some are passed over
 
     slow = naive.largest_tail(5, 6, 15, lambda a: CURVES["epsilon 1, delta .01"](1 - a))
     honest = one_run_curve_p_value(5, 6, CURVES["epsilon 1, delta .01"], n_canaries=15)
     assert honest == pytest.approx(slow, rel=0.01)
     for mistake in (shifted, of_guesses):
-        monkeypatch.setattr(one_run_gaussian, "_least_total", mistake)
+        monkeypatch.setattr(one_run, "_least_total", mistake)
         found = one_run_curve_p_value(5, 6, CURVES["epsilon 1, delta .01"], n_canaries=15)
         assert found != pytest.approx(slow, rel=0.01)
 

@@ -126,7 +126,7 @@ def test_report_shows_the_audit_and_says_that_it_must_stay(tmp_path, capsys):
         assert "another model" not in release.to_html(audit=attack(epsilon=same))
     assert "Proved" not in release.to_html(audit=attack())
     release.save(tmp_path / "model")
-    (tmp_path / "audit.json").write_text(json.dumps(audit.to_json()))
+    (tmp_path / "audit.json").write_text(json.dumps(audit.to_dict()))
     (tmp_path / "broken.json").write_text("{")
     command = ["report", str(tmp_path / "model"), "--out", str(tmp_path / "r.html"), "--audit"]
     assert run([*command, str(tmp_path / "audit.json")]) == 0

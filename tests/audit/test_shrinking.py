@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.naive import audit as naive
 
-from discreet.audit.shrinking import shrink_variances
+from discreet.audit.likelihood_ratio import shrink_variances
 from discreet.errors import ParameterError
 
 

@@ -62,7 +62,7 @@ def test_each_trainer_trains(here, name, capsys):
     report = AuditReport.from_json(json.loads((here / "a.json").read_text()))
     assert (report.epsilon, report.delta, report.coins) == (5.0, 1e-6, "independent")
     assert report.scores.shape == (1, 100)
-    assert capsys.readouterr().out == report.table() + "\n"
+    assert capsys.readouterr().out == report.in_words() + "\n"
 
 
 def test_threads_and_a_kept_folder_change_nothing(here):

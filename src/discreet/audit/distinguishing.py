@@ -88,8 +88,6 @@ class DistinguishingReport:
         """Return the report as values that ``json.dumps`` takes."""
         return asdict(self)
 
-    to_json = to_dict  # as it was called before
-
 
 def epsilon_lower_bound(
     true_positives: int, false_positives: int, n_runs: int, *, delta: float = 0.0, confidence: float = 0.95

@@ -1,4 +1,4 @@
-r"""The likelihood-ratio attack: whether the target explains a document as models that saw it do.
+r"""The likelihood-ratio attack: whether the target explains a document as models that saw it do; and the relative one.
 
 Shadow models (:mod:`discreet.audit.shadows`) give each document a normal distribution of
 :math:`\zeta(\Phi, d) = \max_\theta \sum_w n_w \ln \sum_k \theta_k \Phi_{kw}` with it and one without. Online:
@@ -10,27 +10,65 @@ which puts documents in the same order and does not round to 1 far out. Larger m
 
 :math:`s` is a document's own standard deviation over the shadows (divided by their number less 1, at least
 rounding). Of few shadows it is mostly chance, and a document whose spread came out near 0 sets the threshold for
-all: ``spread="shrunk"`` draws variances towards a common one first (:mod:`discreet.audit.shrinking`).
+all: ``spread="shrunk"`` draws variances towards a common one first.
 
-The attack is not private and promises nothing: it is for whoever holds the text.
+The attacks are not private and promise nothing: they are for whoever holds the text.
+
+Variances from few values
+-------------------------
+A document's variance :math:`s_j^2`, estimated with :math:`d` degrees of freedom, is drawn towards a common one:
+
+.. math:: \tilde s_j^2 = \frac{d_0 s_0^2 + d s_j^2}{d_0 + d}.
+
+:math:`d_0` and :math:`s_0^2` are what mean and variance of :math:`\ln s_j^2` over documents say, if true variances
+follow a scaled inverse chi-square distribution: with :math:`\psi` the digamma function and
+:math:`e_j = \ln s_j^2 - \psi(d/2) + \ln(d/2)`,
+
+.. math:: \psi'(d_0/2) = \mathrm{Var}(e) - \psi'(d/2), \qquad
+          \ln s_0^2 = \bar e + \psi(d_0/2) - \ln(d_0/2).
+
+With two values for a document the common variance decides; with many, its own.
+
+It reads shadow models only, so that a bound on epsilon that rests on the target's coins stays proved.
+
+The relative attack (RMIA): whether the target favours a document over most other documents
+-------------------------------------------------------------------------------------------
+Where :func:`likelihood_ratio_scores` asks how a document's own statistic is distributed with and without
+it, this attack compares it with the other documents, and so needs few shadow models. It is best offline: a mean of
+probabilities of whole documents is that of the shadow which knows the document best, mostly one that saw it. With
+:math:`p(d \mid \Phi) = e^{\zeta(\Phi, d)}` and its mean over shadows :math:`p(d)`,
+
+.. math:: \Lambda(d) = \frac{p(d \mid \Phi)}{p(d)} , \qquad
+   \text{score}(d) = \Pr_{z \ne d}\Bigl[\frac{\Lambda(d)}{\Lambda(z)} \ge \gamma\Bigr] ,
+
+:math:`z` being any other document of the audit. Online, :math:`p(d)` is the mean over as many shadows that saw the
+document as did not; offline over those that did not. (The source corrects the offline mean by a line in :math:`p`,
+fitted to probabilities of classes. Those of whole documents are smaller by hundreds of nats, where any such line is
+its constant: it is left out.)
 
 References
 ----------
-Carlini et al., "Membership inference attacks from first principles", arXiv:2112.03570. Manzonelli, Zhang,
-Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
+Carlini et al., "Membership inference attacks from first principles", arXiv:2112.03570. Manzonelli, Zhang, Vadhan,
+"Membership inference attacks and privacy in topic modeling", arXiv:2403.04451. Zarifzadeh, Liu, Shokri, "Low-cost
+high-power membership inference attacks", arXiv:2312.03262. Smyth, "Linear models and empirical Bayes methods for
+assessing differential expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology
+3(1), 2004, section 6.2.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import digamma, logsumexp, polygamma
 
 from discreet._numbers import as_array
 from discreet._progress import Callback
-from discreet._validate import check, choice, formerly
+from discreet._validate import check, choice, number
 from discreet.audit.arguments import (
     Noise,
     check_noise,
@@ -41,17 +79,127 @@ from discreet.audit.arguments import (
     check_whole,
 )
 from discreet.audit.attack_report import AuditReport, Coins
-from discreet.audit.relative_likelihood import relative_likelihood_scores
 from discreet.audit.shadows import Statistic, Train, draw_halves, train_statistics
 from discreet.audit.shadows import statistic as model_statistic
-from discreet.audit.shrinking import shrink_variances
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 
-__all__ = ["likelihood_ratio_scores", "lira"]
+__all__ = ["likelihood_ratio_scores", "lira", "relative_likelihood_scores", "shrink_variances"]
 
+# Half of d_0 is looked for between these.
+_LOWEST, _HIGHEST = 1e-6, 1e8
 # Spread below this share of the mean is rounding.
 _ROUNDING = 1e-9
+
+
+def shrink_variances(variances: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Draw variances towards a common one, as strongly as their own scatter suggests.
+
+    Parameters
+    ----------
+    variances : array of shape (n_documents,)
+        Positive.
+    freedom : float or array of shape (n_documents,)
+        Degrees of freedom of each: number of values less 1. Positive.
+
+    Returns
+    -------
+    array of shape (n_documents,)
+
+    Raises
+    ------
+    ParameterError
+        If a variance or its freedom is not positive and finite.
+
+    Examples
+    --------
+    >>> shrink_variances([1.0, 1.0, 1.0, 8.0], 1).round(2).tolist()
+    [5.99, 5.99, 5.99, 5.99]
+    """
+    own = np.asarray(variances, dtype=np.float64)
+    freedom = np.broadcast_to(np.asarray(freedom, dtype=np.float64), own.shape)
+    for name, values in (("variances", own), ("freedom", freedom)):
+        if own.ndim != 1 or not (np.isfinite(values).all() and (values > 0).all()):
+            raise ParameterError(f"{name} must be positive and finite, one per document.")
+    if len(own) < 2:
+        return own.copy()
+    logs = np.log(own) - digamma(freedom / 2) + np.log(freedom / 2)
+    scatter = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
+    half = _half_freedom(scatter)
+    if math.isinf(half):  # no more scatter than chance: one variance for all
+        return np.full_like(own, math.exp(logs.mean()))
+    common = math.exp(float(logs.mean() + digamma(half)) - math.log(half))
+    return (2 * half * common + freedom * own) / (2 * half + freedom)
+
+
+def _half_freedom(scatter: float) -> float:
+    """Return where the trigamma function has this value; infinity where it is not positive."""
+
+    def excess(log: float) -> float:
+        return float(polygamma(1, math.exp(log))) - scatter
+
+    low, high = math.log(_LOWEST), math.log(_HIGHEST)
+    if excess(high) >= 0:
+        return math.inf
+    if excess(low) <= 0:
+        return math.exp(low)
+    root: Any = brentq(excess, low, high, xtol=1e-12)
+    return math.exp(root)
+
+
+def relative_likelihood_scores(
+    statistics: NDArray[np.float64],
+    shadow_statistics: NDArray[np.float64],
+    shadow_members: NDArray[np.bool_],
+    *,
+    online: bool = True,
+    gamma: float = 1.0,
+) -> NDArray[np.float64]:
+    """Score documents by the share of other documents that the target favours less.
+
+    Parameters
+    ----------
+    statistics : array of shape (n_documents,) or (n_targets, n_documents)
+        Of the target.
+    shadow_statistics : array of shape (n_shadows, n_documents)
+    shadow_members : array of shape (n_shadows, n_documents), bool
+        Every document must be out of at least 1 of them, and in at least 1 (online).
+    online : bool, default True
+    gamma : float, default 1.0
+        At least 1. How many times as much it must be favoured; above 1 scores tie at both ends.
+
+    Returns
+    -------
+    array of the shape of ``statistics``
+        From 0 to 1; larger means member.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, a statistic is not finite, or a document has no shadow on a side needed.
+    """
+    check(gamma=(gamma, number(least=1)))
+    statistics, shadow_statistics, shadow_members = check_statistics(
+        statistics, shadow_statistics, shadow_members, least=1, online=online
+    )
+    mean = _log_mean(shadow_statistics, ~shadow_members)
+    if online:  # each side counts one half, however many shadows it has
+        mean = np.logaddexp(mean, _log_mean(shadow_statistics, shadow_members)) - math.log(2.0)
+    favoured = np.atleast_2d(statistics - mean)
+    ordered = np.sort(favoured, axis=1)
+    below = [
+        np.searchsorted(row, one - math.log(gamma), side="right")
+        for row, one in zip(ordered, favoured, strict=True)
+    ]
+    itself = 1 if gamma == 1.0 else 0
+    return ((np.array(below) - itself) / max(1, favoured.shape[1] - 1)).reshape(np.shape(statistics))
+
+
+def _log_mean(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the logarithm of the mean of e^value over the chosen rows of each column."""
+    total = logsumexp(np.where(chosen, values, -np.inf), axis=0)
+    return np.asarray(total, np.float64) - np.log(chosen.sum(axis=0))
+
 
 Spread = Literal["own", "shrunk"]
 Attack = Literal["lira", "rmia"]
@@ -112,7 +260,6 @@ def _normal(
     return mean, np.sqrt(shrink_variances(variance, n - 1) if spread == "shrunk" else variance)
 
 
-@formerly(progress="callback")
 def lira(
     train: Train,
     corpus: Any,

@@ -17,23 +17,70 @@ is are independent fair coins. Turning such a coin replaces one document by anot
 adding: :math:`2\epsilon`, and :math:`(1 + e^\epsilon)\delta`. That is what ``replaced=True`` counts with, so
 that the bound speaks of adding or removing there too.
 
+Where all noise is Gaussian: the bound for whole trade-off curves
+------------------------------------------------------------------
+Coins, guesses and neighbours are the same: :math:`m` fair coins, exactly :math:`r` guesses, :math:`W` of them right.
+Above, one pair :math:`(\epsilon, \delta)` is all that is known of training. Gaussian noise promises more: no test of
+two neighbours that raises false alarms at a rate :math:`\alpha` misses fewer than :math:`f(\alpha) = \Phi(\Phi^{-1}(1 -
+\alpha) - \mu)`. The same guesses then prove more of :math:`\mu`, and by :func:`~discreet.privacy.gdp_epsilon` of
+epsilon at a delta. **Only of such noise**: where the curve is another one, the :math:`\mu` found means nothing, and
+:func:`one_run_bound` is the one to ask.
+
+**The inequality.** Take a coin :math:`j`, hold all others, and look at the outputs by which :math:`j` is guessed "in",
+and which have at least :math:`i - 1` right guesses about the others. Where the coin says "in" they give at least
+:math:`i` right guesses; where it says "out" that guess is wrong. By the promise their probability :math:`a` in the
+first case, and :math:`b` in the second, keep :math:`b \ge g(a)`, :math:`g(a) = f(1 - a)`; the same for "out". Summed
+over :math:`j` and averaged over coins (:math:`g` is convex), for every :math:`i`
+
+.. math:: \frac1m \mathrm{E}[(r - W)\, 1_{W \ge i - 1}] \;\ge\; g\Bigl(\frac1m \mathrm{E}[W\, 1_{W \ge i}]\Bigr) .
+
+**The recursion.** Write both sides by :math:`S_i = \Pr[W \ge i]` and :math:`T_i = \sum_{l > i} S_l`:
+
+.. math:: (r - i + 1)\, S_{i-1} \;\ge\; m\, g\bigl((i S_i + T_i)/m\bigr) + S_i + T_i .
+
+The right side grows with each of :math:`S_i, S_{i+1}, \dots`; so from :math:`S_c \ge \tau` and :math:`S_l \ge 0`
+beyond, least values of :math:`S_{c-1}, \dots, S_0` follow one by one. Where the last is above 1, no such probabilities
+exist: :math:`c` right guesses are less probable than :math:`\tau`.
+
 References
 ----------
-Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846.
+Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", arXiv:2305.08846. Mahloujifar, Melis, Chaudhuri,
+"Auditing f-differential privacy in one run", arXiv:2410.22235. Dong, Roth, Su, "Gaussian differential privacy",
+arXiv:1905.02383.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from discreet.audit.arguments import check_confidence, check_promise
+from discreet.audit.arguments import check_confidence, check_noise, check_promise
 from discreet.errors import ParameterError
+from discreet.privacy.accounting.gdp import gdp_epsilon
 
-__all__ = ["check_guesses", "one_run_bound", "one_run_p_value"]
+__all__ = [
+    "check_guesses",
+    "epsilon_of_mu",
+    "one_run_bound",
+    "one_run_curve_p_value",
+    "one_run_mu_bound",
+    "one_run_p_value",
+]
+
+Floats = NDArray[np.float64]
 
 _LARGEST = 60.0
 _HALVINGS = 60
+_LARGEST_MU = 16.0
+_SIDE = 65
+_ROUNDS = 4
+_ROUNDING = 1e-9
 
 
 def one_run_p_value(
@@ -145,3 +192,139 @@ def check_guesses(n_correct: int, n_guesses: int, canaries: int) -> None:
             "guesses must be from n_correct to n_canaries, "
             f"but got {n_correct} right of {n_guesses} on {canaries} canaries."
         )
+
+
+def one_run_mu_bound(
+    n_correct: int,
+    n_guesses: int,
+    confidence: float = 0.95,
+    n_canaries: int | None = None,
+    *,
+    replaced: bool = False,
+) -> float:
+    """Return the mu of Gaussian differential privacy that right guesses about one run's members prove.
+
+    Parameters
+    ----------
+    n_correct, n_guesses : int
+        Right guesses, and guesses made. How many are made must not depend on the run.
+    confidence : float, default 0.95
+    n_canaries : int, optional
+        Documents that the coins were thrown for, guessed or not. As many as guesses by default.
+    replaced : bool, default False
+        Each coin chose one of two documents, not in or out: two steps, so half of mu is proved.
+
+    Returns
+    -------
+    float
+        At least 0: mu for adding or removing a document. Where training is mu-Gaussian private, wrong in at most
+        1 - confidence of all audits.
+
+    Raises
+    ------
+    ParameterError
+        If guesses are not from ``n_correct`` to ``n_canaries``, or confidence is out of range.
+
+    Examples
+    --------
+    >>> round(one_run_mu_bound(900, 1000), 2)
+    0.88
+    """
+    canaries = n_guesses if n_canaries is None else n_canaries
+    check_guesses(n_correct, n_guesses, canaries)
+    found = _mu_bound(int(n_correct), int(n_guesses), 1.0 - check_confidence(confidence), int(canaries))
+    return found / 2 if replaced else found
+
+
+@lru_cache(maxsize=1024)
+def _mu_bound(n_correct: int, n_guesses: int, missing: float, n_canaries: int) -> float:
+    low, high = 0.0, _LARGEST_MU
+    for _ in range(_ROUNDS):
+        mus = np.linspace(low, high, _SIDE)
+
+        def least_false(true: Floats, mus: Floats = mus) -> Floats:
+            return ndtr(ndtri(true) - mus)
+
+        needed = _least_total(n_correct, n_guesses, n_canaries, np.full(_SIDE, missing), least_false)
+        refuted = int((needed > 1.0 + _ROUNDING).sum())  # needed falls with mu
+        if refuted in (0, _SIDE):
+            return low if refuted == 0 else high
+        low, high = float(mus[refuted - 1]), float(mus[refuted])
+    return low
+
+
+def one_run_curve_p_value(
+    n_correct: int,
+    n_guesses: int,
+    trade_off: Callable[[Floats], Floats],
+    *,
+    n_canaries: int | None = None,
+) -> float:
+    """Return how probable so many right guesses are at most, if training keeps to a trade-off curve.
+
+    Parameters
+    ----------
+    n_correct, n_guesses : int
+    trade_off : callable
+        ``trade_off(false_positive_rates) -> false_negative_rates`` for an array of rates: the best that any test of two
+        neighbours can do. Convex, falling, and its own inverse, as a promise for both adding and removing is.
+    n_canaries : int, optional
+        As for :func:`one_run_mu_bound`.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> one_run_curve_p_value(900, 1000, lambda rate: norm.cdf(norm.ppf(1 - rate) - 0.88)) < 0.05
+    True
+    """
+    canaries = n_guesses if n_canaries is None else n_canaries
+    check_guesses(n_correct, n_guesses, canaries)
+
+    def least_false(true: Floats) -> Floats:
+        found = np.asarray(trade_off(1.0 - true), np.float64)
+        if found.shape != true.shape or not ((found >= 0) & (found <= 1)).all():
+            raise ParameterError("trade_off must return one rate from 0 to 1 for each rate it is given.")
+        return found
+
+    low, high = 0.0, 1.0
+    for _ in range(_ROUNDS):
+        chances = np.linspace(low, high, _SIDE)
+        needed = _least_total(n_correct, n_guesses, canaries, chances, least_false)
+        possible = int((needed <= 1.0 + _ROUNDING).sum())  # needed grows with the chance
+        if possible == _SIDE:
+            return high
+        low, high = float(chances[possible - 1]), float(chances[possible])
+    return high
+
+
+def _least_total(
+    n_correct: int, n_guesses: int, n_canaries: int, chance: Floats, least_false: Callable[[Floats], Floats]
+) -> Floats:
+    """Return what Pr[W >= 0] would be at least, were Pr[W >= n_correct] each of the chances; 2 or so above 1.
+
+    Parameters
+    ----------
+    chance : array of shape (n,)
+    least_false : callable
+        g of the module, for arrays of that shape.
+    """
+    total, beyond = chance.copy(), np.zeros_like(chance)
+    for i in range(n_correct, 0, -1):
+        true = np.minimum((i * total + beyond) / n_canaries, 1.0)
+        beyond = beyond + total
+        least = (n_canaries * least_false(true) + beyond) / (n_guesses - i + 1)
+        total = np.minimum(np.maximum(total, least), 2.0)  # above 1 it is refuted, and stays so
+        if (total > 1.5).all():
+            break
+    return total
+
+
+def epsilon_of_mu(mu: float, delta: float | None) -> float:
+    """Return the epsilon, at a delta, that a proved mu amounts to; rounded down."""
+    check_noise("gaussian", delta)
+    return gdp_epsilon(mu, delta or 0.0) * (1 - _ROUNDING) if mu > 0 else 0.0

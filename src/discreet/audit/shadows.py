@@ -2,7 +2,7 @@ r"""Shadow models: how models look that did, and did not, see each document.
 
 :math:`N/2` random halves of the corpus and their complements train :math:`N` models, so that each document is
 in exactly :math:`N/2` of them. Of each model only a statistic of every document is kept: :math:`\zeta(\Phi, d)`
-(:func:`discreet.lda.query_statistic`), or one of its mixture (:func:`discreet.audit.simple.of_mixture`).
+(:func:`discreet.lda.query_statistic`), or one of its mixture (:func:`discreet.audit.mixture_attacks.of_mixture`).
 
 Topics are mixed with :data:`FLOOR` of the uniform distribution first. Without that, a single word that no
 topic can produce would make the statistic infinite.
@@ -29,8 +29,7 @@ from discreet._files import write_file
 from discreet._numbers import as_numbers
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
-from discreet._validate import formerly
-from discreet.audit.simple import of_mixture
+from discreet.audit.mixture_attacks import of_mixture
 from discreet.corpus import check_counts
 from discreet.errors import Parameter, ParameterError
 from discreet.lda import fold_in, query_statistic
@@ -78,7 +77,6 @@ def draw_halves(n_documents: int, n_shadows: int, rng: np.random.Generator) -> N
     return members
 
 
-@formerly(progress="callback")
 def train_statistics(
     train: Train,
     corpus: Any,

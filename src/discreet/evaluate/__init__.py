@@ -13,30 +13,42 @@ from discreet._lazy import lazy_names
 if TYPE_CHECKING:
     from discreet.evaluate.choosing import TopicNumbers, choose_n_topics
     from discreet.evaluate.classification import ClassificationReport, classification_report
-    from discreet.evaluate.coherence import (
+    from discreet.evaluate.perplexity import (
+        completion_perplexity,
+        public_topics,
+        transductive_perplexity,
+        unigram,
+    )
+    from discreet.evaluate.topics import (
+        TopicMatch,
         coherence_npmi,
         coherence_umass,
+        diversity,
+        hellinger,
         topic_coherences_npmi,
         topic_coherences_umass,
+        topic_match,
     )
-    from discreet.evaluate.distinct_words import diversity
-    from discreet.evaluate.matching import TopicMatch, hellinger, topic_match
-    from discreet.evaluate.perplexity import completion_perplexity, transductive_perplexity, unigram
-    from discreet.evaluate.vectors_alone import public_topics
 
 _HOMES = {
     "discreet.evaluate.choosing": ("TopicNumbers", "choose_n_topics"),
     "discreet.evaluate.classification": ("ClassificationReport", "classification_report"),
-    "discreet.evaluate.coherence": (
+    "discreet.evaluate.perplexity": (
+        "completion_perplexity",
+        "public_topics",
+        "transductive_perplexity",
+        "unigram",
+    ),
+    "discreet.evaluate.topics": (
+        "TopicMatch",
         "coherence_npmi",
         "coherence_umass",
+        "diversity",
+        "hellinger",
         "topic_coherences_npmi",
         "topic_coherences_umass",
+        "topic_match",
     ),
-    "discreet.evaluate.distinct_words": ("diversity",),
-    "discreet.evaluate.matching": ("TopicMatch", "hellinger", "topic_match"),
-    "discreet.evaluate.perplexity": ("completion_perplexity", "transductive_perplexity", "unigram"),
-    "discreet.evaluate.vectors_alone": ("public_topics",),
 }
 
 __all__ = [

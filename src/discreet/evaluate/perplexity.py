@@ -7,6 +7,10 @@ with the other half scored (completion), or the very tokens that are scored (tra
 measures prediction: under the second, more topics look better without end. Lower is better; a model of one
 topic, :func:`unigram`, is the line to beat.
 
+Topics of public word vectors and word frequencies alone (:func:`public_topics`), without a single document, are the
+line to print beside every model that was trained with word vectors. What they stay behind, the private text taught;
+where they are as good, the text taught nothing, and the budget bought nothing.
+
 Reference
 ---------
 Document completion: Wallach, Murray, Salakhutdinov, Mimno, "Evaluation methods for topic models", ICML 2009,
@@ -15,16 +19,20 @@ doi:10.1145/1553374.1553515.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet._validate import shown, whole
 from discreet.corpus import check_counts
+from discreet.corpus.words.word_vectors import match_vectors
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda._fold_in import completion, token_log_likelihood
+from discreet.lda.vectors import topics_of_vectors
 
-__all__ = ["completion_perplexity", "transductive_perplexity", "unigram"]
+__all__ = ["completion_perplexity", "public_topics", "transductive_perplexity", "unigram"]
 
 
 def completion_perplexity(
@@ -118,3 +126,51 @@ def unigram(counts: Any, *, smoothing: float = 0.0) -> NDArray[np.float64]:
     if not totals.sum() > 0:
         raise CorpusError("the documents hold no token; give others, or smoothing=1.")
     return (totals / totals.sum())[np.newaxis]
+
+
+def public_topics(
+    vectors: Any, words: Sequence[str], n_topics: int, unigram: ArrayLike, *, random_state: int = 0
+) -> NDArray[np.float64]:
+    """Return topics made of public word vectors and a unigram.
+
+    Parameters
+    ----------
+    vectors : path, mapping, KeyedVectors, frame, array, or pair of words and array
+        Anything that ``PrivateLDA(word_vectors=...)`` takes.
+    words : sequence of str
+        The vocabulary.
+    n_topics : int
+    unigram : array-like of shape (n_words,)
+        Share (or count) of each word: a release's ``word_weight``, or that of a public text. Not negative. With the
+        exact frequencies of a private text the topics are an exact statistic of it: look at them, but do not release
+        them.
+    random_state : int, default 0
+        Of the clustering of words.
+
+    Returns
+    -------
+    array of shape (n_topics, n_words)
+        Rows sum to 1.
+
+    Raises
+    ------
+    ParameterError, CorpusError
+        Where an argument, or a file of vectors, is not what was expected.
+    """
+    faults: list[str] = []
+    if not whole().holds(n_topics):
+        faults.append(f"n_topics must be a positive whole number, but is {shown(n_topics)}.")
+    share = np.asarray(unigram, dtype=np.float64)
+    if share.shape != (len(words),):
+        faults.append(
+            f"unigram must have one number for each of {len(words)} words, but has shape {share.shape}."
+        )
+    elif not (np.isfinite(share).all() and (share >= 0).all() and share.sum() > 0):
+        faults.append("unigram must hold finite numbers that are not negative, and not all zero.")
+    if faults:
+        raise ParameterError(" ".join(faults))
+    found = match_vectors(vectors, words)
+    # A word that never occurs stays possible: a topic that gives it zero would make a held-out text impossible.
+    share = np.maximum(share / share.sum(), 1e-9)
+    topics = topics_of_vectors(found.vectors, share / share.sum(), int(n_topics), random_state)
+    return np.ascontiguousarray(topics.T)

@@ -1,5 +1,13 @@
-r"""The classifier attack: whether a classifier on topic proportions is surer of documents that it was trained on.
+r"""Attacks on the mixture of topics of a document: by one threshold, and by a classifier that was trained on mixtures.
 
+Simple attacks
+--------------
+The mixture :math:`\hat\theta` is folded in; its largest share, its standard deviation or its negative entropy is
+compared with one threshold for all documents. They need no shadow model and are far weaker than
+:func:`discreet.audit.lira`.
+
+The classifier attack
+---------------------
 The target is a pipeline: topics of its training documents, their mixtures folded in, a classifier on the mixtures. The
 attacker sees, of each document, its label and the classifier's vector of confidences. From documents of their own
 they train shadow pipelines in the same way, note the vectors that these give to documents inside and outside,
@@ -13,9 +21,9 @@ is for pipelines that never get the exact documents: topics and classifier are t
 
 References
 ----------
-Shokri, Stronati, Song, Shmatikov, "Membership inference attacks against machine learning models",
-arXiv:1610.05820. Zhao et al., "Latent Dirichlet allocation model training with differential privacy",
-arXiv:2010.04391.
+Shokri, Stronati, Song, Shmatikov, "Membership inference attacks against machine learning models", arXiv:1610.05820.
+Zhao et al., "Latent Dirichlet allocation model training with differential privacy", arXiv:2010.04391. Huang et al., as
+taken up in Manzonelli, Zhang, Vadhan, "Membership inference attacks and privacy in topic modeling", arXiv:2403.04451.
 """
 
 from __future__ import annotations
@@ -27,18 +35,19 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
 
-from discreet._numbers import as_labels
+from discreet._numbers import as_array, as_labels
 from discreet._progress import Callback, tell
 from discreet._threads import count_threads, share_out
-from discreet._validate import check, choice, formerly, shown, whole
+from discreet._validate import check, choice, shown, whole
 from discreet.audit.arguments import check_promise, check_seed, check_train
-from discreet.audit.attack_report import AuditReport
+from discreet.audit.attack_report import AuditReport, Coins
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
 from discreet.lda import fold_in
 
-__all__ = ["ClassifierAttackReport", "classifier_attack"]
+__all__ = ["ClassifierAttackReport", "classifier_attack", "of_mixture", "simple_attacks"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -46,6 +55,49 @@ Seeds = np.random.SeedSequence
 # Fewer shadow examples of a label than this, on either side, teach its attack model nothing.
 _FEWEST = 10
 _LEAF = 10
+
+
+def simple_attacks(
+    topic_word: ArrayLike,
+    corpus: Any,
+    members: ArrayLike,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    coins: Coins = "unknown",
+    n_jobs: int | None = None,
+) -> dict[str, AuditReport]:
+    """Attack one model by the mixtures of documents.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+    corpus : Corpus, sparse or dense matrix of shape (n_documents, n_words)
+    members : array of shape (n_documents,), bool
+        Who was in the model's training corpus.
+    epsilon, delta, coins
+        As for :class:`AuditReport`.
+    n_jobs : int, optional
+        Threads; results do not depend on it.
+
+    Returns
+    -------
+    dict of str to AuditReport
+        "max", "std" and "entropy".
+    """
+    theta = np.asarray(fold_in(topic_word, corpus, n_jobs=n_jobs))
+    members = as_array(members, "members")
+    if members.shape != (len(theta),):
+        raise ParameterError(f"members must be {len(theta)} booleans, but have shape {members.shape}.")
+    return {
+        name: AuditReport(values, members, name, epsilon, delta, coins)
+        for name, values in of_mixture(theta).items()
+    }
+
+
+def of_mixture(theta: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the three statistics of mixtures, shape (n_documents, n_topics): the more clear-cut, the larger."""
+    return {"max": theta.max(axis=1), "std": theta.std(axis=1), "entropy": xlogy(theta, theta).sum(axis=1)}
 
 
 @dataclass(frozen=True)
@@ -71,7 +123,6 @@ class ClassifierAttackReport:
     outside_accuracy: float
 
 
-@formerly(progress="callback")
 def classifier_attack(
     train: Callable[[Any, int], ArrayLike],
     corpus: Any,

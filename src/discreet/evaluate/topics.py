@@ -1,6 +1,9 @@
-r"""Coherence: how far a topic's top words occur together in a named reference corpus.
+r"""What topics are like: how far top words occur together and topics differ, and which is which of another model.
 
-With :math:`D(w)` documents that hold word w and :math:`D(w, v)` that hold both, of :math:`D` documents:
+Coherence
+---------
+How far a topic's top words occur together in a named reference corpus. With :math:`D(w)` documents that hold word w
+and :math:`D(w, v)` that hold both, of :math:`D` documents:
 
 * NPMI of a pair, in :math:`[-1, 1]`:
   :math:`\ln \frac{p(w, v)}{p(w)\, p(v)} \big/ {-\ln p(w, v)}` with :math:`p = D(\cdot) / D`;
@@ -11,24 +14,43 @@ With :math:`D(w)` documents that hold word w and :math:`D(w, v)` that hold both,
 Always say which corpus was the reference. gensim's ``c_npmi`` differs by 1e-12 inside the logarithm (a pair
 never seen then scores about -0.9), and its ``u_mass`` is a mean over pairs with 1e-12 in place of 1.
 
-Reference
----------
+Matching
+--------
+Two models' topics are paired so as to make the sum of Hellinger distances
+:math:`\sqrt{1 - \sum_w \sqrt{\phi_{kw} \phi'_{lw}}}` smallest (Hungarian algorithm).
+
+References
+----------
 Bouma, "Normalized (pointwise) mutual information in collocation extraction", GSCL 2009.
 Mimno, Wallach, Talley, Leenders, McCallum, "Optimizing semantic coherence in topic models", EMNLP 2011.
+Dieng, Ruiz, Blei, "Topic modeling in embedding spaces", TACL 2020, doi:10.1162/tacl_a_00325.
+Kuhn, "The Hungarian method for the assignment problem", 1955, doi:10.1002/nav.3800020109.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import ArrayLike, NDArray
 
 from discreet._numbers import as_numbers
+from discreet._validate import check, whole
 from discreet.corpus import check_counts
 from discreet.errors import ParameterError
+from discreet.lda.documents import check_topics
 
-__all__ = ["coherence_npmi", "coherence_umass", "topic_coherences_npmi", "topic_coherences_umass"]
+__all__ = [
+    "TopicMatch",
+    "coherence_npmi",
+    "coherence_umass",
+    "diversity",
+    "hellinger",
+    "topic_coherences_npmi",
+    "topic_coherences_umass",
+    "topic_match",
+]
 
 
 def coherence_npmi(topic_word: ArrayLike, reference_counts: Any, *, top: int = 10) -> float:
@@ -147,3 +169,96 @@ def _occurrences(
         chosen = present[:, row]
         together.append(np.asarray((chosen.T @ chosen).todense()))
     return together, counts.shape[0]
+
+
+def diversity(topic_word: ArrayLike, *, top: int = 25) -> float:
+    """Return the share of distinct words among the top words of all topics.
+
+    Parameters
+    ----------
+    topic_word : array of shape (n_topics, n_words)
+        The model; equal probabilities: the earlier word.
+    top : int, default 25
+        Words of each topic; all of them if the vocabulary is smaller, and then the result says little.
+
+    Returns
+    -------
+    float
+        From 1 / n_topics (all topics have the same words) to 1 (no word twice).
+
+    Examples
+    --------
+    >>> diversity([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], top=2)
+    0.75
+    """
+    topics = np.asarray(as_numbers(topic_word, "topic_word", ""), dtype=np.float64)
+    if topics.ndim != 2 or 0 in topics.shape or np.isnan(topics).any():
+        raise ParameterError(
+            f"topic_word must be numbers of shape (n_topics, n_words), but has shape {topics.shape}."
+        )
+    check(top=(top, whole()))
+    words = np.argsort(-topics, axis=1, kind="stable")[:, :top]
+    return len(np.unique(words)) / words.size
+
+
+class TopicMatch(NamedTuple):
+    """Pairs of topics of two models: ``first[i]`` is ``second[i]``, at Hellinger distance ``distance[i]``.
+
+    Attributes
+    ----------
+    first, second : array of shape (n_pairs,), int
+        Numbers of topics, from 0.
+    distance : array of shape (n_pairs,)
+        From 0 (the same topic) to 1 (no word in common).
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean Hellinger distance of the pairs: 0 for the same model, 1 for models without a common word."""
+        return float(self.distance.mean())
+
+
+def hellinger(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+    """Return the Hellinger distance, from 0 to 1, of each topic of one model to each of another.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_topics, n_words) and (n_other_topics, n_words)
+        Models over the same words; rows are scaled to sum to 1.
+
+    Returns
+    -------
+    array of shape (n_topics, n_other_topics)
+    """
+    a, b = check_topics(first), check_topics(second)
+    if a.shape[1] != b.shape[1]:
+        raise ParameterError(f"models must have the same words, but have {a.shape[1]} and {b.shape[1]}.")
+    return np.sqrt(np.maximum(0.0, 1.0 - np.sqrt(a) @ np.sqrt(b).T))
+
+
+def topic_match(first: ArrayLike, second: ArrayLike) -> TopicMatch:
+    """Match the topics of two models one to one.
+
+    Parameters
+    ----------
+    first, second : arrays of shape (n_topics, n_words) and (n_other_topics, n_words)
+        Models over the same words; rows are scaled to sum to 1.
+
+    Returns
+    -------
+    TopicMatch
+        As many pairs as the smaller model has topics, ordered by ``first``.
+
+    Examples
+    --------
+    >>> topic_match([[1, 0, 0], [0, 1, 1]], [[0, 1, 1], [1, 0, 0]]).second
+    array([1, 0])
+    """
+    distances = hellinger(first, second)
+    solve: Any = scipy.optimize.linear_sum_assignment
+    rows, columns = solve(distances)
+    return TopicMatch(rows, columns, distances[rows, columns])
