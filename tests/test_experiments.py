@@ -317,51 +317,7 @@ def zhao(bench, name, part, **patches):
 
 @makes("zhao2020/corpora.csv", corpus="kos")
 def zhao_corpora(bench):
-    zhao(bench, "corpora", "table_2")()
-
-
-@makes(
-    "zhao2020/attack.csv", corpus="kos", method="HDP-LDA, eps_I 10, eps_L 1", form="as printed", sweeps="1"
-)
-def zhao_attack(bench):
-    one = {("HDP-LDA, eps_I 10, eps_L 1", "as printed"): (10.0, 1.0)}
-    zhao(bench, "word_level", "attack", ATTACKS=one, ATTACKED={"kos": 1}, TEST=("kos",))(bench.copy)
-
-
-@makes(
-    "zhao2020/perplexity.csv", corpus="kos", method="limited inherent, eps_I 10", form="as meant", beta="0.5"
-)
-def zhao_perplexity(bench):
-    one = {("limited inherent, eps_I 10", "as meant", 0.5): (math.inf,)}
-    zhao(bench, "word_level", "perplexity", LINES=one, TEST=("kos",))(bench.copy)
-
-
-@makes("zhao2020/total.csv", corpus="kos", method="PrivateLDA (whole documents)", epsilon="1.0")
-def zhao_total(bench):
-    zhao(bench, "word_level", "against_total")(bench.copy)
-
-
-@makes("zhao2020/news.csv", method="unigram")
-def zhao_news(bench):
-    zhao(bench, "word_level", "news")(bench.copy)
-
-
-@makes("zhao2020/monitor.csv")
-def zhao_monitor(bench):
-    bench.script("word_level").monitor(bench.copy)
-
-
-@makes("zhao2020/figure6.csv", corpus="kos", line="moments, K 20, as meant", epsilon="1.0")
-def zhao_figure_6(bench):
-    zhao(
-        bench,
-        "reports",
-        "figure_6",
-        TEST=("kos",),
-        grid=lambda: (None, [[None] * 3] * 2),
-        panels_of=lambda p: (),
-        finish=print,
-    )()
+    zhao(bench, "reports", "figure_6", TEST=("kos",), draw_figure_6=lambda rows: None)()
 
 
 @makes("zhao2020/streams.csv", corpus="kos", line="public set alone", n_public="200")

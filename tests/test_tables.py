@@ -600,6 +600,31 @@ def test_reports_and_noise_on_counts():
     check(cells)
 
 
+STREAMED = {"kos": 500, "nips": 200, "enron": 1000}
+
+
+@pytest.mark.parametrize(("after", "varied"), [("figure9.png", "n_public"), ("figure10.png", "batch")])
+def test_streams_by_their_sizes(after, varied):
+    """After the last batch, in-sample / completion."""
+    results, cells = csv("zhao2020/streams"), []
+    head, *rows = table("research/zhao2020", after)
+    for name, *shown in rows:
+        corpus, line = name.split(", ", 1)
+        for title, cell in zip(head[1:], shown, strict=True):
+            mine = results[(results.corpus == corpus) & (results.line == line)]
+            if line != "batch CGS, no privacy":
+                public = 0 if "without prior" in line else STREAMED[corpus]
+                sizes = {"n_public": public, "batch": 0 if "alone" in line else 160} | {varied: int(title)}
+                mine = mine[(mine.n_public == sizes["n_public"]) & (mine.batch == sizes["batch"])]
+            if "OLP" in line:
+                mine = mine[mine.epsilon == 3]
+            if cell:
+                last = mine.sort_values("after").iloc[-1]
+                cells.append((f"{name}, {title}", cell, (last.in_sample, last.completion)))
+    assert len(cells) >= 9
+    check(cells)
+
+
 def test_tokens_of_the_corpora():
     results, cells = csv("zhao2020/corpora"), []
     head, *rows = table("research/zhao2020", "(`corpora.csv`)")

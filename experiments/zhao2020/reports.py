@@ -113,14 +113,14 @@ def figure_6():
 
 
 def draw_figure_6(rows):
-    figure, panels = grid()
-    for down, across, measure, name in panels_of(panels):
+    figure, panels = grid(rows, line=MOMENTS)
+    for measure, name, axis in panels:
         for number, line in enumerate((CDP, LP, MOMENTS)):
             pairs = rows.values(measure, "epsilon", corpus=name, line=line)
-            down[across].plot(*columns(pairs), marker="o", ms=4, color=f"C{number}", label=line)
+            axis.plot(*columns(pairs), marker="o", ms=4, color=f"C{number}", label=line)
         for line, style in (("unigram", ":"), (GIBBS, "--")):
             for _, height in rows.values(measure, "epsilon", corpus=name, line=line):
-                down[across].axhline(height, color="0.3", ls=style, label=line)
+                axis.axhline(height, color="0.3", ls=style, label=line)
     finish(figure, panels, "epsilon of one word added or removed; CDP-LDA: 1 / scale of the noise", "figure6")
 
 
@@ -204,20 +204,25 @@ def figures_8_to_10():
 
 
 def draw_streams(rows):
-    figure, panels = grid()
-    for down, across, measure, name in panels_of(panels):
+    figure, panels = grid(rows, line=OLP, epsilon=5.0)
+    for measure, name, axis in panels:
         n = PUBLIC[name]
         lines = [(OLP, 1.0), (OLP, 3.0), (OLP, 5.0), (EXACT, 3.0), (ONLINE, math.inf)]
         for line, epsilon in lines:
             key = {"corpus": name, "line": line, "epsilon": epsilon, "n_public": n, "batch": 160}
             label = line if line == ONLINE else f"{line}, epsilon {epsilon:g}"
-            down[across].plot(*columns(rows.values(measure, "after", **key)), marker="o", ms=4, label=label)
+            axis.plot(*columns(rows.values(measure, "after", **key)), marker="o", ms=4, label=label)
         key = {"corpus": name, "line": "public set alone", "n_public": n}
         for _, height in rows.values(measure, "after", **key):
-            down[across].axhline(height, color="0.3", ls=":", label="public set alone")
+            axis.axhline(height, color="0.3", ls=":", label="public set alone")
     finish(figure, panels, "batches of 160, after the public documents", "figure8")
-    figure, panels = grid()
-    for down, across, measure, name in panels_of(panels):
+    draw_public_sizes(rows)
+    draw_batch_sizes(rows)
+
+
+def draw_public_sizes(rows):
+    figure, panels = grid(rows, line=OLP, n_public=PUBLIC_SIZES[-1], batch=160)
+    for measure, name, axis in panels:
         for line, epsilon in ((OLP, 3.0), (ONLINE, math.inf)):
             pairs = [
                 (size, height)
@@ -227,14 +232,17 @@ def draw_streams(rows):
                 )[-1:]
             ]
             label = line if line == ONLINE else f"{line}, epsilon 3"
-            down[across].plot(*columns(pairs), marker="o", ms=4, label=label)
+            axis.plot(*columns(pairs), marker="o", ms=4, label=label)
         pairs = rows.values(measure, "n_public", corpus=name, line="public set alone")
-        down[across].plot(*columns(pairs), ":", color="0.3", label="public set alone")
+        axis.plot(*columns(pairs), ":", color="0.3", label="public set alone")
         for _, height in rows.values(measure, "after", corpus=name, line="batch CGS, no privacy"):
-            down[across].axhline(height, color="0.3", ls="--", label="batch CGS, no privacy")
+            axis.axhline(height, color="0.3", ls="--", label="batch CGS, no privacy")
     finish(figure, panels, "public documents, batches of 160", "figure9")
-    figure, panels = grid()
-    for down, across, measure, name in panels_of(panels):
+
+
+def draw_batch_sizes(rows):
+    figure, panels = grid(rows, line=WITHOUT, batch=BATCH_SIZES[-1])
+    for measure, name, axis in panels:
         for line, epsilon, n in (
             (OLP, 3.0, PUBLIC[name]),
             (WITHOUT, 3.0, 0),
@@ -248,36 +256,39 @@ def draw_streams(rows):
                 )[-1:]
             ]
             label = line if line == ONLINE else f"{line}, epsilon 3"
-            down[across].plot(*columns(pairs), marker="o", ms=4, label=label)
-        down[across].set(xscale="log")
-        down[across].set_xticks(BATCH_SIZES, [str(size) for size in BATCH_SIZES])
-        down[across].minorticks_off()
+            axis.plot(*columns(pairs), marker="o", ms=4, label=label)
+        axis.set(xscale="log")
+        axis.set_xticks(BATCH_SIZES, [str(size) for size in BATCH_SIZES])
+        axis.minorticks_off()
     finish(figure, panels, "documents in a batch", "figure10")
 
 
 # ---- pictures
 
 
-def grid():
-    return plt.subplots(2, 3, figsize=(13, 7.4), sharex="col")
-
-
-def panels_of(panels):
-    for down, measure in zip(panels, ("in_sample", "completion"), strict=True):
-        for across, name in enumerate(TEST):
-            yield down, across, measure, name
+def grid(rows, **line):
+    """Panels for the corpora of which this line was run, as (measure, corpus, axes), and the figure."""
+    names = [name for name in TEST if rows.values("in_sample", "epsilon", corpus=name, **line)]
+    width = 1.5 + 4 * len(names)
+    figure, axes = plt.subplots(2, len(names), figsize=(width, 7.4), sharex="col", squeeze=False)
+    panels = [
+        (measure, name, axes[down, across])
+        for down, measure in enumerate(("in_sample", "completion"))
+        for across, name in enumerate(names)
+    ]
+    return figure, panels
 
 
 def finish(figure, panels, label, name):
-    for across, corpus in enumerate(TEST):
-        panels[0][across].set_title(corpus)
-        panels[1][across].set_xlabel(label, fontsize=8)
-    panels[0][0].set_ylabel("in-sample perplexity (the paper's)")
-    panels[1][0].set_ylabel("completion perplexity")
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
-    figure.legend(
-        *panels[0][0].get_legend_handles_labels(), loc="lower center", ncols=6, fontsize=9, frameon=False
-    )
+    half = len(panels) // 2
+    for (_, corpus, top), (_, _, bottom) in zip(panels[:half], panels[half:], strict=True):
+        top.set_title(corpus)
+        bottom.set_xlabel(label, fontsize=8)
+    panels[0][2].set_ylabel("in-sample perplexity (the paper's)")
+    panels[half][2].set_ylabel("completion perplexity")
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    handles = panels[0][2].get_legend_handles_labels()
+    figure.legend(*handles, loc="lower center", ncols=2 if half == 1 else 4, fontsize=9, frameon=False)
     figure.savefig(HERE / f"{name}.png", dpi=120, metadata={"Software": None})
     plt.close(figure)
 

@@ -81,7 +81,12 @@ def total(epsilon_draw, epsilon_noise, n_sweeps, beta):
 def save_legend(figure, ax, name):
     """Put one legend below all panels, where it hides no line."""
     figure.tight_layout(rect=(0, 0.2, 1, 1))
-    figure.legend(*ax.get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
+    figure.legend(
+        *ax.get_legend_handles_labels(),
+        loc="lower center",
+        ncols=3 if len(figure.axes) > 1 else 2,
+        fontsize=8,
+    )
     figure.savefig(HERE / f"{name}.png", dpi=120)
     plt.close(figure)
 
@@ -168,8 +173,10 @@ def attack(path):
 
 def draw_attack(path):
     rows = Rows(path, ())
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), sharey=True)
-    for ax, corpus in zip(axes, TEST, strict=True):
+    names = [name for name in TEST if rows.values("sweeps", "sweeps", corpus=name, form=MEANT, beta=LARGER)]
+    figure, axes = plt.subplots(1, len(names), figsize=(1 + 5 * len(names), 4.8), sharey=True, squeeze=False)
+    axes = axes[0]
+    for ax, corpus in zip(axes, names, strict=True):
         for number, (method, form) in enumerate(ATTACKS):
             beta = LARGER if method.startswith("HDP") else BETA
             line = rows.values("mean_posterior", "sweeps", corpus=corpus, method=method, form=form, beta=beta)
