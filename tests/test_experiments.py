@@ -279,6 +279,24 @@ def membership_table2(bench):
     membership(bench, "tables").table2(1.0)
 
 
+@makes("manzonelli2024/figure7.csv", line="no privacy", classifier="linear", seed="0", documents="8000")
+def membership_figure7(bench):
+    script = membership(bench, "figure7")
+    bench.without_rows()
+    bench.patch.setattr(script, "draw", lambda table: None)
+    bench.patch.setattr(script, "EPSILONS", ())
+    bench.patch.setattr(sys, "argv", ["figure7.py", "--seeds", "1"])
+    script.main()
+
+
+@makes("manzonelli2024/statistics.csv", statistic="likelihood")
+def membership_statistics(bench):
+    bench.without_rows()
+    script = membership(bench, "statistics_compared")
+    bench.patch.setattr(script, "KINDS", ("likelihood",))
+    script.main()
+
+
 @makes("manzonelli2024/printed_coherence.csv", eps1="1", eps2="3")
 def membership_printed_coherence(bench):
     bench.without_rows()
@@ -317,6 +335,42 @@ def zhao(bench, name, part, **patches):
 
 @makes("zhao2020/corpora.csv", corpus="kos")
 def zhao_corpora(bench):
+    zhao(bench, "corpora", "table_2")()
+
+
+@makes(
+    "zhao2020/attack.csv", corpus="kos", method="HDP-LDA, eps_I 10, eps_L 1", form="as printed", sweeps="1"
+)
+def zhao_attack(bench):
+    one = {("HDP-LDA, eps_I 10, eps_L 1", "as printed"): (10.0, 1.0)}
+    zhao(bench, "word_level", "attack", ATTACKS=one, ATTACKED={"kos": 1}, TEST=("kos",))(bench.copy)
+
+
+@makes(
+    "zhao2020/perplexity.csv", corpus="kos", method="limited inherent, eps_I 10", form="as meant", beta="0.5"
+)
+def zhao_perplexity(bench):
+    one = {("limited inherent, eps_I 10", "as meant", 0.5): (math.inf,)}
+    zhao(bench, "word_level", "perplexity", LINES=one, TEST=("kos",))(bench.copy)
+
+
+@makes("zhao2020/total.csv", corpus="kos", method="PrivateLDA (whole documents)", epsilon="1.0")
+def zhao_total(bench):
+    zhao(bench, "word_level", "against_total")(bench.copy)
+
+
+@makes("zhao2020/news.csv", method="unigram")
+def zhao_news(bench):
+    zhao(bench, "word_level", "news")(bench.copy)
+
+
+@makes("zhao2020/monitor.csv")
+def zhao_monitor(bench):
+    bench.script("word_level").monitor(bench.copy)
+
+
+@makes("zhao2020/figure6.csv", corpus="kos", line="moments, K 20, as meant", epsilon="1.0")
+def zhao_figure_6(bench):
     zhao(bench, "reports", "figure_6", TEST=("kos",), draw_figure_6=lambda rows: None)()
 
 

@@ -102,6 +102,21 @@ def by_shadows(attack, sizes):
     return [fraction("spread", corpus="tweetrumors", n=n, attack=attack, spread="own") for n in sizes]
 
 
+LEVELS = (1, 2, 3, 4, 5, 10, 15, 20)
+BY_EPS1 = (1, 2, 3, 4, 5, 10, 15)
+
+
+def coherence(first, second):
+    """UMass of the pipeline from printed parts, at these pairs."""
+    frame = csv("manzonelli2024/printed_coherence")
+    pairs = [
+        frame[(frame.eps1 == one) & (frame.eps2 == float(two))]
+        for one, two in zip(first, second, strict=True)
+    ]
+    assert all(len(pair) == 1 for pair in pairs)
+    return [float(pair.umass.iloc[0]) for pair in pairs]
+
+
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512)
 #: Row: what the paper gives, what came out as printed, what came out as meant. None: no figure in the cell.
 ROWS = {
@@ -168,6 +183,30 @@ ROWS = {
         lambda: figure_6("LP-LDA, as printed") + figure_6("CDP-LDA, as printed"),
         lambda: figure_6("moments, K 20, as meant"),
     ),
+    "Zhao, figure 8": (
+        None,
+        lambda: [
+            *(last("kos", "OLP-LDA", epsilon, 500, 160) for epsilon in (1.0, 3.0, 5.0)),
+            last("kos", "O-LDA, no privacy", INF, 500, 160),
+        ],
+        None,
+    ),
+    "Zhao, figure 9": (
+        None,
+        lambda: [
+            *(last("kos", "OLP-LDA", 3.0, n, 160) for n in (200, 500, 1000)),
+            last("kos", "batch CGS, no privacy", INF, 3000, 0),
+        ],
+        None,
+    ),
+    "Zhao, figure 10": (
+        None,
+        lambda: [
+            *(last("kos", "OLP-LDA without prior data", 3.0, 0, size) for size in (40, 160, 640)),
+            *(last("kos", "OLP-LDA", 3.0, 500, size) for size in (40, 160, 640)),
+        ],
+        None,
+    ),
     "FedLDA, table, spam": (
         [0.798, 0.771, 0.738],
         lambda: as_the_poster("enron-spam"),
@@ -225,6 +264,37 @@ ROWS = {
         [1.25, 4.83, 9.67, 11.2, 11.5, 12.9, 12.8, 13.4],
         lambda: by_shadows("offline", SIZES),
         lambda: by_shadows("offline", [2 * n for n in SIZES]),
+    ),
+    "Membership, appendix, statistics": (
+        None,
+        lambda: several(
+            "manzonelli2024/statistics",
+            "tpr",
+            "statistic",
+            ("likelihood", "max", "std", "entropy"),
+            100,
+            attack="online",
+        ),
+        None,
+    ),
+    "Pipeline, figure 4": (
+        None,
+        lambda: coherence(LEVELS, ["inf"] * len(LEVELS)),
+        None,
+    ),
+    "Pipeline, figure 5, by eps1": (
+        None,
+        lambda: coherence(BY_EPS1, [3] * len(BY_EPS1)),
+        lambda: [
+            value("manzonelli2024/coherence", "umass", eps1=e, eps2=5.0) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
+        ],
+    ),
+    "Pipeline, figure 5, by eps2": (
+        None,
+        None,
+        lambda: [
+            value("manzonelli2024/coherence", "umass", eps1=5.0, eps2=e) for e in (1.0, 2.0, 3.0, 5.0, 10.0)
+        ],
     ),
     "Pipeline, figure 6": (
         None,

@@ -183,6 +183,29 @@ def test_membership_other_rules_for_few_shadows():
     check(cells)
 
 
+def test_membership_other_statistics():
+    results, cells = csv("manzonelli2024/statistics"), []
+    names = {
+        "largest log-likelihood": "likelihood",
+        "largest share": "max",
+        "standard deviation of the shares": "std",
+        "negative entropy of the shares": "entropy",
+    }
+    for line, found, area, normal in table("membership", "`statistics.csv`")[1:]:
+        sides = [{"statistic": names[line], "attack": attack} for attack in ("online", "offline")]
+        cells += [
+            (line, found, tuple(percent(results, **side) for side in sides)),
+            (line, area, tuple(one(results, "auc", **side) for side in sides)),
+            (
+                line,
+                normal,
+                tuple(percent(results, f"not_normal_{side}", **sides[0]) for side in ("in", "out")),
+            ),
+        ]
+    assert len(cells) == 12
+    check(cells)
+
+
 def test_membership_relative_attack():
     results, cells = csv("manzonelli2024/spread"), []
     for n, *shown in table("membership", "*RMIA at equal shadows*")[1:]:
@@ -203,6 +226,23 @@ def test_membership_coherence(also, varied, fixed):
         for value, cell in zip(head[1:], shown, strict=True):
             number = one(results, columns[line], **{varied: float(value), fixed: 5.0})
             cells.append((f"{varied} = {value}, {line}", cell, (number,)))
+    check(cells)
+
+
+def test_membership_pipeline_from_printed_parts():
+    results, cells = csv("manzonelli2024/printed_coherence"), []
+    head, *rows = table("membership", "`printed_coherence.csv`")
+    for line, *shown in rows:
+        for level, cell in zip(head[1:], shown, strict=True):
+            fixed = float("inf") if "without privacy" in line else 3.0
+            where = (
+                {"eps1": float(level), "eps2": fixed}
+                if line.endswith("eps1")
+                else {"eps1": 3.0, "eps2": float(level)}
+            )
+            if cell:
+                cells.append((f"{line}, {level}", cell, (one(results, "umass", **where),)))
+    assert len(cells) >= 8
     check(cells)
 
 

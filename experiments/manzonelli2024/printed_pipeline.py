@@ -77,21 +77,26 @@ def coherence():
 
 
 def draw(table):
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharey=True)
-    panels = (
+    panels = {}
+    for moving, still, level, title in (
         ("eps1", "eps2", FREE, "figure 4: model without privacy"),
         ("eps1", "eps2", "3", "figure 5: eps2 = 3"),
         ("eps2", "eps1", "3", "figure 5: eps1 = 3"),
-    )
-    for axis, (moving, still, level, title) in zip(axes, panels, strict=True):
+    ):
         rows = [row for row in table.rows if row[still] == level and row[moving] != FREE]
-        x, y, width = np.array(
-            sorted((float(r[moving]), float(r["umass"]), float(r["umass_spread"])) for r in rows)
-        ).T
-        axis.errorbar(x, y, width, color="#2b6a8f", marker="o", ms=4, lw=1.5, capsize=2)
+        if len(rows) > 1:
+            panels[title] = (
+                moving,
+                sorted((float(r[moving]), float(r["umass"]), float(r["umass_spread"])) for r in rows),
+            )
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(3.7 * len(panels), 3.6), layout="constrained", sharey=True, squeeze=False
+    )
+    for axis, (title, (moving, points)) in zip(axes[0], panels.items(), strict=True):
+        axis.errorbar(*np.array(points).T, color="#2b6a8f", marker="o", ms=4, lw=1.5, capsize=2)
         axis.set(title=title, xlabel=moving)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("coherence, UMass")
+    axes[0, 0].set_ylabel("coherence, UMass")
     figure.savefig(common.HERE / "printed_coherence.png", dpi=130)
     plt.close(figure)
 

@@ -18,7 +18,7 @@ References
 ----------
 Abadi et al., "Deep learning with differential privacy", arXiv:1607.00133.
 Dwork, Rothblum, Vadhan, "Boosting and differential privacy", FOCS 2010, doi:10.1109/FOCS.2010.12.
-As used by Park, Foulds, Chaudhuri, Welling, arXiv:1609.06202.
+As used by Park, Foulds, Chaudhuri, Welling, arXiv:1609.04120.
 """
 
 import math
