@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet import central
 from discreet.errors import ParameterError
 from discreet.release.private_estimator import PrivateEstimator
 
@@ -28,7 +27,6 @@ CLASSES = {
         discreet.PrivateCountVectorizer,
         discreet.PrivateFit,
         discreet.PrivateLDA,
-        central.PrivateMomentLDA,
         discreet.PrivateSVILDA,
         discreet.StreamingLocalLDA,
         discreet.TopicPrevalence,

@@ -31,7 +31,7 @@ from discreet import (
     VariationalLDA,
     fit_topics,
 )
-from discreet.central import PrivateFit, PrivateMomentLDA, TopicPrevalence
+from discreet.central import PrivateFit, TopicPrevalence
 from discreet.corpus import Corpus, write_shards
 from discreet.errors import WeakForecastWarning
 from discreet.local import BitChannel, WholeDocumentLDA
@@ -154,15 +154,11 @@ FITS: dict[str, Callable[[], list[Any]]] = {
     "PrivateLDA": lambda: private(epsilon=2.0),
     "PrivateLDA, people": lambda: private(epsilon=2.0, privacy_unit="person"),
     "PrivateLDA, no noise": lambda: private(epsilon=float("inf")),
-    "PrivateMomentLDA": lambda: topics(PrivateMomentLDA(4, epsilon=4.0, random_state=1).fit(counts())),
     "PrivateLDA, shards": lambda: private(epsilon=2.0, shards=True),
     "PrivateLDA, people in shards": lambda: private(epsilon=2.0, privacy_unit="person", shards=True),
     "PrivateLDA, vectors": lambda: private(epsilon=1.0, word_vectors=vectors()),
     "PrivateLDA, vectors, people": lambda: private(
         epsilon=1.0, word_vectors=vectors(), privacy_unit="person"
-    ),
-    "PrivateMomentLDA, vectors": lambda: topics(
-        PrivateMomentLDA(4, epsilon=4.0, word_vectors=vectors(), random_state=1).fit(corpus())
     ),
     "fit_topics": lambda: released(fit_topics(texts(), epsilon=6.0, n_topics=3, random_state=1)),
     "TopicPrevalence": prevalence,

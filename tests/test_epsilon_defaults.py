@@ -29,7 +29,6 @@ def test_defaults_are_one_but_where_the_docstring_says_why():
     usual = (
         "PrivateLDA",
         "PrivateSVILDA",
-        "PrivateMomentLDA",
         "FederatedLDA",
         "PrivateCountVectorizer",
     )

@@ -28,7 +28,7 @@ from discreet import (
     evaluate,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA, WordCounts, inherent_privacy, periods
+from discreet.central import WordCounts, inherent_privacy, periods
 from discreet.corpus import Tokenizer, check_counts, from_frame, load_vocabulary, match_vectors
 from discreet.federated import PairResponse, public_noise
 from discreet.lda import fold_in, log_likelihood, query_statistic
@@ -164,7 +164,6 @@ CALLS = {
     "PrivateLDA ledger": lambda X, m: PrivateLDA(ledger=X).fit(COUNTS),
     "PrivateLDA.transform": lambda X, m: m.private.transform(X),
     "PrivateSVILDA.fit": lambda X, m: PrivateSVILDA(3, epsilon=9.0, sampling_rate=0.5, random_state=0).fit(X),
-    "PrivateMomentLDA.fit": lambda X, m: PrivateMomentLDA(3, epsilon=9.0, allow_unlearnable=True, random_state=0).fit(X),  # noqa: E501
     "HybridGibbsLDA.fit": lambda X, m: HybridGibbsLDA(3, epsilon=9.0, n_sweeps=1, random_state=0).fit(X),
     "PrivateFit.fit": lambda X, m: PrivateFit(m.private.release_, random_state=0).fit(X),
     "PrivateFit release": lambda X, m: PrivateFit(X, random_state=0).fit(COUNTS),

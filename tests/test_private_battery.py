@@ -20,7 +20,6 @@ from discreet import (
     TopicPrevalence,
     WholeDocumentLDA,
 )
-from discreet.central import PrivateMomentLDA
 from discreet.federated.account import UNITS
 from discreet.privacy import check_private_estimator
 from discreet.privacy.testing.battery import CHECKS
@@ -150,12 +149,6 @@ CASES = {
     "PrivateLDA, a start by a score, people": (ScoredStart(privacy_unit="person"), {}, {}),
     "PrivateSVILDA": (PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3), {}, {AT_INFINITY: SAMPLED}),
     "PrivateSVILDA.park2016": (PrivateSVILDA.park2016(2), {}, {AT_INFINITY: SAMPLED}),
-    "PrivateMomentLDA": (PrivateMomentLDA(2, epsilon=4.0, allow_unlearnable=True), {}, {}),
-    "PrivateMomentLDA, people": (
-        PrivateMomentLDA(2, epsilon=4.0, privacy_unit="person", allow_unlearnable=True),
-        {},
-        {},
-    ),
     "PrivateSVILDA, people": (
         PrivateSVILDA(2, epsilon=4.0, sampling_rate=0.3, privacy_unit="person"),
         {},

@@ -15,7 +15,7 @@ N_WORDS = 300
 #: Made of integers, coins and counts alone: the same bytes everywhere. docs/reference/versions.md names them.
 EVERYWHERE = ("GibbsLDA", "HybridGibbsLDA", "words", "reports", "noise")
 #: How far results may lie apart where the kernel of linear algebra is another: probabilities, and sums of documents.
-APART = {"PrivateLDA": 1e-7, "TopicPrevalence": 1e-4, "PrivateMomentLDA": 1e-4, "LocalLDA": 1e-4}
+APART = {"PrivateLDA": 1e-7, "TopicPrevalence": 1e-4, "LocalLDA": 1e-4}
 
 
 def fits():
@@ -28,7 +28,6 @@ def fits():
         PrivateLDA,
         TopicPrevalence,
     )
-    from discreet.central import PrivateMomentLDA
     from discreet.local import BitChannel
     from discreet.privacy import SecureStream
     from discreet.privacy.noise.gaussian import rounded_gaussian
@@ -43,12 +42,10 @@ def fits():
     groups = np.where(np.arange(1200) % 3 == 0, "a", "b")
     shares = TopicPrevalence(private.release_, groups=["a", "b"], epsilon=8.0, random_state=1)
     words = PrivateCountVectorizer(epsilon=4.0, method="weighted_gaussian", random_state=1).fit(texts)
-    moments = PrivateMomentLDA(5, epsilon=8.0, random_state=1, allow_unlearnable=True).fit(counts)
     hybrid = HybridGibbsLDA(5, epsilon=8.0, n_sweeps=3, random_state=1).fit(counts)
     return {
         "PrivateLDA": private.components_,
         "TopicPrevalence": shares.fit(counts, by=groups).release_.topic_totals,
-        "PrivateMomentLDA": moments.components_,
         "LocalLDA": LocalLDA(4, channel=channel, random_state=1).fit(reports).components_,
         "GibbsLDA": GibbsLDA(5, n_sweeps=10, random_state=1).fit(counts).components_,
         "HybridGibbsLDA": hybrid.components_,

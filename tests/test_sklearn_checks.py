@@ -29,7 +29,6 @@ from discreet import (
     VariationalLDA,
     WholeDocumentLDA,
 )
-from discreet.central import PrivateMomentLDA
 
 
 class OfOneSilo(FederatedLDA):
@@ -93,7 +92,6 @@ ON_DATA = [
     PrivateLDA(2, epsilon=4.0, allow_unlearnable=True, random_state=0),
     PrivateLDA(2, epsilon=math.inf, random_state=0),
     PrivateSVILDA(2, epsilon=math.inf, sampling_rate=0.5, random_state=0),
-    PrivateMomentLDA(2, epsilon=math.inf, allow_unlearnable=True, random_state=0),
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, random_state=0),
     HybridGibbsLDA(2, epsilon=4.0, n_sweeps=2, publish_assignments=False, noise="gaussian", random_state=0),
     *(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from discreet import Corpus, GibbsLDA, LocalLDA, PrivateLDA, PrivateSVILDA, StreamingLocalLDA, VariationalLDA
 from discreet._word_order import in_order
-from discreet.central import HybridGibbsLDA, PrivateMomentLDA, WordCounts
+from discreet.central import HybridGibbsLDA, WordCounts
 from discreet.errors import CorpusError
 from discreet.evaluate import completion_perplexity
 
@@ -31,7 +31,6 @@ MODELS = [
     VariationalLDA(2, max_iter=10, random_state=0),
     PrivateLDA(2, epsilon=np.inf, random_state=0, allow_unlearnable=True),
     PrivateSVILDA(2, epsilon=np.inf, random_state=0),
-    PrivateMomentLDA(2, epsilon=np.inf, random_state=0, allow_unlearnable=True),
     HybridGibbsLDA(2, epsilon=np.inf, n_sweeps=5, random_state=0),
 ]
 

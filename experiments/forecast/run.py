@@ -27,7 +27,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from real_corpora import DATA, Split, load
 
 from discreet import GibbsLDA, PrivateLDA, PrivateSVILDA
-from discreet.central import PrivateMomentLDA
 from discreet.central.forecast import LAWS, learnability
 from discreet.central.sums.statistics import unigram_sum
 from discreet.central.sums.units import group_units
@@ -53,7 +52,7 @@ SMALL_OF_OTHERS = ((200, 5), (500, 10))
 LARGE, LARGE_ON = (5000, 20), ("kos", "nyt", "pheme", "tweetrumors")
 MADE_UP_SIZES = ((120, 6), (300, 6))
 PLAIN, WITH = "PrivateLDA", "PrivateLDA with word vectors"
-ALGORITHMS = ("PrivateSVILDA", "PrivateMomentLDA", PLAIN, WITH)
+ALGORITHMS = ("PrivateSVILDA", PLAIN, WITH)
 VECTORS_FILE = DATA / "word-vectors" / "glove100.npz"
 
 
@@ -64,8 +63,6 @@ def model(algorithm, n_topics, epsilon, vectors=None):
     how |= {"epsilon": epsilon, "delta": DELTA}
     if algorithm == "PrivateSVILDA":
         return PrivateSVILDA(n_topics, **how)
-    if algorithm == "PrivateMomentLDA":
-        return PrivateMomentLDA(n_topics, **how, allow_unlearnable=True)
     return PrivateLDA(n_topics, **how, allow_unlearnable=True, word_vectors=vectors)
 
 

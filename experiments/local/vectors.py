@@ -13,8 +13,8 @@ import warnings
 
 import numpy as np
 from lines import DATA, HERE, N_WORDS, corpus, measures, randomised, symmetric
+from moment_lda import PrivateMomentLDA
 
-from discreet.central import PrivateMomentLDA
 from discreet.corpus import match_vectors
 from discreet.local import LocalLDA, Moments
 

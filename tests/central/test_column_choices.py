@@ -29,7 +29,7 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA, WordCounts
+from discreet.central import WordCounts
 from discreet.cli.app import run
 from discreet.cli.commands.convert import load
 from discreet.corpus import read_corpus, write_corpus
@@ -69,7 +69,6 @@ TWO = lda(random_state=0).fit(Corpus.from_texts(TEXTS).restrict(PUBLIC[:2], word
 PLAIN = {
     "PrivateLDA": lda,
     "PrivateSVILDA": lambda **how: PrivateSVILDA(2, epsilon=1.0, sampling_rate=0.5, n_rounds=2, **how),
-    "PrivateMomentLDA": lambda **how: PrivateMomentLDA(2, epsilon=1.0, allow_unlearnable=True, **how),
     "PrivateFit": lambda **how: PrivateFit(RELEASE, epsilon=1.0, **how),
     "PrivateCountVectorizer": lambda **how: PrivateCountVectorizer(epsilon=1.0, **how),
 }
@@ -77,7 +76,7 @@ ESTIMATORS = {name: lambda X, make=make, **how: make(**how).fit(X) for name, mak
     "TopicPrevalence": lambda X, **how: TopicPrevalence(RELEASE, ["a"], epsilon=1.0, **how).fit(X, ["a"] * len(TEXTS)),
     "fit_topics": lambda X, **how: fit_topics(X, epsilon=1.0, n_topics=2, allow_unlearnable=True, **how),
 }  # fmt: skip
-TOPICS = ("PrivateLDA", "PrivateSVILDA", "PrivateMomentLDA")
+TOPICS = ("PrivateLDA", "PrivateSVILDA")
 
 
 def released(found):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet import Corpus, PrivateCountVectorizer, PrivateLDA, PrivateSVILDA, fit_topics
-from discreet.central import PrivateMomentLDA, choose_n_topics_privately
+from discreet.central import choose_n_topics_privately
 from discreet.cli.app import run
 from discreet.corpus import Tokenizer, read_corpus, read_into_shards, tokenizer_like, write_shards
 from discreet.errors import ParameterError
@@ -58,7 +58,7 @@ def test_topics_of_counts_say_how_texts_were_cut(counts):
     says_how(PrivateLDA(2, epsilon=2.0, random_state=0).fit(X, **public).release_)
 
 
-@pytest.mark.parametrize("model", [PrivateSVILDA, PrivateMomentLDA])
+@pytest.mark.parametrize("model", [PrivateSVILDA])
 def test_so_does_every_model(model):
     says_how(model(2, epsilon=20.0, random_state=0).fit(public_corpus()).release_)
 

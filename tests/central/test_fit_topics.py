@@ -16,7 +16,7 @@ from discreet import (
     Release,
     fit_topics,
 )
-from discreet.central import HybridGibbsLDA, PrivateMomentLDA, _fit_topics
+from discreet.central import HybridGibbsLDA, _fit_topics
 from discreet.cli.app import run
 
 RNG = np.random.default_rng(0)
@@ -183,7 +183,6 @@ def test_the_command_makes_the_same_release(tmp_path, capsys):
         PrivateLDA(2, epsilon=1.5, allow_unlearnable=True),
         PrivateLDA(2, epsilon=float("inf"), allow_unlearnable=True),
         PrivateSVILDA(2, epsilon=1.5, sampling_rate=0.5),
-        PrivateMomentLDA(2, epsilon=1.5, allow_unlearnable=True),
         HybridGibbsLDA(2, epsilon=8.0, n_sweeps=2),
         HybridGibbsLDA(2, epsilon_noise=1.0, n_sweeps=2),
         PrivateCountVectorizer(epsilon=1.5),

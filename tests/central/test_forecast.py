@@ -105,11 +105,7 @@ def test_short_texts_are_harder_and_the_forecast_says_which_length_it_is_of():
 
 def test_each_algorithm_has_a_law_of_its_own():
     gaps = {name: learnability(2000, 20, 9000, MU, algorithm=name).expected_gap for name in LAWS}
-    assert (
-        gaps["PrivateLDA with word vectors"]
-        < gaps["PrivateLDA"]
-        < min(gaps["PrivateMomentLDA"], gaps["PrivateSVILDA"])
-    )
+    assert gaps["PrivateLDA with word vectors"] < gaps["PrivateLDA"] < gaps["PrivateSVILDA"]
     with pytest.raises(ParameterError, match="algorithm must be one of"):
         learnability(2000, 20, 9000, MU, algorithm="LDA")
 

@@ -1,7 +1,9 @@
-"""PrivateMomentLDA: the battery, the releases' shares, what it learns, what it refuses."""
+"""PrivateMomentLDA of experiments/local: the battery, the releases' shares, what it learns, what it refuses."""
 
+import importlib.util
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from discreet import Ledger, Release
-from discreet.central import PrivateMomentLDA
-from discreet.central.moment_release import release_moments
 from discreet.central.sums.units import group_units
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
 from discreet.lda.moments.estimates import learnable
@@ -19,6 +19,12 @@ from discreet.privacy import noise_multiplier_for
 from discreet.privacy.accounting import events
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.shared_gaussian import SharedGaussian
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "local" / "moment_lda.py"
+spec = importlib.util.spec_from_file_location("moment_lda", SCRIPT)
+script = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(script)
+PrivateMomentLDA, release_moments = script.PrivateMomentLDA, script.release_moments
 
 
 def blocks(n, n_topics=3, size=12, seed=0):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.central.test_moment_lda import PrivateMomentLDA
 
 from discreet import Ledger
-from discreet.central import PrivateMomentLDA
 from discreet.errors import CorpusError, ParameterError
 from discreet.lda.moments.estimates import moments_of_sums
 from discreet.lda.moments.fit import LEAST_AGREEMENT, agreement

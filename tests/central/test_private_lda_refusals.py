@@ -9,7 +9,6 @@ from tests.naive.central_checks import random_counts
 from tests.naive.private_lda import COUNTS, PERSONS, SAMPLED, make
 
 from discreet import Corpus, Ledger, PrivateCountVectorizer, PrivateLDA, fit_topics
-from discreet.central import PrivateMomentLDA
 from discreet.central import private_lda as module
 from discreet.corpus.words.origin import FROM_TEXT
 from discreet.errors import CorpusError, ParameterError, PrivacyError, WeakForecastWarning
@@ -177,7 +176,7 @@ TOO_LARGE = (
 )
 
 
-@pytest.mark.parametrize("kind", [PrivateLDA, PrivateMomentLDA])
+@pytest.mark.parametrize("kind", [PrivateLDA])
 def test_a_delta_above_one_over_the_units_is_refused_before_topics_are_trained(kind):
     corpus, stages = random_counts(3000, 40, 3), []
 

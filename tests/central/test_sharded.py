@@ -25,7 +25,6 @@ from discreet import (
     PrivateSVILDA,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA
 from discreet.central.sums import em_round, statistics
 from discreet.central.sums.units import ShardedUnits
 from discreet.corpus import write_shards
@@ -241,16 +240,6 @@ def test_a_cluster_of_another_version_ends_the_fit_and_the_cost_stays_booked(tmp
             model.fit(shards)
     assert len(ledger.entries) == 1
     assert not hasattr(model, "release_")
-
-
-@pytest.mark.parametrize("owned", [False, True])
-@pytest.mark.parametrize("epsilon", [2.0, math.inf])
-def test_moments_over_shards(tmp_path, owned, epsilon):
-    unit = "person" if owned else "document"
-    shards = write_shards(corpus(owned), tmp_path / "s", shard_documents=300)
-    how = {"epsilon": epsilon, "privacy_unit": unit, "random_state": 0, "allow_unlearnable": True}
-    models = [PrivateMomentLDA(K, **how).fit(X) for X in (corpus(owned), shards)]
-    assert digest(models[0].components_) == digest(models[1].components_)
 
 
 def sampled_rounds(X, owned=False, **how):

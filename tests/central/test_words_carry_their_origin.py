@@ -24,7 +24,7 @@ from discreet import (
     VariationalLDA,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA, WordCounts
+from discreet.central import WordCounts
 from discreet.corpus.words.column_choice import ColumnChoice
 from discreet.corpus.words.origin import NUMBERED, UNKNOWN, WordOrigin, carried
 from discreet.errors import BudgetExceeded, CorpusError, ParameterError, PrivacyError
@@ -46,7 +46,6 @@ MANY = {"n_topics": 2, "allow_unlearnable": True}
 MODELS = {
     "PrivateLDA": lambda **how: PrivateLDA(**MANY, **{"epsilon": 1.0, **how}),
     "PrivateSVILDA": lambda **how: PrivateSVILDA(2, **{"epsilon": 1.0, "sampling_rate": 0.2, **how}),
-    "PrivateMomentLDA": lambda **how: PrivateMomentLDA(**MANY, **{"epsilon": 1.0, **how}),
 }
 OF_WORDS = {
     "HybridGibbsLDA": lambda **how: HybridGibbsLDA(2, **{"epsilon": 4.0, "n_sweeps": 2, **how}),

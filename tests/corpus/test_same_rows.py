@@ -13,7 +13,6 @@ from discreet import (
     TopicPrevalence,
     fit_topics,
 )
-from discreet.central import PrivateMomentLDA
 from discreet.central.choose_n_topics import choose_n_topics_privately
 from discreet.errors import CorpusError, ParameterError, PrivacyError
 
@@ -107,7 +106,6 @@ def fits(release, ledger):
     how = {"privacy_unit": "person", "ledger": ledger, "epsilon": 1.0, "delta": 1e-6}
     return {
         "PrivateLDA": lambda X, **o: PrivateLDA(2, allow_unlearnable=True, **how).fit(X, **o),
-        "PrivateMomentLDA": lambda X, **o: PrivateMomentLDA(2, allow_unlearnable=True, **how).fit(X, **o),
         "PrivateFit": lambda X, **o: PrivateFit(release, **how).fit(X, **o),
         "TopicPrevalence": lambda X, **o: TopicPrevalence(release, ["a"], **how).fit(X, ["a"] * N, **o),
         "choose_n_topics": lambda X, **o: choose_n_topics_privately(

@@ -14,7 +14,7 @@ from discreet import (
     Release,
     TopicPrevalence,
 )
-from discreet.central import PrivateMomentLDA, choose_n_topics_privately
+from discreet.central import choose_n_topics_privately
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
 from discreet.privacy.accounting.totals import noise_multiplier_for
@@ -118,7 +118,6 @@ ESTIMATORS = {
     "PrivateLDA": (lambda **how: PrivateLDA(2, **how), {"X": X}),
     "PrivateLDA, rounds": (lambda **how: PrivateLDA(2, n_rounds=4, **how), {"X": X}),
     "PrivateSVILDA": (lambda **how: PrivateSVILDA(2, sampling_rate=0.3, **how), {"X": X}),
-    "PrivateMomentLDA": (lambda **how: PrivateMomentLDA(2, **how), {"X": X}),
     "HybridGibbsLDA": (lambda **how: HybridGibbsLDA(2, n_sweeps=3, **how), {"X": X}),
     "HybridGibbsLDA, gaussian": (
         lambda **how: HybridGibbsLDA(2, n_sweeps=3, noise="gaussian", **how),

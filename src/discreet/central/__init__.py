@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from discreet.central._fit_topics import fit_topics
     from discreet.central.choose_n_topics import choose_n_topics_privately
     from discreet.central.forecast import learnability
-    from discreet.central.moment_lda import PrivateMomentLDA
     from discreet.central.prevalence.estimator import TopicPrevalence
     from discreet.central.prevalence.periods import periods
     from discreet.central.private_fit import PrivateFit
@@ -26,7 +25,6 @@ _HOMES = {
     "discreet.central._fit_topics": ("fit_topics",),
     "discreet.central.choose_n_topics": ("choose_n_topics_privately",),
     "discreet.central.forecast": ("learnability",),
-    "discreet.central.moment_lda": ("PrivateMomentLDA",),
     "discreet.central.prevalence.estimator": ("TopicPrevalence",),
     "discreet.central.prevalence.periods": ("periods",),
     "discreet.central.private_fit": ("PrivateFit",),
@@ -44,7 +42,6 @@ __all__ = [
     "PrivateCountVectorizer",
     "PrivateFit",
     "PrivateLDA",
-    "PrivateMomentLDA",
     "PrivateSVILDA",
     "TopicPrevalence",
     "WordCounts",

@@ -83,7 +83,6 @@ LAWS = {
     "PrivateLDA": Law(0.110, 0.469, 0.234, 0.12),
     "PrivateLDA with word vectors": Law(0.082, 0.528, 0.264, 0.12),
     "PrivateSVILDA": Law(0.532, 0.414, 0.635, 0.24),
-    "PrivateMomentLDA": Law(0.141, 0.530, 0.471, 0.15),
 }
 #: What training goes on as where it does not believe what was given.
 _FALLS_BACK_TO = {"PrivateLDA with word vectors": "PrivateLDA"}
@@ -335,7 +334,7 @@ def learnability(
         Of the training: then it is said which epsilon would do.
     covered : float, optional
         Share of the text that the words make up.
-    algorithm : {"PrivateLDA", "PrivateLDA with word vectors", "PrivateSVILDA", "PrivateMomentLDA"}
+    algorithm : {"PrivateLDA", "PrivateLDA with word vectors", "PrivateSVILDA"}
         What is to be trained; each has a law of its own.
     words_a_unit : float, optional
         How many different words a unit has, about (those of the vocabulary); by default 30.
