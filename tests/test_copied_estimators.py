@@ -10,7 +10,7 @@ import pytest
 from discreet import Ledger
 from discreet.errors import BudgetExceeded, ParameterError, PrivacyError
 from discreet.privacy import check_private_estimator, composed_epsilon
-from discreet.privacy.testing.subject import planted_counts
+from discreet.privacy.battery.subject import planted_counts
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {"word_rates": "privacy-library.md", "mean_length": "architecture.md"}

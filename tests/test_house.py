@@ -118,6 +118,7 @@ SHARED_NAMES = {
     "documents": "documents as the estimators of the room read them",
     "estimator": "the class with fit that stands over the folder's init and step",
     "file": "the file format of the folder's object",
+    "files": "the files of the room's objects, read as if an enemy had written them",
     "notebook": "what a notebook shows of the room's objects",
     "page": "the HTML page of the folder's subject",
     "record": "what is released, as an object",

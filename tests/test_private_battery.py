@@ -22,8 +22,8 @@ from discreet import (
 )
 from discreet.federated.account import UNITS
 from discreet.privacy import check_private_estimator
-from discreet.privacy.testing.battery import CHECKS
-from discreet.privacy.testing.subject import planted_counts
+from discreet.privacy.battery.battery import CHECKS
+from discreet.privacy.battery.subject import planted_counts
 
 SAMPLED = "the start and the sampled documents depend on the seed, noise or not"
 CHAIN = "a Gibbs chain is random without any noise, too: two seeds are two chains"

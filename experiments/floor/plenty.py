@@ -18,7 +18,7 @@ from real_corpora import load
 
 from discreet import PrivateLDA
 from discreet.evaluate import coherence_npmi, completion_perplexity
-from discreet.privacy.accounting.gdp import gdp_epsilon
+from discreet.privacy.accounting.curves import gdp_epsilon
 
 DELTA, N_TOPICS, N_WORDS, PRIOR = 1e-5, 20, 2000, 0.1
 FIELDS = ("corpus", "documents", "x", "perplexity", "npmi")

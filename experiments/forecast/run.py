@@ -32,8 +32,8 @@ from discreet.central.sums.statistics import unigram_sum
 from discreet.central.sums.units import group_units
 from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import completion_perplexity, public_topics
-from discreet.privacy.accounting.gdp import gdp_mu
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.mechanism import BITS
 
 HERE = Path(__file__).resolve().parent
 VECTORS = HERE.parent / "word_vectors" / "results.csv"

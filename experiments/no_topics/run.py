@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from discreet import PrivateLDA
 from discreet.central import full_batch
-from discreet.privacy.accounting.gdp import gdp_mu
+from discreet.privacy.accounting.curves import gdp_mu
 
 OUT = Path(__file__).parent / "structure.csv"
 WITH_STOP_WORDS = "20newsgroups, stop words kept"

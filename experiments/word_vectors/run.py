@@ -34,8 +34,8 @@ from discreet.corpus import check_counts, match_vectors
 from discreet.evaluate import coherence_npmi, completion_perplexity, public_topics, unigram
 from discreet.privacy import SecureStream
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.privacy.shared_gaussian import SharedGaussian
+from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.mechanism import SharedGaussian
 
 CHOSEN_ON = ("20newsgroups", "reuters21578", "enron-spam", "kos", "pheme")
 WRONG_ON = ("kos", "pheme")

@@ -34,8 +34,8 @@ from discreet.central.word_level.cost import calibrated, plan
 from discreet.evaluate import coherence_npmi, completion_perplexity, transductive_perplexity, unigram
 from discreet.privacy import SecureStream, noise_multiplier_for
 from discreet.privacy.accounting import events
-from discreet.privacy.histogram_bound import OneCellBound
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
+from discreet.privacy.one_cell import OneCellBound
 
 HERE = Path(__file__).resolve().parent
 N_TOPICS, ALPHA, BETA, DELTA = 50, 1.0, 0.01, 1e-6

@@ -10,7 +10,7 @@ from discreet._sharding import sharding
 if TYPE_CHECKING:
     from discreet.audit import AuditReport
     from discreet.release import Release
-    from discreet.release.goodness_of_fit import FitRelease
+    from discreet.release.numbers import FitRelease
 
 __all__ = ["connect"]
 

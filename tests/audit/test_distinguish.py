@@ -140,9 +140,9 @@ def neighbours():
 
 def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
     """Real fits; the score is the noisy unigram of the secret word, as the fit releases it."""
-    from discreet.privacy import shared_gaussian
+    from discreet.privacy import mechanism
 
-    honest = shared_gaussian.SharedGaussian.release
+    honest = mechanism.SharedGaussian.release
     released = {}
 
     def watched(self, total, share, purpose, **lattice):
@@ -151,7 +151,7 @@ def audit_whole_fits(monkeypatch, n_runs, divisor=1.0):
         released[purpose] = noisy._replace(values=exact + (noisy.values - exact) / divisor)
         return released[purpose]
 
-    monkeypatch.setattr(shared_gaussian.SharedGaussian, "release", watched)
+    monkeypatch.setattr(mechanism.SharedGaussian, "release", watched)
 
     def score(corpus, seed):
         loose = {"allow_unlearnable": True, "allow_large_delta": True}
@@ -184,7 +184,7 @@ def test_the_worst_statistic_of_a_fit_is_within_its_promise():
     from discreet.corpus import check_counts
     from discreet.privacy import gdp_epsilon
     from discreet.privacy.accounting import events
-    from discreet.privacy.shared_gaussian import SharedGaussian
+    from discreet.privacy.mechanism import SharedGaussian
 
     with_unit, without = (group_units(check_counts(rows), None) for rows in neighbours())
     noise, share = noise_multiplier_for(4.0, DELTA), 0.5

@@ -23,7 +23,7 @@ from discreet.central.sums.units import group_units
 from discreet.corpus import check_counts
 from discreet.privacy import SecureStream, gdp_mu, noise_multiplier_for
 from discreet.privacy.accounting import events
-from discreet.privacy.shared_gaussian import BITS, SharedGaussian
+from discreet.privacy.mechanism import BITS, SharedGaussian
 
 DELTA = 1e-5
 EPSILON = 2.0

@@ -24,9 +24,9 @@ from discreet.central.sums.units import group_units
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
+from discreet.privacy.mechanism import BITS
 from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS
 
 #: Whom the ledgers here protect.
 UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}

@@ -12,7 +12,7 @@ import pytest
 from discreet import PrivateLDA
 from discreet.central.forecast import LAWS, beside_public_vectors, check_sizes, learnability
 from discreet.errors import ParameterError
-from discreet.privacy.accounting.gdp import gdp_mu
+from discreet.privacy.accounting.curves import gdp_mu
 
 MU = gdp_mu(1.0, 1e-6)
 

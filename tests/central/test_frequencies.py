@@ -6,7 +6,7 @@ from tests.central.test_full_batch import COUNTS, K, run
 
 from discreet.central.full_batch import Frequencies, read_unigram
 from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
-from discreet.privacy.shared_gaussian import Noisy
+from discreet.privacy.mechanism import Noisy
 
 
 def slow_mean(told):

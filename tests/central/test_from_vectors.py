@@ -25,7 +25,7 @@ from discreet.central.sums.units import group_units
 from discreet.lda.questions.asked import square_of
 from discreet.lda.vectors import centred, directions, topics_of_vectors
 from discreet.privacy.accounting import gdp_mu
-from discreet.privacy.shared_gaussian import BITS, Noisy
+from discreet.privacy.mechanism import BITS, Noisy
 
 K, D = 6, 12
 

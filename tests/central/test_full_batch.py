@@ -16,8 +16,8 @@ from discreet.central.plan import plan
 from discreet.central.sums.units import group_units
 from discreet.evaluate import completion_perplexity
 from discreet.privacy.accounting import events, gdp_mu, noise_multiplier_for
+from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
 
 K, PRIOR = 3, 0.1
 

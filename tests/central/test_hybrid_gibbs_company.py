@@ -9,7 +9,7 @@ from discreet import HybridGibbsLDA, Ledger
 
 def test_neighbours_by_a_replaced_word_draw_alike():
     """What the battery cannot ask: one token's word is replaced."""
-    from discreet.privacy.testing.subject import planted_counts, recorded_draws
+    from discreet.privacy.battery.subject import planted_counts, recorded_draws
 
     one = planted_counts(50).tolil()
     two = one.copy()

@@ -17,8 +17,8 @@ from discreet.errors import BudgetExceeded, CorpusError, ParameterError, Privacy
 from discreet.lda.moments.estimates import learnable
 from discreet.privacy import noise_multiplier_for
 from discreet.privacy.accounting import events
+from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import SharedGaussian
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "local" / "moment_lda.py"
 spec = importlib.util.spec_from_file_location("moment_lda", SCRIPT)

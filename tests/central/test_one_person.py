@@ -20,7 +20,7 @@ from discreet.central.vocabulary.units import rank_words
 from discreet.central.vocabulary.weighted_gaussian import even_weights, sum_even_weights
 from discreet.corpus import Tokenizer
 from discreet.errors import CorpusError
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 STEPS = 2**14

@@ -16,8 +16,8 @@ from discreet.central.sums.units import group_units
 from discreet.corpus.words.origin import NUMBERED
 from discreet.errors import BudgetExceeded
 from discreet.privacy.accounting import events
+from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import SharedGaussian
 
 # ---- determinism
 

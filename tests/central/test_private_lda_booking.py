@@ -9,8 +9,8 @@ from tests.naive.private_lda import BOTH, COUNTS, PERSONS, make
 from discreet import Corpus, Ledger, PrivateLDA
 from discreet.errors import BudgetExceeded, CorpusError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
-from discreet.release.record import Release
+from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.release.release import Release
 
 # ---- the promise: booked before read
 

@@ -13,8 +13,8 @@ from discreet.central.sums.em_round import Contribution
 from discreet.corpus.words.origin import GivenWords, WordOrigin
 from discreet.lda.questions.asked import square_of
 from discreet.privacy import mechanism
-from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
-from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
+from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
 
 def pin_the_first_numbers(monkeypatch, value):

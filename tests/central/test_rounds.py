@@ -18,7 +18,7 @@ from tests.naive.central_checks import (
 from discreet.central.sums.em_round import Contribution, initial_theta, round_sum
 from discreet.central.sums.units import group_units
 from discreet.privacy.bound import MAX_BITS
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 K, PRIOR = 3, 0.1
 #: Clipped so hard that all units are as long; clipped hard, so that nearly all units are; in between; and hardly ever.

@@ -31,7 +31,7 @@ from discreet.corpus import write_shards
 from discreet.corpus.words.origin import WordOrigin
 from discreet.engines import DaskEngine, ProcessEngine
 from discreet.errors import EngineError
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 N, V, K = 2100, 40, 3
 WORDS = [f"w{i:02d}" for i in range(V)]

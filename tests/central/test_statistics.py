@@ -14,7 +14,7 @@ from tests.naive.central_checks import (
 
 from discreet.central.sums.statistics import cooccurrence_sum, count_sum, unigram_sum
 from discreet.central.sums.units import group_units
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 CHOSEN = np.array([0, 1, 3, 4])
 WEIGHTS = np.array([0.7, 1.3, 1.0, 2.1])

@@ -13,9 +13,8 @@ from discreet import Ledger, Release
 from discreet.cli.app import run
 from discreet.errors import ParameterError, ReleaseError
 from discreet.release import PrevalenceRelease
-from discreet.release.editing.edit_list import apply, parse, places
-from discreet.release.editing.topics_of_shares import reviewed_shares
-from discreet.release.goodness_of_fit import mark_of
+from discreet.release.edits import apply, parse, places, reviewed_shares
+from discreet.release.numbers import mark_of
 
 THEMES = (
     ("okafor", "tablets", "dose", "blood"),

@@ -62,7 +62,7 @@ def _deviation(state):
     """Of the noise in each pair, in steps: what the promise takes."""
     from discreet.federated.sum_round import noise_multiplier
     from discreet.lda.moments.estimates import SHARES
-    from discreet.privacy.shared_gaussian import BITS, noise_of_share
+    from discreet.privacy.mechanism import BITS, noise_of_share
 
     return Fraction(noise_of_share(noise_multiplier(state.epsilon, state.delta), SHARES["pairs"])) * 2**BITS
 

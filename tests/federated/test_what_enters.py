@@ -19,7 +19,7 @@ from discreet.federated.bit_round import channel_of
 from discreet.federated.silo import Silo
 from discreet.federated.sum_round import parts_of
 from discreet.privacy import Ledger, SecureStream
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 SINGLE = ["aa", "bb", "cc"]
 RUNS = [*SINGLE, *(f"{one} {other}" for one in SINGLE for other in SINGLE)]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import digamma
 from tests.naive.bound import place_l2
 
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 
 def by_unit(counts, persons=None):

@@ -9,7 +9,7 @@ from scipy import stats
 
 from discreet.central.sums.units import ShardedUnits
 from discreet.corpus import Corpus, write_shards
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 
 def csr(rows, n_words=None):

@@ -314,7 +314,7 @@ def test_a_bound_that_makes_no_sense_costs_nothing(bound):
 
 def test_a_ledger_too_long_to_be_read_again_is_refused_before_it_is_booked_on():
     ledger = Ledger(9.0, 1e-5)
-    for number in range(100):
+    for number in range(99):
         ledger.reserve(events.discrete_laplace(0.01, 1), f"pure {number}")
     ledger.reserve(events.gaussian(100.0), "is no trouble")
     made = PrivateFit(RELEASE, epsilon=0.2, ledger=ledger).fit(X).release_

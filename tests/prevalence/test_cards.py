@@ -8,7 +8,7 @@ from tests.prevalence.test_page import HOSTILE, release
 
 from discreet import Ledger, PrivateFit, PrivateLDA, TopicPrevalence
 from discreet.privacy import events
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release.numbers import FitRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.wording import epsilon_shown
 

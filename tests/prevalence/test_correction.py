@@ -7,8 +7,7 @@ from tests.prevalence.test_shares import WEIGHT, released, truth
 
 from discreet import Ledger, Release, TopicPrevalence
 from discreet.errors import ParameterError
-from discreet.release.prevalence.response import correction, response
-from discreet.release.prevalence.shares import corrected, raw
+from discreet.release.prevalence.shares import corrected, correction, raw, response
 
 INF = float("inf")
 

@@ -11,7 +11,7 @@ from tests.prevalence.test_private_fit import HELD_OUT, RELEASE
 from discreet import Ledger, PrivateFit, Release
 from discreet.cli.app import run
 from discreet.errors import ReleaseError
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release.numbers import FitRelease
 
 WORDS = tuple(f"{stem}{letter}" for stem in ("fall", "fever", "ticket") for letter in "abcdefgh")
 NAMED = replace(RELEASE, vocabulary=WORDS)

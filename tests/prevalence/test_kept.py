@@ -95,7 +95,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path):
     for number in range(120):
         ledger.reserve(events.discrete_laplace(0.01, 1), f"pure {number}")
     later = replace(made, ledger=ledger)
-    with pytest.raises(ReleaseError, match="may hold"):
+    with pytest.raises(ReleaseError, match="2,000 steps to price"):
         later.save(tmp_path / "fit.json")
     assert not (tmp_path / "fit.json").exists()
 

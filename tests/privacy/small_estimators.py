@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator
 from discreet import Ledger
 from discreet.errors import PrivacyError
 from discreet.privacy import Bound, GaussianMechanism, SecureStream, noise_multiplier_for
-from discreet.privacy.testing.battery import CHECKS
-from discreet.privacy.testing.subject import Subject, planted_counts
+from discreet.privacy.battery.battery import CHECKS
+from discreet.privacy.battery.subject import Subject, planted_counts
 
 
 class WordTotals(BaseEstimator):

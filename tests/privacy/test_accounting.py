@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from tests.naive import accounting as naive
 
 from discreet.errors import ParameterError, PrivacyError
+from discreet.privacy.accounting import accountants_2016 as historic
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
-from discreet.privacy.accounting.literature import accountants_2016 as historic
-from discreet.privacy.accounting.totals import composed_epsilon, epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.totals import composed_epsilon
 
 PARK = {"sampling_rate": 0.05, "n_rounds": 20}
 LONG = {"sampling_rate": 0.01, "n_rounds": 1000}

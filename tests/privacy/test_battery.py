@@ -18,7 +18,7 @@ from discreet.privacy import (
     check_private_estimator,
     rounded_gaussian,
 )
-from discreet.privacy.testing.battery import CHECKS
+from discreet.privacy.battery.battery import CHECKS
 
 #: Whom the ledgers here protect.
 UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}

@@ -12,10 +12,8 @@ from tests.test_private_battery import texts
 
 from discreet.errors import ParameterError
 from discreet.privacy import check_private_estimator
-from discreet.privacy.testing.leaves import all_bytes, leaves_of
-from discreet.privacy.testing.neighbours import threshold_pairs
-from discreet.privacy.testing.proof_checks import check_all_is_made_of_noisy_sums
-from discreet.privacy.testing.subject import Subject, planted_counts
+from discreet.privacy.battery.proof_checks import check_all_is_made_of_noisy_sums, threshold_pairs
+from discreet.privacy.battery.subject import Subject, all_bytes, leaves_of, planted_counts
 
 MADE_OF, EXACT = "check_all_is_made_of_noisy_sums", "check_nothing_exact_is_kept"
 SUMS = "check_sums_keep_to_their_bound"

@@ -16,16 +16,9 @@ from tests.naive import hockey_stick as naive
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import curves, events, pld
-from discreet.privacy.accounting.calibration import solve
-from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
-from discreet.privacy.accounting.totals import (
-    composed_epsilon,
-    epsilon_for,
-    largest_gaussian,
-    noise_multiplier_for,
-    within,
-)
-from discreet.privacy.accounting.zcdp import zcdp_epsilon
+from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for, solve
+from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon
+from discreet.privacy.accounting.totals import composed_epsilon, largest_gaussian, within
 
 # ---- the closed form, against 60 digits
 

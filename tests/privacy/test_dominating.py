@@ -13,9 +13,8 @@ from tests.naive import losses as slow
 
 from discreet.errors import PrivacyError
 from discreet.privacy.accounting import dominating, events
+from discreet.privacy.accounting.curves import gdp_delta, gdp_delta_below, zcdp_delta
 from discreet.privacy.accounting.dominating import Charge, charge, gaussian_of_pure
-from discreet.privacy.accounting.gdp import gdp_delta, gdp_delta_below
-from discreet.privacy.accounting.zcdp import zcdp_delta
 from discreet.privacy.ledger.ledger import Ledger
 
 mpmath.mp.dps = 40

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.attack_risk import attack_risk_sentence, found_at_most
+from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
 from discreet.privacy.accounting.explain import (
+    attack_risk_sentence,
     best_true_positive_rate,
     explain_budget,
+    found_at_most,
     largest_posterior,
     percent,
 )
-from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
 from discreet.privacy.units import Guarantee
 
 MU = gdp_mu(2, 1e-6)

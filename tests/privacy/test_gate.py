@@ -110,8 +110,8 @@ DOORS = {
     "GaussianMechanism, one cell": ("privacy/mechanism.py", TOKENS, one_cell),
     "GaussianMechanism, no noise": ("privacy/mechanism.py", DOCUMENTS, without_noise),
     "LaplaceMechanism": ("privacy/mechanism.py", DOCUMENTS, laplace),
-    "SharedGaussian.release": ("privacy/shared_gaussian.py", DOCUMENTS, shared),
-    "SharedGaussian.draw": ("privacy/shared_gaussian.py", PEOPLE, shared_elsewhere),
+    "SharedGaussian.release": ("privacy/mechanism.py", DOCUMENTS, shared),
+    "SharedGaussian.draw": ("privacy/mechanism.py", PEOPLE, shared_elsewhere),
     "Gibbs draws": ("central/word_level/hybrid_gibbs.py", TOKENS, gibbs_draws),
     "NoisyMax": ("privacy/noisy_max.py", DOCUMENTS, noisy_max),
 }

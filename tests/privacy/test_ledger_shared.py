@@ -20,11 +20,12 @@ import pytest
 
 from discreet.errors import BudgetExceeded, PrivacyError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.gdp import gdp_mu
-from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.curves import gdp_mu
+from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.entry import Entry
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.ledger.reservation import Entry
 
 #: Whom the ledgers here protect.
 UNIT = {"privacy_unit": "document", "neighboring": "add_or_remove_one"}
@@ -167,7 +168,8 @@ BOOK_IN_ANOTHER_PROCESS = textwrap.dedent("""
     import sys
     from discreet.errors import BudgetExceeded
     from discreet.privacy import events
-    from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
+    from discreet.privacy.accounting.calibration import noise_multiplier_for
+    from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.ledger.ledger import Ledger
     part = events.gaussian(noise_multiplier_for(1, 1e-6, n_rounds=10))
     ledger = Ledger.open(sys.argv[1], 1, 1e-6)
@@ -216,7 +218,8 @@ def test_processes_share_one_budget(tmp_path):
 CRASH = textwrap.dedent("""
     import sys
     from discreet.privacy import events
-    from discreet.privacy.accounting.totals import composed_epsilon, noise_multiplier_for
+    from discreet.privacy.accounting.calibration import noise_multiplier_for
+    from discreet.privacy.accounting.totals import composed_epsilon
     from discreet.privacy.ledger.ledger import Ledger
     ledger = Ledger.open(sys.argv[1])
     reservation = ledger.reserve(events.gaussian(noise_multiplier_for(1, 1e-6)), "topics")
@@ -575,53 +578,3 @@ def test_no_clock_is_asked(tmp_path, monkeypatch):
     entries = Ledger.open(tmp_path / "ledger.json").entries
     monkeypatch.undo()
     assert len(entries) == 1
-
-
-def older(entries, epsilon=2.0):
-    """Return a ledger as it was written before bookings were told apart."""
-    content = {
-        "schema": "discreet.ledger/1",
-        "epsilon": epsilon,
-        "delta": 1e-6,
-        "privacy_unit": "document",
-        "neighboring": "add_or_remove_one",
-        "entries": [{"purpose": purpose, "event": events.to_json(event)} for event, purpose in entries],
-    }
-    return {**content, "checksum": ledger_file._checksum(content)}
-
-
-WORDS = events.with_delta(events.discrete_laplace(0.5, 2**14), 1e-7)
-
-
-def test_older_ledgers_are_read_and_go_on_as_filters(tmp_path):
-    path = tmp_path / "ledger.json"
-    booked = [(WORDS, "words"), (release_of(1), "topics")]
-    path.write_text(json.dumps(older(booked)))
-    ledger = Ledger.open(path)
-    spent = ledger.spent()
-    assert spent.epsilon == composed_epsilon([event for event, _ in booked], 1e-6).epsilon
-    assert "fixed beforehand" in spent.accountant
-    assert Ledger.from_json(older(booked)).closed  # whether it was a record, nobody can tell
-    assert ledger.snapshot().to_json() == older(booked)  # an older release stays as it was
-    other = Ledger.open(path)
-    ledger.reserve(release_of(0.3), "more")
-    strict = Ledger(2, 1e-6)
-    for event, purpose in [*booked, (release_of(0.3), "more")]:
-        strict.reserve(event, purpose)
-    assert ledger.spent() == strict.spent()
-    assert other.spent() == strict.spent()
-    assert [entry.booking for entry in Ledger.open(path).entries] == [0, 0, 1]
-    assert json.loads(path.read_text())["schema"] == "discreet.ledger/2"
-    path.write_text(json.dumps(older(booked)))
-    with pytest.raises(PrivacyError, match="lacks bookings"):
-        ledger.spent()
-
-
-def test_an_older_ledger_that_was_used_as_no_filter_says_so_when_it_goes_on(tmp_path):
-    path = tmp_path / "ledger.json"
-    path.write_text(json.dumps(older([(release_of(0.5), "topics"), (WORDS, "words")])))
-    ledger = Ledger.open(path)
-    assert ledger.spent().epsilon < 2
-    with pytest.raises(BudgetExceeded, match="share of delta"):
-        ledger.reserve(release_of(0.01), "more")
-    assert ledger.remaining().epsilon == 0

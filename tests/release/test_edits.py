@@ -7,8 +7,7 @@ from tests.report.report_cases import HOSTILE, release
 from discreet import Corpus, Ledger
 from discreet.errors import ReleaseError
 from discreet.release import Release
-from discreet.release.editing.edit_list import apply, parse, word_in_line
-from discreet.release.editing.edits import details_that_hold
+from discreet.release.edits import apply, details_that_hold, parse, word_in_line
 from discreet.report.export import write_csv, write_ldavis
 
 

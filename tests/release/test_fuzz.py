@@ -12,7 +12,7 @@ from tests.report.report_cases import release
 
 from discreet.errors import ReleaseError
 from discreet.release import Release
-from discreet.release.files import file_format
+from discreet.release import files as file_format
 
 SETTINGS = settings(
     max_examples=150,

@@ -12,7 +12,7 @@ from discreet import PrivateLDA, compare
 from discreet.cli.app import run
 from discreet.errors import ReleaseError
 from discreet.release import Release
-from discreet.release.goodness_of_fit import mark_of
+from discreet.release.numbers import mark_of
 
 
 def changed(made, *, order=None, weight=None, jitter=0.0, seed=0):

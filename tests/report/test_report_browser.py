@@ -6,7 +6,7 @@ import shutil
 import pytest
 from tests.report.report_cases import HOSTILE, release
 
-from discreet.release.files.words import printable
+from discreet.release.files import printable
 from discreet.report.wording import for_spreadsheet
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")

@@ -68,7 +68,7 @@ from discreet.audit.arguments import (
 )
 from discreet.audit.one_run import epsilon_of_mu, one_run_bound, one_run_mu_bound
 from discreet.errors import CorpusError, ParameterError
-from discreet.privacy.accounting.gdp import gdp_mu
+from discreet.privacy.accounting.curves import gdp_mu
 
 __all__ = ["AuditReport", "bootstrap_intervals", "roc_svg"]
 

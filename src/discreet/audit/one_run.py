@@ -62,7 +62,7 @@ from scipy.stats import binom
 
 from discreet.audit.arguments import check_confidence, check_noise, check_promise
 from discreet.errors import ParameterError
-from discreet.privacy.accounting.gdp import gdp_epsilon
+from discreet.privacy.accounting.curves import gdp_epsilon
 
 __all__ = [
     "check_guesses",

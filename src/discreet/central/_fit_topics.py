@@ -42,7 +42,7 @@ from discreet.release.private_estimator import (
     faults_of_call,
     faults_of_estimator,
 )
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event

@@ -22,10 +22,9 @@ from discreet.corpus.words.origin import (
 )
 from discreet.errors import DiscreetError, Parameter, PrivacyError, Proposal
 from discreet.privacy.units import large_delta
+from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
-from discreet.release.record import Release
-from discreet.release.released_topics import ReleasedTopics
-from discreet.release.settings import public_settings
+from discreet.release.release import Release, ReleasedTopics
 
 __all__ = [
     "Data",

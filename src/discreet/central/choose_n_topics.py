@@ -48,7 +48,7 @@ from discreet.central.check_data import check_data
 from discreet.central.private_fit import document_marks, frequencies, gains
 from discreet.central.private_lda import PrivateLDA
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
-from discreet.privacy.accounting.totals import gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.noisy_max import NoisyMax
@@ -61,7 +61,7 @@ from discreet.release.private_estimator import (
     faults_of_estimator,
     ledger_of_choices,
 )
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = ["ChosenTopics", "choose_n_topics_privately"]
 

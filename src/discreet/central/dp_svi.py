@@ -39,10 +39,9 @@ from discreet.lda.denoise import posterior_mean
 from discreet.lda.theta import exp_digamma_into
 from discreet.privacy.bound import Bound, BoundedSum, place_l2
 from discreet.privacy.ledger.ledger import Reservation
-from discreet.privacy.mechanism import GaussianMechanism
+from discreet.privacy.mechanism import BITS, GaussianMechanism
 from discreet.privacy.noise.bernoulli import Coins
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import BITS
 
 __all__ = ["Settings", "State", "init", "noise_in_topics", "sampled_sum", "step"]
 

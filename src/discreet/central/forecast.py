@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from discreet._threads import one_blas_thread
 from discreet._validate import faults_of, number, refuse, shown, whole
 from discreet.errors import Parameter, ParameterError
-from discreet.privacy.accounting.gdp import gdp_epsilon
+from discreet.privacy.accounting.curves import gdp_epsilon
 
 __all__ = [
     "HOPELESS",

@@ -53,7 +53,7 @@ from discreet.lda.denoise import UNIGRAM_LIFTS, posterior_mean
 from discreet.lda.questions.asked import square_of
 from discreet.lda.vectors import VectorPrior, centred, directions, expected_topics, follow
 from discreet.privacy.bound import MAX_BITS
-from discreet.privacy.shared_gaussian import BITS, Noisy, SharedGaussian
+from discreet.privacy.mechanism import BITS, Noisy, SharedGaussian
 
 __all__ = [
     "Frequencies",

@@ -33,25 +33,25 @@ from discreet.corpus import check_counts
 from discreet.corpus.check import refuse_texts
 from discreet.errors import CorpusError
 from discreet.lda import fold_in, log_likelihood
-from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.bound import Bound
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.release.booking.ledger_limits import check_room
-from discreet.release.booking.promised import COUNT_WEIGHT
-from discreet.release.goodness_of_fit import (
+from discreet.release.files import check_ledger
+from discreet.release.numbers import (
+    COUNT_WEIGHT,
     GAIN_BOUND,
     UNIGRAM_REACH,
     UNIGRAM_WEIGHT,
     FitRelease,
     fit_size,
     mark_of,
+    public_settings,
 )
 from discreet.release.private_estimator import Plan, PrivateEstimator
-from discreet.release.record import Release
-from discreet.release.settings import public_settings
+from discreet.release.release import Release
 
 __all__ = ["PrivateFit", "contributions", "document_marks", "frequencies", "gains", "halves"]
 
@@ -217,7 +217,7 @@ class PrivateFit(PrivateEstimator):
         return Plan(mechanism.event(), mechanism)
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
-        check_room(ledger, plan.event)
+        check_ledger(ledger, plan.event)
         return super()._reserve(ledger, plan)
 
     def _purpose(self) -> tuple[str, Sequence[str]]:

@@ -31,10 +31,11 @@ from discreet.corpus.words.word_vectors import WordVectors, read_vectors
 from discreet.engines import Engine
 from discreet.errors import DiscreetError, ParameterError, Proposal, WeakForecastWarning
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import gdp_mu, noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
+from discreet.privacy.accounting.curves import gdp_mu
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.privacy.mechanism import SharedGaussian
 from discreet.privacy.noise.stream import SecureStream
-from discreet.privacy.shared_gaussian import SharedGaussian
 from discreet.release.private_estimator import Booking, Plan
 
 __all__ = ["PrivateLDA"]

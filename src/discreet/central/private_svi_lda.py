@@ -25,7 +25,7 @@ from discreet.central.base import Data, Fitted, PrivateTopicModel, rows_of
 from discreet.central.sums.units import ShardedUnits, Units, units_of
 from discreet.engines import Engine
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import epsilon_for, noise_multiplier_for
+from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.release.private_estimator import Booking, Plan

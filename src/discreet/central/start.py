@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from discreet._threads import one_blas_thread
 from discreet.central.sums.statistics import square
 from discreet.lda.vectors import topics_of_vectors
-from discreet.privacy.shared_gaussian import Noisy
+from discreet.privacy.mechanism import Noisy
 
 __all__ = [
     "Seen",

@@ -238,6 +238,6 @@ def _refuse(message: str, code: int = REFUSED) -> int:
 
 def _tell(message: str) -> None:
     """Print one line. Names of files in an archive come from strangers, and could write over it on a terminal."""
-    from discreet.release.files.words import clean
+    from discreet.release.files import clean
 
     typer.echo(f"discreet: {clean(' '.join(message.split()))}", err=True)

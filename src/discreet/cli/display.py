@@ -17,8 +17,8 @@ from rich.table import Table
 from discreet._bars import Rates
 from discreet._progress import Callback
 from discreet.release import Release
-from discreet.release.booking.promised import NumbersRelease
-from discreet.release.files.words import clean
+from discreet.release.files import clean
+from discreet.release.numbers import NumbersRelease
 from discreet.report.compare.comparison import Comparison
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.noisy_topics import told as noise_told

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from discreet._files import write_whole
 from discreet.cli.options import check_output_file
-from discreet.release.files.json_file import encoded
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release.numbers import FitRelease, encoded
 from discreet.release.prevalence import PrevalenceRelease
 
 __all__ = ["check_release_file", "save_with_card"]

@@ -211,11 +211,6 @@ class Account:
         Its point tells whether two silos book on one ledger, and nothing else; only who has the ledger can prove that
         it knows the secret, so that nobody can take part in another's name.
         """
-        if not self.ledger.identity:
-            raise PrivacyError(
-                "this ledger was made by an older version and has no identity yet, by which the other silos see that "
-                "it takes part once; make a new one for what is left of the budget."
-            )
         found = hmac.digest(self.ledger.identity.encode(), b"discreet ledger" + terms, "sha512")
         return 1 + int.from_bytes(found) % (ORDER - 1)
 

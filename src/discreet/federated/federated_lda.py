@@ -34,10 +34,9 @@ from discreet.privacy.accounting import events
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon
+from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
-from discreet.release.record import Release
-from discreet.release.released_topics import ReleasedTopics
-from discreet.release.settings import public_settings
+from discreet.release.release import Release, ReleasedTopics
 
 __all__ = ["FederatedLDA", "make_ledger", "make_release"]
 

@@ -49,9 +49,9 @@ from discreet.lda.questions.next_question import LEAST_STRENGTH, begin, forecast
 from discreet.lda.questions.next_question import State as Known
 from discreet.privacy.accounting import events
 from discreet.privacy.bound import Bound
+from discreet.privacy.mechanism import BITS, noise_of_share
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.row_sums import sum_rows
-from discreet.privacy.shared_gaussian import BITS, noise_of_share
 
 __all__ = [
     "Course",

@@ -173,7 +173,7 @@
   }
 
   // The four losses of one report; they are always told together. Where only so many words of a text are kept, one
-  // added may displace another: see discreet.privacy.bit_guarantees for the proofs.
+  // added may displace another: see discreet.privacy.bit_channel for the proofs.
   function guarantees(channel, nWords) {
     const {p, q, limit} = checkChannel(channel);
     const present = Math.log(p) - Math.log(q), absent = Math.log(ONE - q) - Math.log(ONE - p);

@@ -2,7 +2,7 @@ r"""LocalLDA: topics from reports that were randomised by their writers; and wha
 
 Nothing on the server is private computation: it is post-processing of reports that were randomised by their writers.
 So the promise is the channel's, whatever is computed and however often: four losses, which
-:mod:`discreet.privacy.bit_guarantees` defines and proves. The ledger of a release states the loss of the *whole
+:mod:`discreet.privacy.bit_channel` defines and proves. The ledger of a release states the loss of the *whole
 report* (unit "report", "replace_one"), the only one that speaks of a person; all four stand among the settings.
 """
 
@@ -47,12 +47,11 @@ from discreet.lda.moments.moments import Moments, read_bits
 from discreet.lda.moments.packed import packed_width
 from discreet.local.reconstruct import rebuild
 from discreet.privacy.accounting import events
-from discreet.privacy.bit_guarantees import BitGuarantees, losses_of_bits
+from discreet.privacy.bit_channel import BitGuarantees, losses_of_bits
 from discreet.privacy.ledger.ledger import Ledger
+from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
-from discreet.release.record import Release
-from discreet.release.released_topics import ReleasedTopics
-from discreet.release.settings import public_settings
+from discreet.release.release import Release, ReleasedTopics
 
 __all__ = [
     "SHARED",

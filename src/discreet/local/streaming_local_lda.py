@@ -22,7 +22,7 @@ from discreet.lda.moments.estimates import Channel, Estimates, estimates
 from discreet.lda.moments.moments import Moments, read_bits
 from discreet.local import reconstruct
 from discreet.local.local_lda import SHARED, LocalTopics, bits_in_order, make_release, words_of_reports
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = ["DiscountedMoments", "StreamingLocalLDA"]
 

@@ -9,60 +9,44 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
+    from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+    from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
     from discreet.privacy.accounting.explain import explain_budget
-    from discreet.privacy.accounting.totals import (
-        Cost,
-        composed_epsilon,
-        epsilon_for,
-        gdp_delta,
-        gdp_epsilon,
-        gdp_mu,
-        noise_multiplier_for,
-    )
-    from discreet.privacy.bit_channel import BitChannel
-    from discreet.privacy.bit_guarantees import BitGuarantees
+    from discreet.privacy.accounting.totals import Cost, composed_epsilon
+    from discreet.privacy.battery.battery import check_private_estimator
+    from discreet.privacy.bit_channel import BitChannel, BitGuarantees
     from discreet.privacy.bound import Bound, BoundedSum
     from discreet.privacy.codebook import Codebook
     from discreet.privacy.codebook_channel import CodebookChannel
-    from discreet.privacy.histogram_bound import OneCellBound
     from discreet.privacy.ledger.ledger import Ledger, Reservation
-    from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
+    from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism, SharedGaussian
     from discreet.privacy.noise.bernoulli import bernoulli
     from discreet.privacy.noise.gaussian import rounded_gaussian
     from discreet.privacy.noise.laplace import discrete_laplace
     from discreet.privacy.noise.stream import SecureStream
+    from discreet.privacy.one_cell import OneCellBound
     from discreet.privacy.row_sums import sum_rows
-    from discreet.privacy.shared_gaussian import SharedGaussian
-    from discreet.privacy.testing.battery import check_private_estimator
     from discreet.privacy.units import Guarantee, check_delta, check_epsilon
 
 _HOMES = {
+    "discreet.privacy.accounting.calibration": ("epsilon_for", "noise_multiplier_for"),
+    "discreet.privacy.accounting.curves": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
+    "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon"),
     "discreet.privacy.accounting.events": ("events",),
     "discreet.privacy.accounting.explain": ("explain_budget",),
-    "discreet.privacy.accounting.totals": (
-        "Cost",
-        "composed_epsilon",
-        "epsilon_for",
-        "gdp_delta",
-        "gdp_epsilon",
-        "gdp_mu",
-        "noise_multiplier_for",
-    ),
-    "discreet.privacy.bit_channel": ("BitChannel",),
-    "discreet.privacy.bit_guarantees": ("BitGuarantees",),
+    "discreet.privacy.bit_channel": ("BitChannel", "BitGuarantees"),
     "discreet.privacy.bound": ("Bound", "BoundedSum"),
+    "discreet.privacy.one_cell": ("OneCellBound",),
     "discreet.privacy.codebook": ("Codebook",),
     "discreet.privacy.codebook_channel": ("CodebookChannel",),
-    "discreet.privacy.histogram_bound": ("OneCellBound",),
     "discreet.privacy.ledger.ledger": ("Ledger", "Reservation"),
-    "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism"),
+    "discreet.privacy.mechanism": ("GaussianMechanism", "LaplaceMechanism", "SharedGaussian"),
     "discreet.privacy.noise.bernoulli": ("bernoulli",),
     "discreet.privacy.noise.gaussian": ("rounded_gaussian",),
     "discreet.privacy.noise.laplace": ("discrete_laplace",),
     "discreet.privacy.noise.stream": ("SecureStream",),
     "discreet.privacy.row_sums": ("sum_rows",),
-    "discreet.privacy.shared_gaussian": ("SharedGaussian",),
-    "discreet.privacy.testing.battery": ("check_private_estimator",),
+    "discreet.privacy.battery.battery": ("check_private_estimator",),
     "discreet.privacy.units": ("Guarantee", "check_delta", "check_epsilon"),
 }
 

@@ -52,8 +52,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet._validate import shown
 from discreet.errors import ParameterError
-from discreet.privacy.bit_channel import ReadWords
-from discreet.privacy.bit_guarantees import log_up
+from discreet.privacy.bit_channel import ReadWords, log_up
 from discreet.privacy.codebook import MOST_CODEWORDS, Codebook
 from discreet.privacy.noise.stream import SecureStream
 from discreet.privacy.units import check_epsilon

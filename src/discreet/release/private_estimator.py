@@ -22,8 +22,8 @@ from discreet.privacy.ledger.refusal import EventsAt
 from discreet.privacy.units import check_delta, check_epsilon
 from discreet.release.booking.booked_choices import faults_of_choices, ledger_of_choices
 from discreet.release.booking.lost_choices import notice_lost_choice
-from discreet.release.booking.promised import NumbersRelease, Promised, faults_of_topics
 from discreet.release.booking.separate_budgets import notice_fit
+from discreet.release.numbers import NumbersRelease, Promised, faults_of_topics
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from discreet._files import write_whole
 from discreet._validate import check, optional, whole
 from discreet.errors import Parameter, ParameterError, ReleaseError
-from discreet.release.columns import topic_columns
-from discreet.release.record import Release
+from discreet.release.release import Release, topic_columns
 from discreet.report.drawings.map import distances, scale
 from discreet.report.wording import for_spreadsheet
 

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._validate import is_number
-from discreet.release.columns import STANDARD_DEVIATIONS
-from discreet.release.record import Release
+from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import shown
 

@@ -22,7 +22,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = [
     "apart_told",

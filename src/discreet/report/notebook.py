@@ -4,11 +4,10 @@ import math
 
 from discreet._notebook import facts_html, table_html
 from discreet.privacy.units import plural, round_up
-from discreet.release.booking.promised import NumbersRelease
-from discreet.release.editing import details
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release import details
+from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
-from discreet.release.record import Release
+from discreet.release.release import Release
 from discreet.report.noisy_topics import mostly_noise
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, shown, words_origin
 

@@ -16,13 +16,12 @@ from markupsafe import Markup
 from discreet._files import write_whole
 from discreet.errors import ReleaseError
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.attack_risk import attack_risk_of
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up
-from discreet.release.columns import STANDARD_DEVIATIONS
-from discreet.release.editing import details
-from discreet.release.files.words import clean
-from discreet.release.goodness_of_fit import FitRelease
-from discreet.release.record import Release
+from discreet.release import details
+from discreet.release.files import clean
+from discreet.release.numbers import FitRelease
+from discreet.release.release import STANDARD_DEVIATIONS, Release
 from discreet.report.drawings import map as topic_map
 from discreet.report.drawings.similarity import similarity_svg
 from discreet.report.listing import Listing, list_words, starting_place

@@ -8,10 +8,10 @@ Desfontaines, "A list of real-world uses of differential privacy", https://desfo
 
 import math
 
-from discreet.privacy.accounting.attack_risk import attack_risk_of
-from discreet.release.files.words import clean
-from discreet.release.goodness_of_fit import FitRelease
-from discreet.release.record import Release
+from discreet.privacy.accounting.explain import attack_risk_of
+from discreet.release.files import clean
+from discreet.release.numbers import FitRelease
+from discreet.release.release import Release
 from discreet.report.noisy_topics import told as noise_told
 from discreet.report.noisy_topics import weak_verdict
 from discreet.report.wording import NOT_REVIEWED, epsilon_shown, promised, text_covered, words_origin

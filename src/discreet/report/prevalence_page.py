@@ -18,8 +18,8 @@ from markupsafe import Markup
 
 from discreet.privacy.accounting import events
 from discreet.privacy.units import plural, round_up
-from discreet.release.editing.details import DETAILS
-from discreet.release.files.words import clean
+from discreet.release.details import DETAILS
+from discreet.release.files import clean
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.prevalence.changes import Differences
 from discreet.release.prevalence.shares import overall

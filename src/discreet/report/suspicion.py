@@ -21,7 +21,7 @@ import numpy as np
 from discreet.corpus.tokens.stop_words import LANGUAGES
 from discreet.corpus.tokens.tokenizer import Tokenizer, tokenizer_like
 from discreet.errors import ParameterError, ReleaseError
-from discreet.release.record import Release
+from discreet.release.release import Release
 from discreet.report.look_alikes import has_several_scripts, look_alikes, skeleton
 
 __all__ = ["Suspect", "knows_general_language", "suspicious_words"]

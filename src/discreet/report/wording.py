@@ -7,11 +7,11 @@ from typing import Any
 
 from discreet._validate import is_whole
 from discreet.central.forecast import share_of_text
-from discreet.privacy.accounting.attack_risk import found_at_most
+from discreet.privacy.accounting.explain import found_at_most
 from discreet.privacy.units import plural, round_up
-from discreet.release.booking.promised import Promised
-from discreet.release.files.words import clean
-from discreet.release.record import Release
+from discreet.release.files import clean
+from discreet.release.numbers import Promised
+from discreet.release.release import Release
 
 __all__ = [
     "NOT_REVIEWED",

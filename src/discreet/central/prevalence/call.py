@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.release.prevalence.record import MOST_CELLS
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 if TYPE_CHECKING:
     from discreet.central.prevalence.estimator import TopicPrevalence

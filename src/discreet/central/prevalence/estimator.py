@@ -53,19 +53,17 @@ from discreet.corpus.shards.sharded_corpus import ShardedCorpus
 from discreet.engines import Engine
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.ledger.ledger import Ledger, Reservation
 from discreet.privacy.mechanism import GaussianMechanism
 from discreet.privacy.noise.stream import SecureStream
-from discreet.release.booking.ledger_limits import check_room
-from discreet.release.booking.promised import COUNT_WEIGHT
-from discreet.release.editing.details import passed_on
-from discreet.release.editing.topics_of_shares import names_of
-from discreet.release.goodness_of_fit import mark_of
+from discreet.release.details import passed_on
+from discreet.release.edits import names_of
+from discreet.release.files import check_ledger
+from discreet.release.numbers import COUNT_WEIGHT, mark_of, public_settings
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, Plan, PrivateEstimator
-from discreet.release.record import Release
-from discreet.release.settings import public_settings
+from discreet.release.release import Release
 
 __all__ = ["TopicPrevalence", "check_labels"]
 
@@ -311,7 +309,7 @@ class TopicPrevalence(PrivateEstimator):
 
     def _reserve(self, ledger: Ledger, plan: Plan) -> Reservation:
         touched = () if self.division is None else self._groups().names
-        check_room(ledger, plan.event, touched)
+        check_ledger(ledger, plan.event, touched)
         if self.division is None:
             return super()._reserve(ledger, plan)
         return ledger.reserve_part(

@@ -17,7 +17,7 @@ from discreet._articles import kind_of
 from discreet._numbers import as_texts
 from discreet.central.prevalence.periods import check_frequency, is_period, periods
 from discreet.errors import CorpusError, Parameter, ParameterError, Proposal
-from discreet.release.files.words import printable
+from discreet.release.files import printable
 from discreet.release.prevalence.record import BETWEEN, OTHER
 
 __all__ = ["OTHER", "Grouping", "cross_names", "grouping", "is_name", "written"]

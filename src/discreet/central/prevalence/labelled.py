@@ -26,7 +26,7 @@ from discreet.engines import Engine
 from discreet.engines.process import ShardRunner
 from discreet.errors import CorpusError, DiscreetError, Parameter, ParameterError
 from discreet.privacy.bound import Bound, BoundedSum
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = [
     "Labelled",

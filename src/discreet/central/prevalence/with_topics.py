@@ -10,7 +10,7 @@ from discreet.central.prevalence.estimator import TopicPrevalence
 from discreet.errors import DiscreetError, Parameter, ParameterError, PrivacyError, Proposal
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.release.private_estimator import Booking, faults_of_estimator
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = ["faults_with_topics", "shares_booked"]
 

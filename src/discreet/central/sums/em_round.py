@@ -44,7 +44,7 @@ from discreet.central.sums.matched_moments import match_moments
 from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.engines import StateStore
 from discreet.privacy.bound import place_l2
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 __all__ = ["Contribution", "fit_theta", "initial_theta", "round_sum"]
 

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from discreet._kernels import kernel
 from discreet.central.sums.units import ShardedUnits, Units, sum_over_pieces
 from discreet.privacy.bound import place_l2
-from discreet.privacy.shared_gaussian import BITS
+from discreet.privacy.mechanism import BITS
 
 __all__ = ["cooccurrence_sum", "count_sum", "moment_sum", "square", "unigram_sum"]
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from discreet.central.vocabulary.thresholds import gaussian_threshold
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.bound import Bound
-from discreet.privacy.mechanism import GaussianMechanism
-from discreet.privacy.shared_gaussian import noise_of_share
+from discreet.privacy.mechanism import GaussianMechanism, noise_of_share
 
 __all__ = ["GaussianChoice"]
 

@@ -36,7 +36,7 @@ from discreet.central.vocabulary.thresholds import gaussian_threshold
 from discreet.central.vocabulary.units import Choice, UnitWords
 from discreet.central.vocabulary.weighted_gaussian import choose_once
 from discreet.privacy.accounting import events
-from discreet.privacy.accounting.totals import noise_multiplier_for
+from discreet.privacy.accounting.calibration import noise_multiplier_for
 from discreet.privacy.bound import Bound
 from discreet.privacy.ledger.ledger import Reservation
 from discreet.privacy.mechanism import GaussianMechanism

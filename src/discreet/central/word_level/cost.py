@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy.accounting.calibration import solve
-from discreet.privacy.accounting.zcdp import zcdp_epsilon
-from discreet.privacy.histogram_bound import OneCellBound
+from discreet.privacy.accounting.curves import zcdp_epsilon
 from discreet.privacy.mechanism import GaussianMechanism, LaplaceMechanism
+from discreet.privacy.one_cell import OneCellBound
 
 __all__ = [
     "DEFAULT_PRIOR",
@@ -66,7 +66,7 @@ def table_mechanism(noise: str, epsilon_noise: float, delta: float) -> Mechanism
     """
     if noise == "laplace":
         return LaplaceMechanism(OneCellBound("l1"), epsilon_noise)
-    from discreet.privacy.accounting.totals import noise_multiplier_for
+    from discreet.privacy.accounting.calibration import noise_multiplier_for
 
     return GaussianMechanism(OneCellBound("l2"), noise_multiplier_for(epsilon_noise, delta))
 

@@ -55,7 +55,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet._numbers import as_numbers
 from discreet._validate import check, number
 from discreet.errors import ParameterError
-from discreet.privacy.accounting.zcdp import zcdp_epsilon
+from discreet.privacy.accounting.curves import zcdp_epsilon
 from discreet.privacy.units import check_delta
 
 __all__ = ["InherentPrivacy", "inherent_privacy"]

@@ -75,7 +75,7 @@ def read(
 
 def _say(text: str = "") -> None:
     """Print text, each line marked, with nothing in it that moves a terminal's cursor."""
-    from discreet.release.files.words import printable
+    from discreet.release.files import printable
 
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_MARK), 20)
     for paragraph in text.splitlines() or [""]:

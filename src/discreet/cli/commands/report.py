@@ -40,7 +40,7 @@ def report(
     It shows topics, or their shares in groups as `discreet prevalence` and `discreet fit --shares` write them.
     """
     from discreet.release import Release
-    from discreet.release.goodness_of_fit import FitRelease
+    from discreet.release.numbers import FitRelease
 
     check_output_file(out, force=force)
     if model.is_file():

@@ -73,9 +73,7 @@ def review(
     from discreet.cli.display import console, print_json
     from discreet.cli.small_releases import check_release_file, save_with_card
     from discreet.release import Release
-    from discreet.release.editing.edit_list import apply, parse, word_in_line
-    from discreet.release.editing.edits import details_that_hold
-    from discreet.release.editing.topics_of_shares import reviewed_shares
+    from discreet.release.edits import apply, details_that_hold, parse, reviewed_shares, word_in_line
     from discreet.report.look_alikes import look_alikes
     from discreet.report.suspicion import suspicious_words
     from discreet.report.wording import shown
@@ -168,8 +166,7 @@ def review(
 def _shares_of(release: "Release", path: Path) -> "PrevalenceRelease":
     """Read shares; refuse those of other topics before anybody is asked anything."""
     from discreet.release import PrevalenceRelease
-    from discreet.release.editing.edit_list import EditList
-    from discreet.release.editing.topics_of_shares import reviewed_shares
+    from discreet.release.edits import EditList, reviewed_shares
 
     shares = PrevalenceRelease.load(path)
     reviewed_shares(shares, release, EditList(), release)
@@ -218,7 +215,7 @@ def _show(suspects: "list[Suspect]", n_words: int, say: "Console", start: int = 
 def _questions(release: "Release", suspects: "list[Suspect]", n_words: int, say: "Console") -> list[str]:
     """Ask for words and topics, and return the answers as lines of an edit list."""
     from discreet.cli.display import print_topics
-    from discreet.release.editing.edit_list import GRAMMAR, parse, word_in_line
+    from discreet.release.edits import GRAMMAR, parse, word_in_line
 
     lines: list[str] = []
     say.print("Numbers of words to remove (1 3 5-7), Enter for the next, q when done.", markup=False)
@@ -268,8 +265,8 @@ def _numbers(answer: str, most: int) -> list[int] | None:
 
 def _proposals(release: "Release", suspects: "list[Suspect]") -> str:
     """Return a list of edits in which nothing is done yet."""
-    from discreet.release.editing.edit_list import GRAMMAR, word_in_line
-    from discreet.release.files.words import printable
+    from discreet.release.edits import GRAMMAR, word_in_line
+    from discreet.release.files import printable
 
     lines = [
         "# Remove the # from the lines you want, add your own, and then run:",

@@ -30,7 +30,7 @@ from discreet.local.whole_document.questions import (
     read_codebook_reports,
 )
 from discreet.local.wire import write_reports
-from discreet.release.record import Release
+from discreet.release.release import Release
 
 __all__ = ["Course"]
 

@@ -53,10 +53,9 @@ from discreet.privacy.accounting import events
 from discreet.privacy.codebook import NONCE_BYTES
 from discreet.privacy.codebook_channel import CodebookChannel
 from discreet.privacy.noise.stream import SecureStream
+from discreet.release.numbers import public_settings
 from discreet.release.private_estimator import PlannedEstimator
-from discreet.release.record import Release
-from discreet.release.released_topics import ReleasedTopics
-from discreet.release.settings import public_settings
+from discreet.release.release import Release, ReleasedTopics
 
 __all__ = ["LEAST_STRENGTH", "Answers", "State", "WholeDocumentLDA", "begin", "step"]
 

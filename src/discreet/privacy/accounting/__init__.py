@@ -6,15 +6,17 @@ from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting import events
+    from discreet.privacy.accounting.calibration import epsilon_for, noise_multiplier_for
+    from discreet.privacy.accounting.curves import gdp_delta, gdp_epsilon, gdp_mu
     from discreet.privacy.accounting.explain import BudgetExplanation, explain_budget
-    from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
-    from discreet.privacy.accounting.totals import Cost, composed_epsilon, epsilon_for, noise_multiplier_for
+    from discreet.privacy.accounting.totals import Cost, composed_epsilon
 
 _HOMES = {
+    "discreet.privacy.accounting.calibration": ("epsilon_for", "noise_multiplier_for"),
+    "discreet.privacy.accounting.curves": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
+    "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon"),
     "discreet.privacy.accounting.events": ("events",),
     "discreet.privacy.accounting.explain": ("BudgetExplanation", "explain_budget"),
-    "discreet.privacy.accounting.gdp": ("gdp_delta", "gdp_epsilon", "gdp_mu"),
-    "discreet.privacy.accounting.totals": ("Cost", "composed_epsilon", "epsilon_for", "noise_multiplier_for"),
 }
 
 __all__ = [

@@ -53,11 +53,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv, ndtr, ndtri_exp
 
-from discreet.privacy.accounting.curves import Totals, pure_epsilon, sort_events
-from discreet.privacy.accounting.gdp import gdp_delta_below
-from discreet.privacy.accounting.grid import Grids
-from discreet.privacy.accounting.pld import GRID_ERROR, losses
-from discreet.privacy.accounting.zcdp import zcdp_delta
+from discreet.privacy.accounting.curves import Totals, gdp_delta_below, pure_epsilon, sort_events, zcdp_delta
+from discreet.privacy.accounting.pld import GRID_ERROR, Grids, losses
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event

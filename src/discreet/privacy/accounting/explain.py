@@ -7,6 +7,14 @@ with false-positive rate :math:`\alpha` has the true-positive rate
 beside it. Several units of one person make :math:`\mu` as many times as large; how much more probable a failure
 becomes depends on what fails, and is for the mechanism to say (``group_failure``).
 
+How well membership inference can do against a release
+======================================================
+The figure, and the sentence that cards and reports say.
+
+Where all that was booked is known to be Gaussian noise and failures, the figure is that of its exact curve, as in
+:func:`~discreet.privacy.accounting.explain.explain_budget`. Otherwise it holds for any mechanism with this (epsilon,
+delta): at the false-positive rate a, TPR <= min(e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a)).
+
 References
 ----------
 Dong, Roth, Su, "Gaussian differential privacy", arXiv:1905.02383.
@@ -21,8 +29,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet._validate import faults_of, refuse, whole
 from discreet.errors import Parameter, ParameterError
-from discreet.privacy.accounting.curves import root_up, sort_events
-from discreet.privacy.accounting.gdp import gdp_epsilon, gdp_mu
+from discreet.privacy.accounting.curves import gdp_epsilon, gdp_mu, root_up, sort_events
 from discreet.privacy.units import (
     Guarantee,
     check_delta,
@@ -34,13 +41,17 @@ from discreet.privacy.units import (
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
+    from discreet.privacy.ledger.reservation import Entry
 
 __all__ = [
     "BudgetExplanation",
     "Noise",
     "at_most",
+    "attack_risk_of",
+    "attack_risk_sentence",
     "best_true_positive_rate",
     "explain_budget",
+    "found_at_most",
     "largest_posterior",
     "noise_of_events",
     "percent",
@@ -273,3 +284,84 @@ def at_most(share: float) -> str:
     """Write a bound: as a percentage with "at most" before it, where there is anything to bound."""
     said = percent(share)
     return said if said.startswith("over") else f"at most {said}"
+
+
+#: At which false-positive rate the figure is told.
+_ALARM = 0.01
+
+
+def attack_risk_sentence(guarantee: Guarantee, events: Sequence["Event"] = ()) -> str:
+    """Return how well membership inference can do under a guarantee, for cards and reports.
+
+    Parameters
+    ----------
+    guarantee : Guarantee
+    events : sequence of events
+        All that was booked, where that is known.
+    """
+    return _sentence(guarantee, noise_of_events(events, guarantee.neighboring) if events else None)
+
+
+def attack_risk_of(guarantee: Guarantee, entries: Sequence["Entry"]) -> str:
+    """Return :func:`attack_risk_sentence` for what stands on a ledger.
+
+    Where bookings touch parts of a division, a document pays for its own part: the figure is that of the part of which
+    a test finds most, so it is the same on all releases of one promise.
+    """
+    return _sentence(guarantee, _worst_noise(guarantee, entries))
+
+
+def found_at_most(guarantee: Guarantee, entries: Sequence["Entry"]) -> float:
+    """Return the figure of :func:`attack_risk_of`: the largest share of members that a test finds."""
+    return _found(guarantee, _worst_noise(guarantee, entries))
+
+
+def _sentence(guarantee: Guarantee, noise: Noise | None) -> str:
+    if math.isinf(guarantee.epsilon):
+        return "Nothing limits what an attacker may find out about who is in the training text."
+    found = at_most(_found(guarantee, noise))
+    meaning = (
+        "all that epsilon and delta allow, whatever the noise"
+        if noise is None
+        else "the best that any test can do against the noise that was booked"
+    )
+    return (
+        f"Whatever an attacker knows, a test that wrongly accuses {percent(_ALARM)} of outsiders "
+        f"{'finds' if found.startswith('at most') else 'may find'} {found} of those who are in the training text "
+        f"(unit: {guarantee.called}). That is {meaning}."
+    )
+
+
+def _found(guarantee: Guarantee, noise: Noise | None) -> float:
+    if noise is not None:
+        return best_true_positive_rate(noise.mu, _ALARM, noise.failure)
+    growth = math.exp(min(guarantee.epsilon, 700.0))
+    found = min(growth * _ALARM + guarantee.delta, 1 - (1 - guarantee.delta - _ALARM) / growth)
+    return min(found, 1.0)
+
+
+def _worst_noise(guarantee: Guarantee, entries: Sequence["Entry"]) -> Noise | None:
+    """Return the noise of the part of which a test finds most; None where it is not known to be all that was booked."""
+    noises = [noise_of_events(history, guarantee.neighboring) for history in _histories(entries)]
+    known = [noise for noise in noises if noise is not None]
+    if not entries or len(known) < len(noises):
+        return None
+    return max(known, key=lambda noise: best_true_positive_rate(noise.mu, _ALARM, noise.failure))
+
+
+def _histories(entries: Sequence["Entry"]) -> "list[list[Event]]":
+    """Return what each part of a ledger's division went through, and what units elsewhere did; each once."""
+    elsewhere: list[int] = []
+    of_parts: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        for part in entry.touched:
+            of_parts.setdefault(part, list(elsewhere)).append(place)
+        for places in [] if entry.touched else [elsewhere, *of_parts.values()]:
+            places.append(place)
+    names = [repr(entry.event) for entry in entries]
+    found = {
+        tuple(names[place] for place in places): places
+        for places in [elsewhere, *of_parts.values()]
+        if places
+    }
+    return [[entries[place].event for place in places] for places in found.values()]

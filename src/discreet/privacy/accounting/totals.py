@@ -2,7 +2,7 @@ r"""What a list of events costs: the smallest epsilon that a valid accountant pr
 
 | events | accountants tried |
 | --- | --- |
-| Gaussian only | closed form (:mod:`discreet.privacy.accounting.gdp`), exact |
+| Gaussian only | closed form (:mod:`discreet.privacy.accounting.curves`), exact |
 | pure losses only (Laplace, discrete Laplace, bounded range) | their sum; zCDP closed form; PLD |
 | Gaussian with those, Poisson samples | closed form plus pure sum; zCDP closed form; PLD |
 | zCDP with any of those | zCDP closed form, with the pure sum beside it or in it; Rényi accounting |
@@ -13,6 +13,7 @@ accounting is tried as well.
 A failure probability of a mechanism's own (a ``FailureDpEvent``) is taken from delta before the curve of the
 rest is read. Order does not matter: events are sorted into exact sums first. See
 :mod:`discreet.privacy.accounting.pld` for why the numerical answers can be trusted.
+A root search that ends on the safe side and asks the accountant few times.
 
 References
 ----------
@@ -27,16 +28,23 @@ import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet._validate import shown
-from discreet.errors import ParameterError, PrivacyError
-from discreet.privacy.accounting.calibration import solve
-from discreet.privacy.accounting.curves import Totals, pure_epsilon, rdp_epsilon, root_up, sort_events
-from discreet.privacy.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
+from discreet.errors import PrivacyError
+from discreet.privacy.accounting.curves import (
+    Totals,
+    gaussian_noise_for,
+    gdp_epsilon,
+    gdp_mu,
+    pure_epsilon,
+    rdp_epsilon,
+    root_up,
+    sort_events,
+    zcdp_epsilon,
+)
 from discreet.privacy.accounting.pld import GRID_ERROR, pld_epsilon
-from discreet.privacy.accounting.zcdp import zcdp_epsilon
-from discreet.privacy.units import NEIGHBORING, check_delta, check_epsilon
+from discreet.privacy.units import NEIGHBORING
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -45,17 +53,11 @@ __all__ = [
     "Cost",
     "composed_epsilon",
     "cost_of",
-    "epsilon_for",
-    "gdp_delta",
-    "gdp_epsilon",
-    "gdp_mu",
+    "cost_on_grid",
     "largest_gaussian",
-    "noise_multiplier_for",
     "within",
 ]
 
-Accountant = Literal["pld", "rdp", "moments2016", "strong"]
-ACCOUNTANTS = ("pld", "rdp", "moments2016", "strong")
 #: Failure probabilities are decimals to whoever typed them: ten times 1e-7 may be a hair above 1e-6.
 _ROUNDING = 1e-12
 _CLOSED_FORM = "the exact curve of Gaussian mechanisms"
@@ -112,13 +114,13 @@ def composed_epsilon(
 
 def cost_of(totals: Totals, delta: float) -> Cost:
     """Return the same for events that were sorted before."""
-    return _composed(totals, delta, GRID_ERROR)
+    return cost_on_grid(totals, delta, GRID_ERROR)
 
 
 def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
     """Return the largest epsilon, at ``delta``, of one Gaussian release that still fits beside sorted events.
 
-    A release calibrated to it (:func:`noise_multiplier_for`) keeps everything within (epsilon, delta): that is
+    A release calibrated to it (:func:`gaussian_noise_for`) keeps everything within (epsilon, delta): that is
     checked, not assumed. To the last digits where a closed form holds, to 0.1 % otherwise.
     """
 
@@ -127,7 +129,7 @@ def largest_gaussian(totals: Totals, epsilon: float, delta: float) -> float:
         return cost_of(beside, delta).epsilon <= epsilon
 
     def fits_calibrated(wanted: float) -> bool:
-        return fits(1 / Fraction(noise_multiplier_for(wanted, delta)) ** 2)
+        return fits(1 / Fraction(gaussian_noise_for(wanted, delta)) ** 2)
 
     if fits_calibrated(epsilon):
         return epsilon
@@ -156,7 +158,8 @@ def within(epsilon: float, budget: float) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _composed(totals: Totals, delta: float, grid_error: float) -> Cost:
+def cost_on_grid(totals: Totals, delta: float, grid_error: float) -> Cost:
+    """Return the same on a grid that may add this share to epsilon."""
     if not totals.private:
         return Cost(math.inf, delta, "no accountant: something was not private")
     exactly_left = Fraction(delta) - totals.failure
@@ -205,126 +208,3 @@ def _rho_of_pure(totals: Totals) -> float:
         count * pure_epsilon(leaf) ** 2 / (8 if hasattr(leaf, "log_ratio") else 2)
         for leaf, count in totals.pure
     )
-
-
-def epsilon_for(
-    noise_multiplier: float,
-    delta: float,
-    *,
-    sampling_rate: float = 1.0,
-    n_rounds: int = 1,
-    accountant: Accountant = "pld",
-) -> float:
-    """Return the epsilon of ``n_rounds`` Gaussian releases, each on a Poisson sample.
-
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the noise over the L2 sensitivity. 0 gives ``inf``.
-    delta : float
-    sampling_rate : float, default 1.0
-        Probability with which each unit enters a round. At 1 the closed form is used.
-    n_rounds : int, default 1
-    accountant : {"pld", "rdp", "moments2016", "strong"}
-        ``"pld"`` is the tightest. The last two are those of the literature of 2016.
-
-    Returns
-    -------
-    float
-        Add-or-remove-one epsilon.
-    """
-    delta = check_delta(delta)
-    _check_run(sampling_rate, n_rounds, accountant)
-    if not (isinstance(noise_multiplier, int | float) and noise_multiplier >= 0):
-        raise ParameterError(f"noise_multiplier must not be negative, but is {shown(noise_multiplier)}.")
-    if noise_multiplier == 0:
-        return math.inf
-    return _epsilon_for(float(noise_multiplier), delta, float(sampling_rate), n_rounds, accountant)
-
-
-@lru_cache(maxsize=4096)
-def _epsilon_for(
-    noise: float, delta: float, rate: float, n_rounds: int, accountant: str, grid_error: float = GRID_ERROR
-) -> float:
-    from discreet.privacy.accounting import events
-    from discreet.privacy.accounting.literature import accountants_2016 as historic
-
-    if accountant == "moments2016":
-        return historic.moments_2016_epsilon(noise, delta, rate, n_rounds)
-    if accountant == "strong":
-        return historic.strong_composition_epsilon(noise, delta, rate, n_rounds)
-    event = events.composed(events.poisson_sampled(rate, events.gaussian(noise)), n_rounds)
-    totals = sort_events([event])
-    if accountant == "rdp":
-        return rdp_epsilon(totals, delta)
-    return _composed(totals, delta, grid_error).epsilon
-
-
-def noise_multiplier_for(
-    epsilon: float,
-    delta: float,
-    *,
-    sampling_rate: float = 1.0,
-    n_rounds: int = 1,
-    accountant: Accountant = "pld",
-) -> float:
-    """Return the smallest noise multiplier whose ``n_rounds`` releases satisfy (epsilon, delta).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        ``epsilon = inf`` gives 0.
-    sampling_rate, n_rounds, accountant
-        As for :func:`epsilon_for`.
-
-    Returns
-    -------
-    float
-        Rounded to the safe side: ``epsilon_for`` of it is at most ``epsilon`` (and, but for the historic
-        accountants' jumps, above 0.999 times it).
-    """
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    _check_run(sampling_rate, n_rounds, accountant)
-    if math.isinf(epsilon):
-        return 0.0
-    return _noise_multiplier_for(epsilon, delta, float(sampling_rate), n_rounds, accountant)
-
-
-@lru_cache(maxsize=512)
-def _noise_multiplier_for(epsilon: float, delta: float, rate: float, n_rounds: int, accountant: str) -> float:
-    mu = gdp_mu(epsilon, delta)
-    if rate == 1 and accountant == "pld":
-        noise = math.sqrt(n_rounds) / mu
-        while _epsilon_for(noise, delta, rate, n_rounds, accountant) > epsilon:
-            noise *= 1 + 2.0**-50  # the root and the quotient above were rounded
-        return noise
-
-    def excess(log_noise: float, grid_error: float = GRID_ERROR) -> float:
-        found = _epsilon_for(math.exp(log_noise), delta, rate, n_rounds, accountant, grid_error)
-        return math.log(found / epsilon) if math.isfinite(found) and found > 0 else math.inf
-
-    # Begin where the central limit theorem says; solve q sqrt(T (e^(1/s^2) - 1)) = mu for the noise s.
-    ratio = mu / (rate * math.sqrt(n_rounds))
-    start, slope = -math.log(math.log1p(ratio * ratio)) / 2, 1.5
-    try:
-        if accountant == "pld":  # first on a coarse grid, which takes milliseconds
-            start = solve(lambda x: excess(x, 30 * GRID_ERROR), start, tolerance=2e-3)
-            here, beside = (excess(x, 30 * GRID_ERROR) for x in (start, start + 0.02))
-            slope = (here - beside) / 0.02
-        return math.exp(solve(excess, start, tolerance=8e-4, slope=slope))
-    except ArithmeticError:
-        raise PrivacyError(
-            f"no noise reaches epsilon = {epsilon} at delta = {delta} with {accountant}; use a larger epsilon "
-            'or accountant="pld".'
-        ) from None
-
-
-def _check_run(sampling_rate: float, n_rounds: int, accountant: str) -> None:
-    if not (isinstance(sampling_rate, int | float) and 0 < sampling_rate <= 1):
-        raise ParameterError(f"sampling_rate must be above 0 and at most 1, but is {shown(sampling_rate)}.")
-    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int) or n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a positive whole number, but is {shown(n_rounds)}.")
-    if accountant not in ACCOUNTANTS:
-        raise ParameterError(
-            f"accountant must be one of {', '.join(ACCOUNTANTS)}, but is {shown(accountant)}."
-        )

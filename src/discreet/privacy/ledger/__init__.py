@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 from discreet._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from discreet.privacy.ledger.entry import Entry
     from discreet.privacy.ledger.ledger import Ledger
-    from discreet.privacy.ledger.reservation import Reservation
+    from discreet.privacy.ledger.reservation import Entry, Reservation
 
 _HOMES = {
-    "discreet.privacy.ledger.entry": ("Entry",),
     "discreet.privacy.ledger.ledger": ("Ledger",),
-    "discreet.privacy.ledger.reservation": ("Reservation",),
+    "discreet.privacy.ledger.reservation": ("Entry", "Reservation"),
 }
 
 __all__ = ["Entry", "Ledger", "Reservation"]

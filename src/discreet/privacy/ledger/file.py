@@ -8,43 +8,56 @@ on the folder. Where the system locks no open files (Windows), the lock is a fil
 tidied away while it is held.
 
 A new ledger can be read and written by its owner only; whoever shares one with a group sets that once, and it stays.
+
+Where a ledger's bookings are: in one process, or in a file whose users take turns
+==================================================================================
+A ledger has an identity, a random number, as long as it can be booked on. Whatever is made from its JSON in the same
+process has the same storage, so that one JSON cannot become two budgets there. A ledger file names its own path; a copy
+of it under another name is refused while the file that it names is there. And a process remembers under which path it
+opened a ledger: another path is taken for the same file, moved, only where the first is gone and no booking is missing;
+from then on nothing can be booked under the first.
 """
 
 import errno
 import json
 import os
 import re
+import secrets
 import stat
+import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from discreet._files import has_handle_locks, lock_beside, lock_handle, write_file
 from discreet.errors import PrivacyError
+from discreet.privacy.ledger.filter import Budget, Standing, Standings
+from discreet.privacy.ledger.reservation import Entry, begins_with
 
-__all__ = ["SCHEMA", "Fields", "Turn", "check", "create", "locked", "read", "seal"]
+__all__ = [
+    "SCHEMA",
+    "Fields",
+    "NeverCopied",
+    "Storage",
+    "Turn",
+    "check",
+    "check_original",
+    "create",
+    "locked",
+    "read",
+    "seal",
+    "storage_of",
+]
 
 _NAME = "discreet.ledger/"
 SCHEMA = _NAME + "2"
-#: Written before bookings were told apart; its ledgers were no filters.
-_OLDER = _NAME + "1"
 _LARGEST_FILE = 16 * 2**20
 _OWNER = 0o600
 _LARGEST_NUMBER = 2**53
 _NONCE = re.compile("([0-9a-f]{32})?")
-
-
-class Booked(NamedTuple):
-    """One entry; booking 0: made before bookings were told apart. ``touched`` is empty where it concerns everybody."""
-
-    event: Any
-    purpose: str
-    booking: int
-    division: str = ""
-    touched: tuple[str, ...] = ()
-    nonce: str = ""
 
 
 class Fields(NamedTuple):
@@ -57,7 +70,7 @@ class Fields(NamedTuple):
         Of a ledger that can be booked on; None for a record.
     path : str or None
         The file that it is kept in.
-    entries : list of Booked
+    entries : tuple of Entry
     unit_name : str
         "" where a unit has the name of its kind.
     """
@@ -69,15 +82,14 @@ class Fields(NamedTuple):
     failure_share: float | None
     identity: str | None
     path: str | None
-    entries: list[Booked]
+    entries: tuple[Entry, ...]
     unit_name: str = ""
 
 
 def seal(fields: Fields) -> dict[str, Any]:
-    """Return a ledger's JSON values with the schema's name and a checksum.
+    """Return a ledger's JSON values with the schema's name and a checksum."""
+    from discreet.privacy.accounting import events
 
-    What holds nothing but entries of the older schema, and cannot be booked on, is written in that schema.
-    """
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "epsilon": "inf" if fields.epsilon == float("inf") else fields.epsilon,
@@ -87,20 +99,13 @@ def seal(fields: Fields) -> dict[str, Any]:
     }
     if fields.unit_name:
         content["unit_name"] = fields.unit_name
-    if fields.identity is None and fields.entries and not any(e.booking for e in fields.entries):
-        content |= {
-            "schema": _OLDER,
-            "entries": [{"purpose": e.purpose, "event": e.event} for e in fields.entries],
-        }
-        return {**content, "checksum": _checksum(content)}
     content["failure_share"] = fields.failure_share
     content["entries"] = [
-        {"purpose": e.purpose, "event": e.event, "booking": e.booking}
-        | ({"division": e.division, "touched": list(e.touched)} if e.touched else {})
-        | (
-            {"nonce": e.nonce} if e.nonce and fields.identity is not None else {}
-        )  # records stay the same for a seed
-        for e in fields.entries
+        {"purpose": entry.purpose, "event": events.to_json(entry.event), "booking": entry.booking}
+        | ({"division": entry.division, "touched": list(entry.touched)} if entry.touched else {})
+        # records stay the same for a seed
+        | ({"nonce": entry.nonce} if entry.nonce and fields.identity is not None else {})
+        for entry in fields.entries
     ]
     if fields.identity is not None:
         content["id"] = fields.identity
@@ -116,7 +121,7 @@ def check(value: Any) -> Fields:
     content: dict[str, Any] = dict(value)
     checksum = content.pop("checksum", None)
     schema = content.get("schema")
-    if schema not in (SCHEMA, _OLDER):
+    if schema != SCHEMA:
         if isinstance(schema, str) and schema.startswith(_NAME):
             advice = "open it with the version of discreet that wrote it."
         else:
@@ -128,17 +133,16 @@ def check(value: Any) -> Fields:
         raise PrivacyError(
             "the ledger's checksum does not fit its content: it was damaged or edited; restore it from a copy."
         )
-    older = schema == _OLDER
     try:
         fields = Fields(
             float("inf") if content["epsilon"] == "inf" else content["epsilon"],
             content["delta"],
             content["privacy_unit"],
             content["neighboring"],
-            None if older else content["failure_share"],
+            content["failure_share"],
             content.get("id"),
             content.get("path"),
-            [_booked(e, older) for e in content["entries"]],
+            tuple(_entry(each) for each in content["entries"]),
             content.get("unit_name", ""),
         )
     except (KeyError, TypeError):
@@ -157,18 +161,18 @@ def check(value: Any) -> Fields:
     if any(bool(entry.division) != bool(entry.touched) for entry in fields.entries):
         raise PrivacyError("a ledger's entry names a division without its parts; restore it from a copy.")
     numbers = [entry.booking for entry in fields.entries]
-    if not all(type(number) is int and number >= 0 for number in numbers) or numbers != sorted(numbers):
+    if not all(type(number) is int and number > 0 for number in numbers) or numbers != sorted(numbers):
         raise PrivacyError("a ledger's bookings must be numbered in their order; restore it from a copy.")
     return fields
 
 
-def _booked(entry: Any, older: bool) -> Booked:
-    if older:
-        return Booked(entry["event"], entry["purpose"], 0)
-    divided: tuple[Any, Any] = (
-        (entry["division"], tuple(entry["touched"])) if "division" in entry else ("", ())
-    )
-    return Booked(entry["event"], entry["purpose"], entry["booking"], *divided, entry.get("nonce", ""))
+def _entry(value: Any) -> Entry:
+    from discreet.privacy.accounting import events
+
+    event = events.from_json(value["event"])
+    list(events.leaves(event))  # refuses numbers that no mechanism has
+    divided = (value["division"], tuple(value["touched"])) if "division" in value else ("", ())
+    return Entry(event, value["purpose"], value["booking"], *divided, value.get("nonce", ""))
 
 
 def read(path: Path) -> Any:
@@ -314,3 +318,161 @@ def _checksum(content: dict[str, Any]) -> str:
     except (ValueError, TypeError, RecursionError):
         return ""
     return blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+_told: dict[str, "Storage"] = {}
+_homes: dict[str, "Storage"] = {}  # of ledger files: opened or booked on last in this process
+_one_at_a_time = threading.Lock()
+
+
+class NeverCopied:
+    """What stays one object whoever copies it: a copy of a ledger would be a second budget for the same text."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any], /) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+
+class Storage:
+    """The bookings of one ledger, and whose turn it is to add to them.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file; None for a ledger of this process alone.
+    identity : str
+    entries : tuple of Entry
+        As last read.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.path: Path | None = None
+        self.identity = secrets.token_hex(16)
+        self.entries: tuple[Entry, ...] = ()
+        self._stood: tuple[tuple[Entry, ...], Standings] = ((), Standings(Standing(budget), {}))
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    def standings(self) -> Standings:
+        """Return where the filters stand after all entries; quick where only new ones were added."""
+        with self._lock:
+            entries = self.entries
+            done, standings = self._stood
+            if entries[: len(done)] != done:
+                done, standings = (), Standings(Standing(standings.elsewhere.budget), {})
+            for _, each in groupby(entries[len(done) :], lambda entry: entry.booking):
+                together = list(each)
+                standings = standings.after((entry.event for entry in together), together[0].touched)
+            self._stood = entries, standings
+            return standings
+
+    def check_process(self) -> None:
+        """Raise ``PrivacyError`` in a fork of the process that a ledger without a file belongs to."""
+        if self.path is None and os.getpid() != self._process:
+            raise PrivacyError(
+                "this ledger was made in another process, which would not see the booking; keep it in a file that "
+                "both open (Ledger.open)."
+            )
+
+    @contextmanager
+    def exclusively(self) -> Generator[Turn | None]:
+        """Keep all other threads and processes out; yield the right to write the file, where there is one."""
+        if os.getpid() != self._process:  # another thread may have held the lock when this process was forked
+            self._lock, self._process = threading.RLock(), os.getpid()
+        with self._lock:
+            if self.path is None:
+                yield None
+                return
+            with locked(self.path) as turn:
+                yield turn
+
+    def settle(self, path: Path, identity: str) -> None:
+        """Be the storage of a ledger file that was read, at its path.
+
+        Takes no lock, which a fork could keep: of two copies that are opened at once, one is found at its next booking.
+
+        Raises
+        ------
+        PrivacyError
+            Where this process opened the same ledger under another path, which is still there, or which held bookings
+            that this file lacks.
+        """
+        self.path, self.identity = path, identity
+        home = _homes.setdefault(identity, self)
+        if home.path is not None and home.path != path:
+            if _is_there(home.path, path, identity):
+                raise PrivacyError(_copy_of(path, home.path))
+            if not begins_with(self.entries, home.entries):
+                raise PrivacyError(
+                    f"the ledger file {path} is an older copy of {home.path}, on which this process has booked since: "
+                    "it would spend the same budget twice. Put that file back."
+                )
+        _homes[identity] = self
+
+    def tell(self) -> str:
+        """Return the identity for JSON, and remember that it was told."""
+        with _one_at_a_time:
+            _told[self.identity] = self
+        return self.identity
+
+
+def storage_of(identity: str, entries: tuple[Entry, ...], budget: Budget) -> Storage:
+    """Return the storage of JSON that was told before, or a new one.
+
+    Raises
+    ------
+    PrivacyError
+        Where this process knows of bookings that the JSON lacks.
+    """
+    with _one_at_a_time:
+        storage = _told.get(identity)
+        if storage is None:
+            storage = Storage(budget)
+            storage.identity, storage.entries = identity, entries
+            _told[identity] = storage
+        elif begins_with(entries, storage.entries):
+            storage.entries = entries
+        else:
+            raise PrivacyError(
+                "this is an older state of a ledger on which this process has booked since: it would spend the same "
+                "budget twice. Go on with that ledger, or with what its to_json() says now."
+            )
+        return storage
+
+
+def check_original(path: Path, fields: Fields) -> str:
+    """Return the identity; ``PrivacyError`` where a file is no ledger to book on, or a copy of one that is there."""
+    identity, named = fields.identity, fields.path
+    if identity is None:
+        raise PrivacyError(
+            f"{path} holds the record of a release, on which nothing can be booked; make a ledger of your own."
+        )
+    if named is None:
+        raise PrivacyError(
+            f"{path} holds the JSON of a ledger that is kept in a process, not in a file: two such files would be "
+            "two budgets. Read it by Ledger.from_json, or make a ledger of your own."
+        )
+    original = Path(named)
+    if original != path and _is_there(original, path, identity):
+        raise PrivacyError(_copy_of(path, original))
+    return identity
+
+
+def _is_there(original: Path, path: Path, identity: str) -> bool:
+    """Tell whether another file holds the same ledger."""
+    try:
+        return not original.samefile(path) and check(read(original)).identity == identity
+    except (OSError, PrivacyError):
+        return False
+
+
+def _copy_of(path: Path, original: Path) -> str:
+    return (
+        f"the ledger file {path} is a copy of {original}: two budgets for one text. Open {original}; to move a "
+        "ledger, take the old file away."
+    )

@@ -20,20 +20,31 @@ Smith, Thakurta, "Fully adaptive composition for Gaussian differential privacy",
 Koskela, Tobaben, Honkela, "Individual privacy accounting with Gaussian differential privacy", arXiv:2209.15596.
 """
 
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from discreet.errors import BudgetExceeded, PrivacyError
-from discreet.privacy.accounting.totals import Cost, within
+from discreet._notebook import facts_html, table_html
+from discreet._tables import frame
+from discreet._validate import number, shown
+from discreet.errors import BudgetExceeded, Parameter, ParameterError, PrivacyError
+from discreet.privacy.accounting.curves import sort_events
+from discreet.privacy.accounting.totals import Cost, largest_gaussian, within
 from discreet.privacy.ledger import file as ledger_file
-from discreet.privacy.ledger.entry import Entry, check_purpose
-from discreet.privacy.ledger.parts import check_division, dearest
+from discreet.privacy.ledger.file import NeverCopied, Storage, check_original, storage_of
+from discreet.privacy.ledger.filter import Budget, Standing, check_division, dearest
 from discreet.privacy.ledger.refusal import Asked, EventsAt, refusal
-from discreet.privacy.ledger.reservation import Reservation
-from discreet.privacy.ledger.statement import Statement, entries_of
-from discreet.privacy.ledger.storage import check_original, new_identity, storage_of
+from discreet.privacy.ledger.reservation import Entry, Reservation, begins_with, check_purpose
+from discreet.privacy.units import (
+    Guarantee,
+    check_delta,
+    check_epsilon,
+    check_unit,
+    check_unit_name,
+    round_up,
+)
 
 if TYPE_CHECKING:
     from discreet.privacy.accounting.events import Event
@@ -41,12 +52,20 @@ if TYPE_CHECKING:
 __all__ = ["Cost", "Entry", "Ledger", "Reservation"]
 
 
+def _check_share(share: Any) -> float | None:
+    if share is None:
+        return None
+    if not number(least=0, below=1).holds(share):
+        raise ParameterError(f"failure_share must be from 0 to below 1 (or None), but is {shown(share)}.")
+    return float(share)
+
+
 #: As in every estimator.
 DEFAULT_DELTA = 1e-6
 _TERMS = ("epsilon", "delta", "privacy_unit", "neighboring", "failure_share", "unit_name")
 
 
-class Ledger(Statement):
+class Ledger(NeverCopied):
     """A privacy budget for one corpus, and the list of what was booked on it.
 
     Parameters
@@ -90,7 +109,13 @@ class Ledger(Statement):
         failure_share: float | None = None,
         unit_name: str | None = None,
     ) -> None:
-        super().__init__(epsilon, delta, privacy_unit, neighboring, failure_share, unit_name)
+        check_unit(privacy_unit, neighboring)
+        share = _check_share(failure_share)
+        self._budget = Budget(check_epsilon(epsilon), check_delta(delta), neighboring, share)
+        self._privacy_unit = privacy_unit
+        self._unit_name = check_unit_name(unit_name, privacy_unit)
+        self._storage = Storage(self._budget)
+        self._closed = False
         self._rehearses = False
         if path is not None:
             # through links, so that all names of a file are one ledger
@@ -149,8 +174,7 @@ class Ledger(Statement):
                 f"protect {unit} ({relation}); use one unit for one ledger."
             )
         ledger.check_called(unit_name)
-        check_original(path, fields)
-        ledger._storage.settle(path, fields.identity)
+        ledger._storage.settle(path, check_original(path, fields))
         return ledger
 
     def reserve(
@@ -273,7 +297,7 @@ class Ledger(Statement):
         """Book an event that reads some parts of the corpus only: months that are released one after another.
 
         Each document pays for its own part: what is spent is the dearest part. Proof, and what is refused (people,
-        replaced documents, a second division): :mod:`discreet.privacy.ledger.parts`.
+        replaced documents, a second division): :mod:`discreet.privacy.ledger.filter`.
 
         Parameters
         ----------
@@ -323,7 +347,7 @@ class Ledger(Statement):
             new = tuple(Entry(*part, number, division, touched, nonce) for part in parts)
             booked = (*storage.entries, *new)
             if turn is not None:
-                storage.settle(turn.path, storage.identity or new_identity())
+                storage.settle(turn.path, storage.identity)
                 turn.write(self._sealed(booked, storage.identity))
             storage.entries = booked
             return new
@@ -347,6 +371,212 @@ class Ledger(Statement):
         copy = self._copy()
         copy._rehearses = True
         return copy
+
+    # ---- what it says; reading spends nothing
+
+    @property
+    def epsilon(self) -> float:
+        """The budget's epsilon."""
+        return self._budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The budget's delta."""
+        return self._budget.delta
+
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from all others, whatever is booked on it; the same for all who open one file."""
+        return self._storage.identity
+
+    @property
+    def failure_share(self) -> float | None:
+        """Share of delta set aside for failures after the first booking; None where that booking decides."""
+        return self._budget.failure_share
+
+    @property
+    def privacy_unit(self) -> str:
+        """Whose presence (or content) is hidden."""
+        return self._privacy_unit
+
+    @property
+    def unit_name(self) -> str:
+        """What one unit is called, or "" where it has the name of its kind."""
+        return self._unit_name
+
+    @property
+    def called(self) -> str:
+        """What one unit is called: "patient", or the kind of unit."""
+        return self._unit_name or self._privacy_unit
+
+    def check_called(self, unit_name: str | None) -> None:
+        """Raise ``PrivacyError`` where a name is given, and units are called otherwise here."""
+        if check_unit_name(unit_name, self._privacy_unit) not in ("", self._unit_name):
+            raise PrivacyError(
+                Parameter("unit_name"),
+                f" is {unit_name!r}, but the ledger calls a unit {self.called!r}; leave it out, or make a new ledger.",
+            )
+
+    @property
+    def neighboring(self) -> str:
+        """How two corpora differ that must look alike."""
+        return self._budget.neighboring
+
+    @property
+    def closed(self) -> bool:
+        """Whether this is a record only, on which nothing can be booked."""
+        return self._closed
+
+    @property
+    def path(self) -> Path | None:
+        """The file this ledger is kept in, if any."""
+        return self._storage.path
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All that was booked, oldest first."""
+        self._refresh()
+        return self._storage.entries
+
+    def holds(self, booking: int, digest: str) -> bool:
+        """Whether a booking stands here: one of this number, whose :attr:`Entry.digest` is this one."""
+        return any(entry.booking == booking and entry.digest == digest for entry in self.entries)
+
+    def spent(self) -> Cost:
+        """Return what all bookings cost together, at the budget's delta.
+
+        A single booking, or a plan, is priced as tightly as the accountants can: nothing was seen before it. From the
+        second on it is the filter's figure, which holds however each booking was chosen by what the earlier ones
+        released, its kind included: for every e, the interaction that stops before this figure would pass e is
+        (e, delta)-private (:mod:`discreet.privacy.ledger.filter`). It is never below what :meth:`reserve` compares with
+        the budget.
+
+        A list of events that was fixed beforehand may cost less than the figure: book it as a :meth:`plan`.
+        """
+        self._refresh()
+        return self._storage.standings().cost()
+
+    def remaining(self, *planned: "Event", together: bool = False) -> Cost:
+        """Return the largest epsilon, at the budget's delta, that one more Gaussian release could be calibrated to.
+
+        That is: a release with ``noise_multiplier_for(epsilon, delta)`` can still be reserved, after the ``planned``
+        events (``planned_event()`` of other estimators). Exact where all bookings are Gaussian; otherwise up to 0.1 %
+        too small. 0 where nothing is left.
+
+        Parameters
+        ----------
+        *planned : events
+            To be booked before that release, in this order, one by one.
+        together : bool, default False
+            Whether they will be booked as one :meth:`plan` with it, which leaves more for it.
+        """
+        self._refresh()
+        if math.isinf(self.epsilon):
+            return Cost(math.inf, self.delta, "no limit")
+        least = min(
+            self._left(standing, planned, together) for standing in self._storage.standings().distinct()
+        )
+        return Cost(least, self.delta, "one more Gaussian release")
+
+    def _left(self, standing: Standing, planned: "tuple[Event, ...]", together: bool) -> float:
+        if together and standing.first is None:
+            frame = sort_events(planned, self.neighboring)
+        else:
+            for event in planned:
+                standing = standing.after([event])
+            frame = standing.next_frame()
+        left = self.epsilon - float(standing.pure)
+        return largest_gaussian(frame, left, self.delta) if standing.covered and left > 0 else 0.0
+
+    def guarantee(self) -> Guarantee:
+        """Return the promise that everything booked so far amounts to; see :meth:`spent` for when it holds."""
+        spent = self.spent()
+        return Guarantee(
+            spent.epsilon, spent.delta, self.privacy_unit, self.neighboring, spent.accountant, self.unit_name
+        )
+
+    @property
+    def promise(self) -> Guarantee:
+        """The same as :meth:`guarantee`, by the name that releases have for it; their ``guarantee`` is its words."""
+        return self.guarantee()
+
+    def _terms(self) -> dict[str, Any]:
+        """Return what a new ledger of the same budget is made from."""
+        epsilon, delta, neighboring, share = self._budget
+        return {
+            "epsilon": epsilon,
+            "delta": delta,
+            "privacy_unit": self.privacy_unit,
+            "neighboring": neighboring,
+            "failure_share": share,
+            "unit_name": self.unit_name,
+        }
+
+    def _sealed(self, entries: tuple[Entry, ...], identity: str | None = None) -> dict[str, Any]:
+        path = None if identity is None or self.path is None else str(self.path)
+        return ledger_file.seal(
+            ledger_file.Fields(**self._terms(), identity=identity, path=path, entries=entries)
+        )
+
+    def _refresh(self) -> None:
+        storage = self._storage
+        if storage.path is None or not storage.path.exists():
+            return
+        found = ledger_file.check(ledger_file.read(storage.path))
+        told = found._asdict()
+        if found.identity != storage.identity or any(
+            told[name] != mine for name, mine in self._terms().items()
+        ):
+            raise PrivacyError(f"the ledger file {storage.path} was replaced by another ledger; put it back.")
+        entries = found.entries
+        if not begins_with(entries, storage.entries):
+            raise PrivacyError(
+                f"the ledger file {storage.path} lacks bookings that it held before; restore the newer one."
+            )
+        storage.entries = entries
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        mine, yours = ((s._terms(), s.entries) for s in (self, other))
+        return mine == yours
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  (bookings change what it equals)
+
+    def to_frame(self) -> Any:
+        """Return the bookings as a frame: booking, purpose, event."""
+        from discreet.privacy.accounting import events
+
+        return frame(
+            {
+                "booking": [entry.booking for entry in self.entries],
+                "purpose": [entry.purpose for entry in self.entries],
+                "event": [events.in_words(entry.event) for entry in self.entries],
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet.privacy.accounting import events
+
+        spent, left = self.spent(), self.remaining()
+        budget = "no limit" if math.isinf(self.epsilon) else f"{self.epsilon:g}"
+        facts = [
+            ("budget", f"epsilon = {budget}, delta = {self.delta:g}, for each {self.called}"),
+            ("spent", f"epsilon = {round_up(spent.epsilon)}, delta = {round_up(spent.delta)}"),
+            ("left", "nothing: closed" if self.closed else f"epsilon = {left.epsilon:.4g}"),
+        ]
+        rows = [(str(entry.booking), entry.purpose, events.in_words(entry.event)) for entry in self.entries]
+        return facts_html("Ledger", facts, table_html(("booking", "for", "as"), rows))
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._closed else ""
+        unit = repr(self.privacy_unit) + (f", unit_name={self.unit_name!r}" if self.unit_name else "")
+        return (
+            f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, privacy_unit={unit}, "
+            f"{len(self._storage.entries)} booked{closed})"
+        )
+
+    # ---- as JSON
 
     def to_json(self) -> dict[str, object]:
         """Return the ledger as JSON values, with a schema version and a checksum.
@@ -387,7 +617,7 @@ class Ledger(Statement):
     def _from_fields(cls, fields: ledger_file.Fields) -> "Ledger":
         terms = fields._asdict()
         ledger = cls(**{name: terms[name] for name in _TERMS})
-        ledger._storage.entries = entries_of(fields)
+        ledger._storage.entries = fields.entries
         return ledger
 
     def _copy(self) -> "Ledger":

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.errors import DiscreetError, Part, Proposal
-from discreet.privacy.accounting.curves import pure_epsilon, sort_events
-from discreet.privacy.accounting.totals import Cost, noise_multiplier_for, within
+from discreet.privacy.accounting.curves import gaussian_noise_for, pure_epsilon, sort_events
+from discreet.privacy.accounting.totals import Cost, within
 from discreet.privacy.ledger.filter import Standing
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _plain_advice(standing: Standing, asked: Asked) -> str:
         (event,), (failures,) = parts, failure
         kinds = {type(leaf.event).__name__ for leaf in events.leaves(event)} - {"FailureDpEvent"}
         if kinds == {"GaussianDpEvent"}:
-            noise = partial(noise_multiplier_for, delta=budget.delta)
+            noise = partial(gaussian_noise_for, delta=budget.delta)
             return _lower(_largest(lambda x: fit([events.gaussian(noise(x)), *failures]), budget.epsilon))
         if (pure := _pure_epsilon_of(event)) is not None:
             return _lower(_largest(lambda x: fit([events.with_noise(event, pure / x)]), pure))

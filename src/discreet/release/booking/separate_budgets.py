@@ -19,8 +19,8 @@ from discreet.privacy.accounting.totals import composed_epsilon
 from discreet.privacy.units import round_up
 
 if TYPE_CHECKING:
-    from discreet.privacy.ledger.entry import Entry
     from discreet.privacy.ledger.ledger import Ledger
+    from discreet.privacy.ledger.reservation import Entry
 
 __all__ = ["digest_of", "notice_fit"]
 

@@ -1,5 +1,7 @@
-"""The prevalence release: how much of each topic stands in each group, with noise, and nothing else.
+"""Cross tables: groups that are the cells of rows and columns, told by their names.
 
+The prevalence release: how much of each topic stands in each group, with noise, and nothing else
+=================================================================================================
 It holds the released sums as they are; shares, intervals, differences and trends are computed from them when asked
 for, so one file answers all these questions at no further cost.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +22,8 @@ from discreet._tables import frame
 from discreet._validate import shown
 from discreet.errors import ParameterError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
-from discreet.release.booking.promised import LARGEST_SUM, NumbersRelease, checked_level
-from discreet.release.files.words import halves
-from discreet.release.goodness_of_fit import is_mark_of
+from discreet.release.files import halves
+from discreet.release.numbers import LARGEST_SUM, NumbersRelease, checked_level, is_mark_of
 from discreet.release.prevalence.changes import (
     Differences,
     Trend,
@@ -33,23 +34,52 @@ from discreet.release.prevalence.changes import (
     sampling_error,
     trend,
 )
-from discreet.release.prevalence.cross_table import BETWEEN, OTHER, Table, table_of
-from discreet.release.prevalence.response import correction, response
 from discreet.release.prevalence.shares import (
     Shares,
     Sums,
     corrected,
+    correction,
     group_sizes,
     projected,
     raw,
+    response,
     shrunk,
     surely_there,
 )
 
 if TYPE_CHECKING:
-    from discreet.release.record import Release
+    from discreet.release.release import Release
 
-__all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table"]
+__all__ = ["BETWEEN", "MOST_CELLS", "OTHER", "PrevalenceRelease", "Table", "table_of"]
+
+#: What documents of no listed group are put into.
+OTHER = "other"
+#: What stands between the names of a row and a column, in that of a cell.
+BETWEEN = " | "
+
+
+class Table(NamedTuple):
+    """The rows and columns of a cross table, whose cells are groups, row by row."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def table_of(groups: tuple[str, ...], configuration: Mapping[str, Any]) -> Table | None:
+    """Return the rows and columns that the names of cells tell; ``ReleaseError`` where they tell none."""
+    width = configuration.get("n_columns")
+    if width is None:
+        return None
+    cells = groups[:-1] if groups[-1] == OTHER else groups
+    pairs = [tuple(name.split(BETWEEN)) for name in cells]
+    if type(width) is int and 1 <= width <= len(pairs) and all(len(pair) == 2 for pair in pairs):
+        rows, columns = tuple(pair[0] for pair in pairs[::width]), tuple(pair[1] for pair in pairs[:width])
+        if [(row, column) for row in rows for column in columns] == pairs:
+            return Table(rows, columns)
+    raise ReleaseError(
+        "the groups are not the cells of a table, row by row, of as many columns as n_columns says."
+    )
+
 
 Floats = NDArray[np.float64]
 Kind = Literal["projected", "shrunk", "raw"]
@@ -156,7 +186,7 @@ class PrevalenceRelease(NumbersRelease):
             From 0, all of the correction, to 1, none of it.
         level : float, default 0.95
             Intervals hold the noise, and nothing of how well the correction fits: see
-            :mod:`discreet.release.prevalence.response`.
+            :mod:`discreet.release.prevalence.shares`.
         """
         mine = self.configuration.get("model")
         if len(topics.topic_word) == len(self.topics) and mine is not None and not is_mark_of(mine, topics):

@@ -5,9 +5,9 @@ Words, settings and purposes may come from anybody, and are escaped.
 
 import math
 
-from discreet.privacy.accounting.attack_risk import attack_risk_of
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import large_delta, plural, round_up
-from discreet.release.record import Release
+from discreet.release.release import Release
 from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.noisy_topics import forecast_told
 from discreet.report.wording import (

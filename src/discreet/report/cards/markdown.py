@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from discreet.privacy.accounting import events
-from discreet.release.booking.promised import NumbersRelease, Promised
-from discreet.release.editing.details import DETAILS, details, is_detail
-from discreet.release.files.words import clean
-from discreet.release.record import Release
+from discreet.release.details import DETAILS, details, is_detail
+from discreet.release.files import clean
+from discreet.release.numbers import NumbersRelease, Promised
+from discreet.release.release import Release
 from discreet.report.wording import settings_told
 
 __all__ = ["about", "booked", "many", "plain", "settings", "table", "warning"]

@@ -6,10 +6,9 @@ Names of groups, words, settings and purposes may come from anybody, and are esc
 import math
 
 from discreet._validate import is_number
-from discreet.privacy.accounting.attack_risk import attack_risk_of
+from discreet.privacy.accounting.explain import attack_risk_of
 from discreet.privacy.units import plural, round_up
-from discreet.release.booking.promised import NumbersRelease
-from discreet.release.goodness_of_fit import FitRelease
+from discreet.release.numbers import FitRelease, NumbersRelease
 from discreet.release.prevalence import PrevalenceRelease
 from discreet.report.cards.markdown import about, booked, many, plain, settings, table, warning
 from discreet.report.wording import TOPICS_NOT_REVIEWED, epsilon_shown, shown

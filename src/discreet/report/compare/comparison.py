@@ -34,7 +34,7 @@ from scipy.special import ndtri
 from discreet._files import write_whole
 from discreet._tables import frame
 from discreet.errors import ReleaseError
-from discreet.release.record import Release
+from discreet.release.release import Release
 from discreet.report.listing import list_words
 from discreet.report.noisy_topics import mostly_noise, noise_share, overall
 

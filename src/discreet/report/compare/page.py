@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet.privacy.units import round_up
-from discreet.release.goodness_of_fit import mark_of
-from discreet.release.record import Release
+from discreet.release.numbers import mark_of
+from discreet.release.release import Release
 from discreet.report.pages import content_hash, part, template
 from discreet.report.wording import epsilon_shown, shown
 

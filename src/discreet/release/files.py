@@ -1,5 +1,7 @@
-"""What the files of a release hold: a release to bytes, and hostile bytes to a release or an error.
+"""The words of a release as a file: one a line, as JSON text where a word could not stand there as it is.
 
+What the files of a release hold: a release to bytes, and hostile bytes to a release or an error
+================================================================================================
 ``model.safetensors`` holds the arrays (float64) and one metadata key, ``discreet``: sorted JSON with the
 schema's name, the settings, the ledger, the guarantee, the determinism label, and the SHA-256 of the vocabulary file.
 
@@ -7,38 +9,136 @@ There is one way to write a release. Whatever is read is taken as hostile: it is
 memory, and refused where that does not give the same metadata and words. The one exception is the guarantee: it is
 computed anew from the ledger, and what the file says may lie above that (an older accountant), or below it by
 rounding, but may name no other unit, relation or delta.
+
+A release as a folder: ``model.safetensors``, ``vocabulary.txt`` and ``README.md``
+==================================================================================
+What the first two hold is in :mod:`discreet.release.files` and :mod:`discreet.release.files`;
+``README.md`` is the card, for people, and nothing is read back from it. The same release gives the same bytes.
+
+A folder appears whole, in one step: it is written under another name, flushed to the disk, and renamed. A crash
+at any moment leaves either no folder or one that loads, and at worst a hidden one beside it whose name ends in
+``.partial``, which can be deleted.
 """
 
+import errno
 import json
 import math
+import os
 import re
+import shutil
 import struct
+import tempfile
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._files import flush_folder, open_plain
+from discreet._validate import is_folder, path_shown
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.privacy.ledger.ledger import Ledger
 from discreet.privacy.units import round_up
-from discreet.release.booking.ledger_limits import check_ledger
-from discreet.release.files.words import VOCABULARY, printable, vocabulary_bytes
 
 if TYPE_CHECKING:
-    from discreet.release.record import Release
+    from discreet.privacy.accounting.events import Event
+    from discreet.release.release import Release
 
 __all__ = [
+    "CARD",
     "LARGEST_HEADER",
     "LARGEST_MODEL",
+    "LARGEST_VOCABULARY",
     "MODEL",
+    "MOST_STEPS",
     "SCHEMA",
+    "VOCABULARY",
     "Header",
     "build",
+    "check_ledger",
+    "clean",
+    "from_line",
+    "halves",
     "header_length",
+    "load",
     "model_bytes",
+    "printable",
     "read_header",
+    "read_words",
+    "save",
+    "to_line",
+    "undirected",
+    "vocabulary_bytes",
 ]
+
+VOCABULARY = "vocabulary.txt"
+#: In bytes; the same when writing, so that what is written can be read.
+LARGEST_VOCABULARY = 256 * 2**20
+_RESTORE = "restore it from a copy"
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_DIRECTIONS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+def halves(text: str) -> bool:
+    """Whether text holds halves of characters, which no file can."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def printable(text: str) -> str:
+    """Return text without control characters and halves of characters."""
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def undirected(text: str) -> str:
+    """Return text without marks that turn the direction of writing, which may show it as what it is not."""
+    return _DIRECTIONS.sub("\ufffd", text)
+
+
+def clean(text: str) -> str:
+    """Return text as it may be shown: :func:`printable` and :func:`undirected`."""
+    return undirected(printable(text))
+
+
+def vocabulary_bytes(words: tuple[str, ...]) -> bytes:
+    """Return the vocabulary file that holds these words."""
+    raw = "".join(to_line(word) + "\n" for word in words).encode()
+    if len(raw) > LARGEST_VOCABULARY:
+        raise ReleaseError(
+            f"the vocabulary would take more than {LARGEST_VOCABULARY >> 20} MiB; use fewer words."
+        )
+    return raw
+
+
+def read_words(raw: bytes) -> tuple[str, ...]:
+    """Return the words of a vocabulary file; ``ReleaseError`` for anything that discreet does not write."""
+    try:
+        words = tuple(from_line(line) for line in raw.decode().removesuffix("\n").split("\n"))
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{VOCABULARY} is not UTF-8; {_RESTORE}.") from None
+    if vocabulary_bytes(words) != raw:
+        raise ReleaseError(f"{VOCABULARY} is not as discreet writes it; {_RESTORE}.")
+    return words
+
+
+def to_line(word: str) -> str:
+    """Write a word as it is, or as JSON where it is empty, has what cannot be printed, or looks like JSON."""
+    plain = bool(word) and word.isprintable() and not word.startswith('"')
+    return word if plain else json.dumps(word, ensure_ascii=True)
+
+
+def from_line(line: str) -> str:
+    """Read a word as it stands in a line of the vocabulary file."""
+    if not line.startswith('"'):
+        return line
+    try:
+        word = json.loads(line)
+    except ValueError:
+        word = None
+    if not isinstance(word, str):
+        raise ReleaseError(f"{VOCABULARY} has a line that is not a word; {_RESTORE}.")
+    return word
+
 
 _NAME = "discreet.release/"
 SCHEMA = _NAME + "1"
@@ -47,10 +147,58 @@ MODEL = "model.safetensors"
 LARGEST_HEADER, LARGEST_MODEL = 16 * 2**20, 16 * 2**30
 _DIMENSIONS = {"topic_word": 2, "topic_weight": 1, "word_weight": 1, "topic_word_noise": 2}
 _ENTRY = {"dtype", "shape", "data_offsets"}
-_RESTORE = "restore it from a copy"
 #: How much smaller the written epsilon may be than the one that the ledger proves now: rounding, or a
 #: correction of an accountant too small to matter.
 _SLACK = 0.01
+
+
+#: How many steps a ledger may take to price: one for each event of a booking, and each part that the booking moves.
+MOST_STEPS = 2_000
+#: So many steps is an event without a closed form, which is priced on a grid.
+_SLOW, _QUICK = 20, ("GaussianDpEvent", "FailureDpEvent")
+
+
+def check_ledger(ledger: Ledger, next_event: "Event | None" = None, touched: tuple[str, ...] = ()) -> None:
+    """Raise ``ReleaseError`` where a ledger holds more than can be accounted for in a few seconds.
+
+    Parts of a division that went through the same bookings are priced once; those that did not, each by itself.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    next_event : event, optional
+        What is about to be booked: what it will release must be read again.
+    touched : tuple of str
+        The parts of a division that it touches; () for everybody.
+    """
+    from discreet.privacy.accounting import events
+
+    bookings = [(entry.event, entry.touched) for entry in ledger.entries]
+    bookings += [] if next_event is None else [(next_event, touched)]
+    parts: set[str] = set()
+    slow: set[str] = set()
+    steps = 0
+    for event, moved in bookings:
+        parts.update(moved)
+        kinds = {repr(leaf.event): type(leaf.event).__name__ for leaf in events.leaves(event)}
+        slow_here = {kind for kind, name in kinds.items() if name not in _QUICK}
+        slow |= slow_here
+        steps += (len(kinds) + (_SLOW - 1) * len(slow_here)) * (len(moved) or 1 + len(parts))
+    if slow and parts and steps <= MOST_STEPS:
+        told = [(repr(event), frozenset(moved)) for event, moved in bookings]
+        histories = {tuple(each for each, moved in told if not moved or part in moved) for part in parts}
+        steps += _SLOW * len(slow) * len(histories)
+    if steps > MOST_STEPS:
+        raise ReleaseError(
+            f"the ledger of a release may take {MOST_STEPS:,} steps to price (one for each event and each part that it "
+            f"moves; {_SLOW} for one that is not Gaussian), but this one takes more; book repetitions as one event "
+            "(discreet.privacy.accounting.events.composed), or the same event for each part."
+            + (
+                ""
+                if next_event is None
+                else " Nothing was booked: what this would release could not be read again."
+            )
+        )
 
 
 class Header(NamedTuple):
@@ -338,3 +486,121 @@ def _json(raw: bytes | str) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise ReleaseError(f"{MODEL} holds {name} in its JSON, which is not a number; {_RESTORE}.")
+
+
+CARD = "README.md"
+
+
+def save(release: "Release", card: str, folder: Path) -> None:
+    """Write a release and its card to a new or empty folder, whole or not at all.
+
+    Raises
+    ------
+    ReleaseError
+        Where the folder holds something, or its parent does not exist. Nothing is written then.
+    OSError
+        Where the disk is full, or may not be written. Nothing is left behind then.
+    """
+    words = vocabulary_bytes(release.vocabulary)
+    files = {
+        MODEL: model_bytes(release, words),
+        VOCABULARY: words,
+        CARD: card.encode(),
+    }
+    folder = folder.absolute()
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()) or _holds_something(folder):
+        raise ReleaseError(f"expected a new or empty folder, but {folder} is not; name another one.")
+    if not folder.parent.is_dir():
+        raise ReleaseError(
+            f"cannot write {folder}: the folder {folder.parent} does not exist; make it first."
+        )
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}.", suffix=".partial"))
+    try:
+        # mkdtemp lets only the owner in; a folder made inside has the permissions that the user's umask gives.
+        inner = temporary / "release"
+        inner.mkdir()
+        for name, content in files.items():
+            with (inner / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        flush_folder(inner)
+        _move(inner, folder)
+        flush_folder(folder.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def load(folder: Path, kind: "type[Release]") -> "Release":
+    """Read a release, made anew as a ``kind``.
+
+    Raises
+    ------
+    ReleaseError
+        Where anything is missing, unknown, damaged or inconsistent.
+    """
+    if not is_folder(folder):
+        raise ReleaseError(
+            f"expected a folder with a release, but {path_shown(folder)} is not one; give a folder that Release.save "
+            "made. Files of shares and of a fit are read by PrevalenceRelease.load and FitRelease.load."
+        )
+    try:
+        with _open(folder / VOCABULARY) as file:
+            raw_words = _read(file, _size(file, LARGEST_VOCABULARY), VOCABULARY)
+        words = read_words(raw_words)
+        with _open(folder / MODEL) as file:
+            size = _size(file, LARGEST_MODEL)
+            length = header_length(file.read(8), size)
+            n_data = size - 8 - length
+            header = read_header(_read(file, length, MODEL), n_data, len(words))
+            file.seek(0)
+            model = _read(file, size, MODEL)
+            return build(model, header, words, sha256(raw_words).hexdigest(), kind)
+    except OSError as error:
+        raise ReleaseError(f"{path_shown(folder)} cannot be read: {error.strerror or error}.") from None
+    except MemoryError:
+        raise ReleaseError(
+            f"{folder} needs more memory than there is; load it on a larger machine."
+        ) from None
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def _move(inner: Path, folder: Path) -> None:
+    try:
+        inner.rename(folder)  # takes the place of an empty folder, and of no other
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        if error.errno == errno.EEXIST and folder.is_dir() and not _holds_something(folder):
+            folder.rmdir()  # Windows renames onto no folder, not even an empty one
+            inner.rename(folder)
+            return
+        raise ReleaseError(f"{folder} was filled by somebody else meanwhile; name another folder.") from None
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a plain file: no link out of the folder, nothing that blocks or never ends."""
+    try:
+        return open_plain(path)
+    except OSError as error:
+        reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        raise ReleaseError(
+            f"{path_shown(path)} cannot be opened ({reason}); give a folder that Release.save made."
+        ) from None
+
+
+def _size(file: BinaryIO, limit: int) -> int:
+    size = os.fstat(file.fileno()).st_size
+    if size > limit:
+        raise ReleaseError(f"{file.name} is larger than a release can be; restore it from a copy.")
+    return size
+
+
+def _read(file: BinaryIO, size: int, name: str) -> bytes:
+    raw = file.read(size)
+    if len(raw) != size:
+        raise ReleaseError(f"{name} was changed while it was read; try again.")
+    return raw

@@ -9,15 +9,35 @@ makes f depend on x, and the proof does not hold: edit from the list, not from t
 
 Removed words are removed: their number is written down, they are not. The release that was reviewed still holds them.
 
+A reviewer's edits as a plain text file
+=======================================
+One a line, topics by the numbers of the release that was reviewed.
+
+``drop word WORD``, ``rename word OLD = NEW``, ``name topic 3 = NAME``, ``merge topics 2 5``, ``drop topic 7``. Empty
+lines and lines that begin with # say nothing. A word that cannot stand in a line as it is, stands there as in
+``vocabulary.txt``.
+
+What shares of topics call their topics, after a review of the release that they are shares of
+==============================================================================================
+Shares keep one short text a topic: its name, or its most probable words. Those of a fit are as nobody has reviewed
+them; here they take the names and words of the topics as reviewed. The numbers stay: a topic that was merged or removed
+keeps its column, because the noise of a sum of columns is another, and shares of documents add up to 1 with it.
+
+Shares also keep a mark of their topics, a digest of their numbers, which stays where only words were renamed. Where a
+review changed the numbers, none is kept that any topics have; one of version 0.1, which held the words, never is.
+
+*Guarantee*: post-processing, as of any edit (:mod:`discreet.release.edits`).
+
 References
 ----------
 Dwork, Roth, "The algorithmic foundations of differential privacy" (2014), proposition 2.1.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,20 +46,37 @@ from numpy.typing import NDArray
 from discreet._articles import kind_of
 from discreet._validate import is_whole
 from discreet.errors import ReleaseError
-from discreet.release.editing.details import DETAILS, REVIEW, TOPIC_NAME, checked_text, named_topics
+from discreet.release.details import (
+    DETAILS,
+    REVIEW,
+    TOPIC_NAME,
+    checked_text,
+    named_topics,
+    reviewed_settings,
+)
+from discreet.release.files import from_line, to_line
+from discreet.release.numbers import is_mark_of, mark_of
 
 if TYPE_CHECKING:
     from discreet.release.prevalence import PrevalenceRelease
-    from discreet.release.record import Release
+    from discreet.release.release import Release
 
 __all__ = [
+    "GRAMMAR",
+    "EditList",
+    "apply",
     "details_that_hold",
     "holds_word",
     "merge_topics",
+    "names_of",
+    "parse",
+    "places",
+    "reviewed_shares",
     "with_topic_names",
     "with_word_names",
     "without_topics",
     "without_words",
+    "word_in_line",
 ]
 
 Floats = NDArray[np.float64]
@@ -271,3 +308,170 @@ def _known_topics(release: "Release", topics: Iterable[int]) -> list[int]:
     if not given or len(whole) != len(given) or not all(0 <= topic < n_topics for topic in whole):
         raise ReleaseError(f"topics are named by whole numbers from 0 to {n_topics - 1}.")
     return whole
+
+
+GRAMMAR = "drop word WORD · rename word OLD = NEW · name topic 3 = NAME · merge topics 2 5 · drop topic 7"
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LINE = re.compile(r"(drop|rename|name|merge)\s+(words?|topics?)\s+(.+)", re.IGNORECASE)
+
+
+@dataclass
+class EditList:
+    """What a reviewer wants done.
+
+    Attributes
+    ----------
+    words : list of str
+        To be removed.
+    renamed : dict
+        Old word to new.
+    named : dict
+        Topic to name.
+    merged : list of lists of int
+    topics : list of int
+        To be removed.
+    """
+
+    words: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    named: dict[int, str] = field(default_factory=dict)
+    merged: list[list[int]] = field(default_factory=list)
+    topics: list[int] = field(default_factory=list)
+
+
+def parse(lines: Iterable[str]) -> EditList:
+    """Read a list of edits; ``ReleaseError`` with the numbers of all lines that say nothing known."""
+    edits = EditList()
+    wrong: list[int] = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            try:
+                _read(text, edits)
+            except (ValueError, ReleaseError):
+                wrong.append(number)
+    if wrong:
+        shown = ", ".join(map(str, wrong[:10])) + (" ..." if len(wrong) > 10 else "")
+        raise ReleaseError(f"edits not understood in line {shown}; each line is one of: {GRAMMAR}.")
+    return edits
+
+
+def word_in_line(word: str) -> str:
+    """Write a word so that a line of edits holds it as it is: as JSON where blanks or signs would be lost."""
+    line = to_line(word)
+    plain = line == line.strip() and " = " not in f" {line} "
+    return line if plain or line != word else json.dumps(word, ensure_ascii=True)
+
+
+def apply(release: "Release", edits: EditList) -> "Release":
+    """Return the release with everything done: topics named, merged, removed, then words removed, then renamed."""
+    if edits.named:
+        release = release.with_topic_names(edits.named)
+    n_topics = len(release.topic_word)
+    if both := sorted({topic for group in edits.merged for topic in group} & set(edits.topics)):
+        raise ReleaseError(f"topic {both[0]} is to be both merged and removed; choose one.")
+    if edits.merged:
+        release = release.merge_topics(*edits.merged)
+    if edits.topics:
+        unknown = [topic for topic in edits.topics if not 0 <= topic < n_topics]
+        merged = _places(n_topics, edits.merged)
+        release = release.without_topics(unknown or [merged[topic] for topic in edits.topics])
+    if edits.words:
+        release = release.without_words(edits.words)
+    if edits.renamed:
+        release = release.with_word_names(edits.renamed)
+    return release
+
+
+def places(n_topics: int, edits: EditList) -> list[int | None]:
+    """Return where each topic stands after the edits; None where it was removed."""
+    merged = _places(n_topics, edits.merged)
+    gone = {merged[topic] for topic in edits.topics}
+    return [None if place in gone else place - sum(other < place for other in gone) for place in merged]
+
+
+def _places(n_topics: int, merged: list[list[int]]) -> list[int]:
+    """Return where each topic stands once groups of topics are one."""
+    head = {topic: min(group) for group in merged for topic in group}
+    left = [topic for topic in range(n_topics) if head.get(topic, topic) == topic]
+    return [left.index(head.get(topic, topic)) for topic in range(n_topics)]
+
+
+def _read(text: str, edits: EditList) -> None:
+    found = _LINE.fullmatch(text)
+    if found is None:
+        raise ValueError
+    verb, thing, rest = found[1].lower(), found[2].lower().rstrip("s"), found[3].strip()
+    if (verb, thing) == ("drop", "word"):
+        edits.words.append(from_line(rest))
+    elif (verb, thing) == ("drop", "topic"):
+        edits.topics += _numbers(rest)
+    elif (verb, thing) == ("merge", "topic"):
+        edits.merged.append(_numbers(rest))
+    else:
+        quoted = _QUOTED.match(rest) if (verb, thing) == ("rename", "word") else None
+        before = quoted[0] if quoted else ""
+        old, equals, new = rest[len(before) :].partition(" = ")
+        old = before + old
+        if not equals or not new.strip():
+            raise ValueError
+        if (verb, thing) == ("rename", "word"):
+            edits.renamed[from_line(old.strip())] = from_line(new.strip())
+        elif (verb, thing) == ("name", "topic"):
+            edits.named[int(old)] = new.strip()
+        else:
+            raise ValueError
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.split(r"[\s,]+", text)]
+
+
+_NAMED_BY = 3
+#: In the place of a mark, where the reviewed topics have other numbers than those that the shares were found with.
+_NO_MARK = "topics edited in review"
+
+
+def names_of(topics: "Release") -> tuple[str, ...]:
+    """Return what to call each topic: the name that a review gave it, or its most probable words."""
+    words = topics.top_words(_NAMED_BY)
+    return tuple(name or " ".join(own) for name, own in zip(topics.topic_names, words, strict=True))
+
+
+def reviewed_shares(
+    shares: "PrevalenceRelease", topics: "Release", edits: EditList, reviewed: "Release"
+) -> "PrevalenceRelease":
+    """Return the shares with the names, words and mark of the reviewed topics, and who reviewed them.
+
+    Parameters
+    ----------
+    shares : PrevalenceRelease
+    topics : Release
+        Those that they are shares of, as they were before the review.
+    edits : EditList
+    reviewed : Release
+        ``topics`` with these edits.
+
+    Raises
+    ------
+    ReleaseError
+        Where they are shares of other topics, so that nothing would say which name is whose.
+    """
+    if not is_mark_of(shares.configuration.get("model"), topics):
+        raise ReleaseError(
+            "these are shares of other topics than those of this release. Give the release that they were "
+            "made with, as it was then: the folder that `fit` wrote beside them, not one that was reviewed since."
+        )
+    called, where = names_of(reviewed), places(len(shares.topics), edits)
+    names: list[str] = []
+    for topic, place in enumerate(where):
+        parts = [other for other, theirs in enumerate(where) if theirs == place]
+        if place is None:
+            names.append("(removed in review)")
+        elif len(parts) > 1:
+            names.append(f"{called[place]} (part {parts.index(topic) + 1} of {len(parts)})")
+        else:
+            names.append(called[place])
+    told = reviewed_settings(reviewed)
+    told["model"] = mark_of(reviewed) if np.array_equal(topics.topic_word, reviewed.topic_word) else _NO_MARK
+    return replace(shares, topics=tuple(names), configuration={**shares.configuration, **told})

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import ReleaseError
-from discreet.release.files.words import clean
+from discreet.release.files import clean
 
 if TYPE_CHECKING:
-    from discreet.release.booking.promised import NumbersRelease
-    from discreet.release.record import Release
-    from discreet.release.settings import Scalar
+    from discreet.release.numbers import NumbersRelease, Scalar
+    from discreet.release.release import Release
 
 __all__ = [
     "ABOUT",

@@ -1,1 +1,0 @@
-"""Accountants of earlier papers, kept for their figures."""

@@ -1,1 +1,0 @@
-"""A release on disk: its folder, its arrays and its words, read defensively."""
