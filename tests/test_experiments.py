@@ -392,29 +392,23 @@ def with_vectors(bench, epsilon, algorithm):
     script.Lines(bench.copy, split, bench.key["corpus"]).add(epsilon, algorithm, 0, topics)
 
 
-@makes("word_vectors/results.csv", corpus="pheme", epsilon="0.5", algorithm="PrivateLDA", seed="0")
-def word_vectors_results(bench):
+@makes("word_vectors/plan.csv", corpus="kos", epsilon="0.5", algorithm="PrivateLDA", seed="0")
+def word_vectors_plan(bench):
     with_vectors(bench, 0.5, "PrivateLDA")
 
 
-@makes("word_vectors/wrong.csv", corpus="kos", epsilon="1.0", algorithm="none", seed="0")
-def word_vectors_wrong(bench):
-    with_vectors(bench, 1.0, "none")
+@makes("word_vectors/results.csv", corpus="pheme", epsilon="0.5", algorithm="unigram alone", seed="0")
+def word_vectors_results(bench):
+    script = bench.script()
+    split = script.load("pheme", 2000)
+    topics = script.private_topics(split, "unigram alone", 0.5, 0, None)
+    script.Lines(bench.copy, split, "pheme").add(0.5, "unigram alone", 0, topics)
 
 
 @makes("word_lists/lists.csv", corpus="pheme", algorithm="PrivateLDA", epsilon="4.0")
 def word_lists(bench):
     bench.without_rows()
     bench.script().measure(bench.copy, ["pheme"])
-
-
-# ---- plentiful documents
-
-
-@makes("floor/plenty.csv", corpus="kos", x="0.3")
-def floor_plenty(bench):
-    bench.without_rows()
-    bench.script("plenty").main(bench.copy, ["kos"], [0.3])
 
 
 # ---- forecasts
@@ -425,12 +419,12 @@ def floor_plenty(bench):
     corpus="pheme",
     n_words="500",
     n_topics="10",
-    algorithm="PrivateLDA",
+    algorithm="PrivateSVILDA",
     epsilon="1.0",
 )
 def forecast_measured(bench):
     bench.without_rows()
-    bench.script().measure(bench.copy, ["pheme"], ("PrivateLDA",), ((500, 10),))
+    bench.script().measure(bench.copy, ["pheme"], ("PrivateSVILDA",), ((500, 10),))
 
 
 @makes("forecast/errors.csv", corpus="pheme")

@@ -758,7 +758,7 @@ def test_word_level_news():
 
 @pytest.mark.parametrize(
     ("after", "name"),
-    [("### Chosen on", "results"), ("### Confirmed on", "results"), ("## Wrong vectors", "wrong")],
+    [("### Chosen on", "results"), ("### Confirmed on", "results"), ("## This version's plan", "plan")],
 )
 def test_word_vectors(after, name):
     results, cells = csv(f"word_vectors/{name}"), []
