@@ -103,7 +103,7 @@ def by_shadows(attack, sizes):
 
 
 LEVELS = (1, 2, 3, 4, 5, 10, 15, 20)
-BY_EPS1 = (1, 2, 3, 4, 5, 10, 15)
+BY_EPS1 = (1, 2, 3, 4, 5, 10, 15, 20)
 
 
 def coherence(first, second):
