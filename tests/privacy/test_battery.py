@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from tests.privacy.small_estimators import PersonTotals, WordTotals, failures
 
 from discreet import Ledger, PrivateLDA
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PrivacyError
 from discreet.privacy import (
     Bound,
     BoundedSum,
@@ -246,7 +246,6 @@ FAULTS = {
     KeepsLengths: "check_size_does_not_depend_on_documents",
     BoundsEachDocument: SUMS,
     IgnoresPersons: SUMS,
-    BoundOfAnotherUnit: SUMS,
     SumsByHand: SUMS,
     BoundsTheSum: SUMS,
     EdgesFromData: SUMS,
@@ -347,3 +346,9 @@ def test_the_battery_warns_of_nothing():
         warnings.simplefilter("always")
         check_private_estimator(PrivateLDA(2, epsilon=4.0))
     assert [one.message for one in told] == []
+
+
+def test_a_bound_of_another_unit_needs_no_battery_for_the_gate_refuses_it():
+    ledger = Ledger(2.0, 1e-6, privacy_unit="person")
+    with pytest.raises(PrivacyError, match=r"protects each person .*bounded for each document"):
+        BoundOfAnotherUnit(ledger=ledger).fit(np.ones((4, 3), int), persons=["ann", "ann", "bob", "cy"])
